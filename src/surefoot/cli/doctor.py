@@ -1,0 +1,72 @@
+"""`surefoot doctor`: is the model wired up as you think?"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from surefoot.cli import options as o
+from surefoot.cli.screen import HOLDS, show_findings
+from surefoot.engine.preflight import Verdict, examine
+from surefoot.store.records import Finding
+from surefoot.study.registry import parse_perturbation
+
+BAD = 1
+
+
+def doctor(  # noqa: PLR0913, PLR0917
+    model: o.ModelArg,
+    data: o.DataArg,
+    perturb: Annotated[
+        str, typer.Option(help="Also check this perturbation, such as linf:8/255.")
+    ] = "linf:0",
+    json: o.Json = False,
+    bounds: o.Bounds = None,
+    mean: o.Mean = None,
+    std: o.Std = None,
+    scores: o.ScoresOption = None,
+    output: o.Output = None,
+    labels: o.Labels = None,
+    scale: o.Scale = None,
+    size: o.Size = None,
+    class_names: o.Names = None,
+    device: o.Device = None,
+    trust: o.Trust = False,
+    classes: o.Classes = None,
+    first: o.First = None,
+) -> int:
+    """Check model and data before a run, in plain words. Exit code 1 if something is bad.
+
+    Example: surefoot doctor model.onnx test.npz --bounds 0,1
+    """
+    reading = o.Reading(
+        model, data, bounds, mean, std, scores, output, labels, scale, size, class_names, device,
+        trust, classes, first,
+    )
+    loaded, inputs = reading.load()
+    signature = loaded.signature
+    checks = tuple(examine(inputs, loaded, parse_perturbation(perturb)))
+    findings = (
+        Finding(
+            "model",
+            "good",
+            f"takes {signature.shape}, gives {signature.classes} classes; "
+            f"sha256 {signature.digest[:12]} covers {signature.covers}"
+            + (f"; inputs {signature.preparation}" if signature.preparation else ""),
+        ),
+        Finding(
+            "data",
+            "good",
+            f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
+            f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
+        ),
+        *(Finding(c.name, str(c.verdict), c.finding) for c in checks),
+    )
+    if json:
+        typer.echo(jsonlib.dumps([asdict(f) for f in findings], ensure_ascii=False))
+    else:
+        show_findings(findings)
+    return BAD if any(c.verdict is Verdict.BAD for c in checks) else HOLDS

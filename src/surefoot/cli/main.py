@@ -1,0 +1,82 @@
+"""The entry point: commands, and what an error looks like."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+from click.exceptions import ClickException
+
+from surefoot.cli import demo, doctor, estimate, stored
+from surefoot.errors import SurefootError
+
+ERROR = 3
+
+app = typer.Typer(
+    name="surefoot",
+    help="How likely is a classifier to slip when its input is disturbed, and how sure are we?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("estimate")(estimate.estimate)
+app.command("doctor")(doctor.doctor)
+app.command("show")(stored.show)
+app.command("report")(stored.report)
+app.command("replay")(stored.replay)
+app.command("demo")(demo.demo)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        from surefoot import __version__
+
+        typer.echo(f"surefoot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _stop(signum: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Run a command; an error is one sentence on stderr and exit code 3."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        code = app(standalone_mode=False)
+    except SurefootError as error:
+        sys.exit(_say(str(error)))
+    except ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" Try '{context.command_path} --help'." if context is not None else ""
+        sys.exit(_say(error.format_message() + hint))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(
+            _say("stopped: what was measured is in the store; the same command goes on from there")
+        )
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ERROR)
+    except OSError as error:
+        sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}"))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(sentence: str) -> int:
+    one_line = " ".join(sentence.split())
+    sys.stderr.write(f"surefoot: {one_line}\n")
+    return ERROR

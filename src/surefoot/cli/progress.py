@@ -1,0 +1,69 @@
+"""Progress on stderr, with the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from surefoot.engine.drive import Progress
+
+_PLAIN_EVERY = 5.0
+
+
+@contextmanager
+def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, a line every few seconds elsewhere."""
+    if sys.stderr.isatty():
+        with _bar() as watch:
+            yield watch
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("measuring"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of about {task.total:,.0f} trials, {task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("0 inputs done", total=1)
+
+        def watch(now: Progress) -> None:
+            done = f"{now.finished:,}/{now.subjects:,} inputs done"
+            bar.update(task, completed=now.trials, total=now.expected, description=done)
+
+        yield watch
+
+
+def _lines() -> Callable[[Progress], None]:
+    begun = time.monotonic()
+    told = [begun, 0.0]
+    before = [-1]
+
+    def watch(now: Progress) -> None:
+        clock = time.monotonic()
+        if before[0] < 0:
+            before[0] = now.trials
+        if clock - told[0] < _PLAIN_EVERY:
+            return
+        told[0] = clock
+        rate = (now.trials - before[0]) / (clock - begun)
+        left = (now.expected - now.trials) / rate if rate else float("inf")
+        sys.stderr.write(
+            f"measuring: {now.trials:,} of about {now.expected:,} trials, "
+            f"{now.finished:,}/{now.subjects:,} inputs done, about {left:.0f} s left\n"
+        )
+        sys.stderr.flush()
+
+    return watch

@@ -1,0 +1,67 @@
+"""A record on the terminal: sentences and tables on stdout."""
+
+from __future__ import annotations
+
+import sys
+
+from surefoot.report import words
+from surefoot.results import Decision, Undecided
+from surefoot.store.records import Finding, Record
+
+HOLDS, REFUTED, UNDECIDED = 0, 1, 2
+
+
+def show_record(record: Record) -> None:
+    """The claim, how sure, on what assumption; the classes; the weakest inputs."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console.print(words.headline(record), style="bold", markup=False)
+    console.print()
+    for line in (*words.how_sure(record), *words.facts(record)):
+        console.print(line, markup=False)
+    console.print("\nAssumptions", style="bold")
+    for line in words.assumptions(record):
+        console.print(Padding(f"- {line}", (0, 0, 0, 2)), markup=False)
+    if record.classes:
+        table = Table(title="Class by class", title_justify="left", title_style="bold")
+        table.add_column("class")
+        for name in ("inputs", "mean robustness", "interval"):
+            table.add_column(name, justify="right")
+        for row in record.classes:
+            table.add_row(row.name, str(row.inputs), *words.cells(row.result))
+        console.print()
+        console.print(table)
+    if record.exhibits:
+        table = Table(title="Least robust inputs", title_justify="left", title_style="bold")
+        for name in ("input", "holds under", "undisturbed", "slips to", "in trial"):
+            table.add_column(name)
+        for e in record.exhibits:
+            table.add_row(e.id, words.percent(e.robustness), e.clean_class, e.slipped_class, str(e.trial))
+        console.print()
+        console.print(table)
+
+
+def show_findings(findings: tuple[Finding, ...]) -> None:
+    """The preflight, a line each."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    marks = {"good": ("ok  ", "green"), "odd": ("look", "yellow"), "bad": ("BAD ", "red")}
+    for finding in findings:
+        mark, colour = marks[finding.verdict]
+        console.print(f"[{colour}]{mark}[/]", end="  ")
+        console.print(f"{finding.name}: {finding.finding}", markup=False)
+
+
+def exit_code(decision: Decision | Undecided | None) -> int:
+    """0 the claim holds or nothing was claimed, 1 refuted, 2 undecided."""
+    match decision:
+        case None:
+            return HOLDS
+        case Decision(holds=holds):
+            return HOLDS if holds else REFUTED
+        case Undecided():
+            return UNDECIDED

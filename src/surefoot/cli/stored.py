@@ -1,0 +1,165 @@
+"""`show`, `report` and `replay`: what a store knows."""
+
+from __future__ import annotations
+
+import base64
+import json as jsonlib
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli import options as o
+from surefoot.cli.screen import HOLDS, show_record
+from surefoot.engine.exhibits import png
+from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
+from surefoot.report.html import DEFAULT_STORE, write_report
+from surefoot.results import Interval
+from surefoot.store.records import Record, record_to_json
+from surefoot.study import Study
+from surefoot.study.registry import PROCEDURES, parse_perturbation, parse_property
+
+RunArg = Annotated[
+    str,
+    typer.Argument(metavar="[RUN]", help="The beginning of a run's name; the latest if left out."),
+]
+
+
+def show(run: RunArg = "", store: o.StoreOption = DEFAULT_STORE, json: o.Json = False,
+         every: Annotated[bool, typer.Option("--list", help="List all runs.")] = False) -> int:
+    """Print a finished run again, or list the runs of a store.
+
+    Example: surefoot show --list --store surefoot.db
+    """
+    if every:
+        _list(store, json)
+        return HOLDS
+    record = _record(store, run)
+    if json:
+        typer.echo(record_to_json(record))
+    else:
+        show_record(record)
+    return HOLDS
+
+
+def report(
+    run: RunArg = "",
+    store: o.StoreOption = DEFAULT_STORE,
+    out: Annotated[str, typer.Option("--out", "-o", help="Where to write the page.")] = "report.html",
+) -> int:
+    """Write the page of a finished run.
+
+    Example: surefoot report --store surefoot.db --out report.html
+    """
+    o.check_folder(out)
+    write_report(_record(store, run), Path(out), store)
+    typer.echo(out)
+    return HOLDS
+
+
+def replay(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name.")],
+    subject: Annotated[str, typer.Argument(metavar="INPUT", help="The id of an input.")],
+    trial: Annotated[int, typer.Argument(metavar="TRIAL", help="The number of a trial.")],
+    store: o.StoreOption = DEFAULT_STORE,
+    save: Annotated[str | None, typer.Option(help="Write the perturbed input as PNG or .npy.")] = None,
+    json: o.Json = False,
+) -> int:
+    """Run one trial of a stored run again: the same perturbation, the same answer.
+
+    Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save slip.png
+    """
+    study = _study(_record(store, run))
+    again = study.replay(subject, trial)
+    names = study.fitted.class_name
+    if save is not None:
+        _save(Path(save), study, again.perturbed)
+    told = {
+        "input": subject,
+        "trial": trial,
+        "undisturbed": names(again.clean_label),
+        "perturbed": names(again.label),
+        "severity": again.severity,
+        "holds": again.held,
+    }
+    if json:
+        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
+    else:
+        typer.echo(
+            f"Input {subject}, trial {trial}: undisturbed {told['undisturbed']}, perturbed "
+            f"{told['perturbed']}; the property {'holds' if again.held else 'is violated'} "
+            f"(severity {again.severity:.4g}, limit {study.property.limit:g})."
+        )
+    return HOLDS
+
+
+def _record(store: str, run: str) -> Record:
+    from surefoot.store.sql import SqlStore
+
+    with closing(SqlStore(store, create=False)) as opened:
+        return opened.record(run)
+
+
+def _list(store: str, as_json: bool) -> None:  # noqa: FBT001
+    from surefoot.store.sql import SqlStore
+
+    with closing(SqlStore(store, create=False)) as opened:
+        runs = opened.runs()
+    if as_json:
+        lines = [
+            {"run": r.digest, "started": r.started, "finished": r.finished, "trials": r.trials}
+            for r in runs
+        ]
+        typer.echo(jsonlib.dumps(lines))
+        return
+    for r in runs:
+        state = "finished" if r.finished else "unfinished"
+        said = r.spec["words"]
+        typer.echo(
+            f"{r.digest[:12]}  {r.started}  {state:<10}  {r.trials:>12,} trials  "
+            f"{said['source']}; {said['perturbation']}"
+        )
+    if not runs:
+        typer.echo(f"{store} holds no runs yet")
+
+
+def _study(record: Record) -> Study:
+    """The study a record remembers, from the same files; refused if they have changed."""
+    if record.source is None:
+        raise InvalidArgument(
+            "this run was made in Python, from a model in memory: use study.replay(…) there"
+        )
+    spec, told = record.spec, record.source.options
+    model, inputs = o.reading_of(record.source).load()
+    made = PROCEDURES[spec["procedure"]["kind"]]
+    study = Study(
+        model,
+        inputs,
+        parse_perturbation(told["perturb"]),
+        made(spec["procedure"]["width"], spec["procedure"]["error"]),
+        property=parse_property(told["property"]),
+        seed=spec["seed"],
+    )
+    if study.digest != record.digest:
+        raise StoreFailed(
+            f"{record.source.model} or {record.source.data} is not what run {record.digest[:12]} "
+            "was made with: the digests differ"
+        )
+    return study
+
+
+def _save(path: Path, study: Study, x: object) -> None:
+    import numpy as np
+
+    array = np.asarray(x)
+    try:
+        if path.suffix == ".npy":
+            np.save(path, array)
+        elif not study.fitted.frame:
+            raise InvalidArgument("these inputs are no pictures: save them as .npy")
+        else:
+            values = study.model.signature.bounds or Interval(float(array.min()), float(array.max()))
+            path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
+    except OSError as error:
+        raise ReportFailed(f"{path} cannot be written ({error.strerror or error})") from error

@@ -1,0 +1,98 @@
+"""The least robust inputs, each with a trial in which it slipped."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.results import Estimate, Interval, Result
+from surefoot.store.records import Change, Exhibit
+from surefoot.subject import Subject, Task
+
+_SHOWN = 8
+_CHANGES = 6
+
+
+def exhibits(
+    bench: SamplingBench[Any],
+    local: Sequence[Result],
+    level: float,
+    predicted: NDArray[np.int64],
+    tray: int,
+) -> tuple[Exhibit, ...]:
+    """The worst inputs, at most eight, the least robust first; ties in the order of ids."""
+    known = [
+        (r.value, bench.inputs.ids[i], i, r.trials)
+        for i, r in enumerate(local)
+        if isinstance(r, Estimate) and r.value < 1
+    ]
+    subjects = bench.inputs.subjects()
+    shown = []
+    for value, name, row, trials in sorted(known)[:_SHOWN]:
+        trial = _first_slip(bench, subjects[row], level, trials, tray)
+        if trial is None:
+            continue
+        task = Task(subjects[row], level, trial, trial + 1)
+        x = bench.perturbed(task)
+        slipped = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
+        labels = bench.inputs.labels
+        shown.append(
+            Exhibit(
+                id=name,
+                trial=trial,
+                robustness=value,
+                true_class="" if labels is None else bench.inputs.class_name(int(labels[row])),
+                clean_class=bench.inputs.class_name(int(predicted[row])),
+                slipped_class=bench.inputs.class_name(slipped),
+                **_appearance(bench, row, to_numpy(x)[0]),
+            )
+        )
+    return tuple(shown)
+
+
+def _first_slip(
+    bench: SamplingBench[Any], subject: Subject, level: float, trials: int, tray: int
+) -> int | None:
+    """The first trial that violates the property."""
+    for start in range(0, trials, tray):
+        task = Task(subject, level, start, min(start + tray, trials))
+        broken = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
+        if len(broken):
+            return start + int(broken[0])
+    return None
+
+
+def _appearance(bench: SamplingBench[Any], row: int, after: NDArray[np.floating]) -> dict[str, Any]:
+    before, frame = bench.inputs.x[row], bench.inputs.frame
+    if frame:
+        values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
+        return {"picture": png(before, frame, values), "perturbed": png(after, frame, values)}
+    moved = np.abs(after - before).reshape(-1)
+    largest = np.argsort(-moved, kind="stable")[:_CHANGES]
+    flat_before, flat_after = before.reshape(-1), after.reshape(-1)
+    return {
+        "changes": tuple(
+            Change(f"value {i}", float(flat_before[i]), float(flat_after[i])) for i in largest
+        )
+    }
+
+
+def png(x: NDArray[np.floating], frame: tuple[int, ...], values: Interval) -> str:
+    """The input as a base64 PNG, `values` from black to white."""
+    from PIL import Image
+
+    shaped = np.asarray(x, dtype=np.float64).reshape(frame)
+    if len(frame) == 3:
+        shaped = shaped if frame[-1] in (1, 3) else np.moveaxis(shaped, 0, -1)
+        shaped = shaped[:, :, 0] if shaped.shape[-1] == 1 else shaped
+    grey = (shaped - values.low) / max(values.width, 1e-12) * 255
+    pixels = np.clip(np.rint(grey), 0, 255).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -1,0 +1,183 @@
+"""What must be true before a run means anything: checked, and said in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.evidence import Counts
+from surefoot.properties import SameLabel
+from surefoot.subject import Inputs, Model, Perturbation, Scores, Task
+
+_SAMPLE = 16
+_TOLERANCE = 1e-4
+_CHUNK = 256
+
+
+class Verdict(StrEnum):
+    """How a check ended."""
+
+    GOOD = "good"
+    ODD = "odd"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at, and what was found."""
+
+    name: str
+    verdict: Verdict
+    finding: str
+
+
+def clean_scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
+    """Scores of the undisturbed inputs, in modest batches."""
+    return np.concatenate(
+        [to_numpy(model.predict(model.place(x[i : i + _CHUNK]))) for i in range(0, len(x), _CHUNK)]
+    )
+
+
+def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
+    """What the model calls the undisturbed inputs."""
+    scores = clean_scores(model, x)
+    if not np.isfinite(scores).all():
+        raise ModelFailed("the model returns NaN or infinite scores for undisturbed inputs")
+    labels: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
+    return labels
+
+
+def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:
+    """Raise on what makes every later number meaningless; cheap, no forward pass."""
+    signature = model.signature
+    bounds = signature.bounds
+    if bounds is not None and (inputs.x.min() < bounds.low or inputs.x.max() > bounds.high):
+        raise InvalidArgument(
+            f"{inputs.source} holds values from {inputs.x.min():g} to {inputs.x.max():g}, outside "
+            f"the bounds [{bounds.low:g}, {bounds.high:g}]: scale the data or state other bounds"
+        )
+    if inputs.labels is not None and inputs.labels.max() >= signature.classes:
+        raise InvalidArgument(
+            f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
+            f"{signature.classes} classes (0 to {signature.classes - 1}): check the labels"
+        )
+    levels = perturbation.levels(bounds)
+    if perturbation.level not in levels:
+        hint = f" (did you mean {perturbation.level:g}/255?)" if perturbation.level >= 1 else ""
+        raise InvalidArgument(
+            f"{perturbation.kind}: level {perturbation.level:g} is outside "
+            f"[{levels.low:g}, {levels.high:g}], the range for these bounds{hint}"
+        )
+
+
+def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
+    """Every check, one after the other; a failing one does not stop the rest."""
+    sample = inputs.x[:: max(1, len(inputs) // _SAMPLE)][:_SAMPLE]
+    yield _check("output is finite", lambda: _finite(model, sample))
+    yield _check("answers repeat", lambda: _repeats(model, sample))
+    yield _check("row order is irrelevant", lambda: _order(model, sample))
+    yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
+    yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
+    yield _check("kind of scores", lambda: _scores(model))
+    yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    if perturbation is not None:
+        yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
+
+
+def _check(name: str, look: Callable[[], tuple[Verdict, str]]) -> Check:
+    try:
+        return Check(name, *look())
+    except (ModelFailed, InvalidArgument) as error:
+        return Check(name, Verdict.BAD, str(error))
+
+
+def _finite(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
+    scores = clean_scores(model, x)
+    if not np.isfinite(scores).all():
+        return Verdict.BAD, "the model returns NaN or infinite scores for undisturbed inputs"
+    return Verdict.GOOD, f"{scores.shape[1]} finite scores an input, {scores.min():.3g} to {scores.max():.3g}"
+
+
+def _apart(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
+    return float(np.max(np.abs(a - b) / (1 + np.abs(a))))
+
+
+def _repeats(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
+    gap = _apart(clean_scores(model, x), clean_scores(model, x))
+    if gap > _TOLERANCE:
+        return Verdict.BAD, (
+            f"the same input scored twice differs by {gap:.2g}: switch off dropout (evaluation mode)"
+        )
+    return Verdict.GOOD, "the same input scores the same twice (evaluation mode)"
+
+
+def _order(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
+    gap = _apart(clean_scores(model, x), clean_scores(model, x[::-1].copy())[::-1])
+    if gap > _TOLERANCE:
+        return Verdict.BAD, f"scores change by {gap:.2g} with the order of the batch: inputs mix"
+    return Verdict.GOOD, f"scores differ by at most {gap:.1g} when the batch is reversed"
+
+
+def _batches(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
+    alone = np.concatenate([clean_scores(model, x[i : i + 1]) for i in range(len(x))])
+    gap = _apart(clean_scores(model, x), alone)
+    if gap > _TOLERANCE:
+        return Verdict.BAD, f"scores change by {gap:.2g} with the size of the batch: inputs mix"
+    return Verdict.GOOD, f"scores differ by at most {gap:.1g} (allowed {_TOLERANCE:g})"
+
+
+def _bounds(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
+    bounds, low, high = model.signature.bounds, inputs.x.min(), inputs.x.max()
+    if bounds is None:
+        return Verdict.ODD, (
+            f"no bounds stated; values run from {low:g} to {high:g}; perturbed inputs are not "
+            "clipped: state bounds if the model has a valid range"
+        )
+    if low < bounds.low or high > bounds.high:
+        return Verdict.BAD, f"values run from {low:g} to {high:g}, outside [{bounds.low:g}, {bounds.high:g}]"
+    if (high - low) * 50 < bounds.width:
+        return Verdict.ODD, (
+            f"values run from {low:g} to {high:g}, a small part of [{bounds.low:g}, "
+            f"{bounds.high:g}]: is the scale right?"
+        )
+    return Verdict.GOOD, f"values run from {low:g} to {high:g}, within [{bounds.low:g}, {bounds.high:g}]"
+
+
+def _scores(model: Model) -> tuple[Verdict, str]:
+    kind = model.signature.scores
+    how = "rows add up to 1" if kind is Scores.PROBABILITIES else "rows do not add up to 1"
+    return Verdict.GOOD, f"{model.signature.classes} classes, read as {kind} ({how})"
+
+
+def _accuracy(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
+    labels = clean_labels(model, inputs.x)
+    if inputs.labels is None:
+        return Verdict.ODD, "the data hold no labels: clean accuracy is unknown"
+    if inputs.labels.max() >= model.signature.classes:
+        return Verdict.BAD, (
+            f"label {inputs.labels.max()} in the data, but the model has "
+            f"{model.signature.classes} classes"
+        )
+    accuracy = float((labels == inputs.labels).mean())
+    chance = 1 / model.signature.classes
+    finding = f"{accuracy:.1%} of {len(inputs)} undisturbed inputs get their label"
+    if accuracy <= 2 * chance and accuracy < 0.9:
+        return Verdict.ODD, finding + ", about what guessing gives: check scaling, layout and labels"
+    return Verdict.GOOD, finding
+
+
+def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Verdict, str]:
+    labels = clean_labels(model, inputs.x[:_SAMPLE])
+    bench = SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
+    subjects = inputs.subjects()[:_SAMPLE]
+    for row, subject in enumerate(subjects):
+        x = to_numpy(bench.perturbed(Task(subject, 0.0, 0, 2)))
+        if not np.array_equal(x[0], inputs.x[row]):
+            return Verdict.BAD, f"level 0 changes input {subject.name}: it must be the identity"
+    return Verdict.GOOD, f"{perturbation.kind} at level 0 gives back every input unchanged"

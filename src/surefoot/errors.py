@@ -1,0 +1,33 @@
+"""Every exception we raise on purpose. The message is one sentence: the value and the way out."""
+
+
+class SurefootError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InvalidArgument(SurefootError, ValueError):
+    """A value the caller passed cannot mean anything."""
+
+
+class MissingPackage(SurefootError, ImportError):
+    """An optional package is needed; the message holds the line that installs it."""
+
+
+class ModelFailed(SurefootError):
+    """The model raised, or answered with something that is no score."""
+
+
+class OutOfMemory(SurefootError):
+    """The batch did not fit; a smaller one may."""
+
+
+class StoreFailed(SurefootError):
+    """The store cannot be read or written."""
+
+
+class ReplayMismatch(StoreFailed):
+    """The journal holds answers to questions this procedure does not ask."""
+
+
+class ReportFailed(SurefootError):
+    """A report could not be written."""

@@ -1,0 +1,63 @@
+"""What a bench hands back to a procedure: small, mergeable, storable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+
+class Sampled(Protocol):
+    """Evidence that can be made from a batch of severities and adds up over batches."""
+
+    @classmethod
+    def of(cls, severities: Floats, limit: float) -> Self:
+        """Summarise one batch."""
+        ...
+
+    def __add__(self, other: Self, /) -> Self:
+        """Merge with the batch that comes right after this one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many trials were run and in how many the property held."""
+
+    trials: int
+    held: int
+
+    @classmethod
+    def of(cls, severities: Floats, limit: float) -> Self:
+        """Count the severities strictly below the limit: a tie is a violation."""
+        return cls(len(severities), int(np.count_nonzero(severities < limit)))
+
+    def __add__(self, other: Self, /) -> Self:
+        """Merge two disjoint batches."""
+        return type(self)(self.trials + other.trials, self.held + other.held)
+
+    @property
+    def rate(self) -> float:
+        """Observed share of trials in which the property held."""
+        return self.held / self.trials
+
+
+@dataclass(frozen=True, slots=True)
+class Severities:
+    """The severities themselves, in the order of the trials, for methods that fit them."""
+
+    values: tuple[float, ...]
+    limit: float
+
+    @classmethod
+    def of(cls, severities: Floats, limit: float) -> Self:
+        """Keep the batch as it is."""
+        return cls(tuple(severities.tolist()), limit)
+
+    def __add__(self, other: Self, /) -> Self:
+        """Append the next batch."""
+        return type(self)(self.values + other.values, self.limit)

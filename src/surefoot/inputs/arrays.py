@@ -1,0 +1,89 @@
+"""From arrays to `Inputs`: values checked, pixels scaled, ids given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.subject import Inputs
+
+
+def from_arrays(  # noqa: PLR0913
+    x: Any,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401
+    *,
+    ids: Sequence[str] | None = None,
+    class_names: Sequence[str] = (),
+    source: str = "the arrays",
+    scale: float | None = None,
+) -> Inputs:
+    """Inputs from arrays. Whole-number pixels (uint8) are divided by 255 unless `scale` says else."""
+    values = np.asarray(x)
+    if values.dtype == object or not np.issubdtype(values.dtype, np.number):
+        raise InvalidArgument(f"{source}: inputs must be numbers, got {values.dtype}")
+    if values.ndim < 2:
+        raise InvalidArgument(
+            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, "
+            "the others are one input"
+        )
+    divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
+    if not divisor > 0:
+        raise InvalidArgument(f"scale must be above 0, got {divisor}: values are divided by it")
+    points = values.astype(np.float32)
+    if divisor != 1:
+        points = points / np.float32(divisor)
+    names = (
+        tuple(f"{i:0{len(str(max(len(points) - 1, 1)))}d}" for i in range(len(points)))
+        if ids is None
+        else tuple(str(i) for i in ids)
+    )
+    inputs = Inputs(
+        x=points,
+        labels=None if labels is None else whole_labels(labels, source),
+        ids=names,
+        source=source,
+        class_names=tuple(str(n) for n in class_names),
+        frame=picture_frame(points.shape[1:]),
+        reading=f"values divided by {divisor:g}" if divisor != 1 else "values as stored",
+    )
+    _refuse_nan(inputs)
+    return inputs
+
+
+def whole_labels(labels: Any, source: str) -> NDArray[np.int64]:  # noqa: ANN401
+    """Labels as class numbers from 0."""
+    given = np.asarray(labels)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.number):
+        raise InvalidArgument(
+            f"{source}: labels must be one class number an input, got shape {given.shape} "
+            f"of {given.dtype}"
+        )
+    whole = given.astype(np.int64)
+    if not np.array_equal(whole, given):
+        raise InvalidArgument(f"{source}: labels must be whole numbers, got {given[whole != given][0]}")
+    if len(whole) and whole.min() < 0:
+        raise InvalidArgument(f"{source}: label {whole.min()} is negative: classes count from 0")
+    return whole
+
+
+def picture_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape if one input can be drawn as a picture, else empty."""
+    flat = len(shape) == 2
+    coloured = len(shape) == 3 and (shape[0] in (1, 3) or shape[-1] in (1, 3))
+    return shape if (flat or coloured) and min(sorted(shape)[-2:]) >= 4 else ()
+
+
+def _refuse_nan(inputs: Inputs) -> None:
+    bad = ~np.isfinite(inputs.x.reshape(len(inputs), -1)).all(axis=1)
+    if bad.any():
+        first = inputs.ids[int(np.argmax(bad))]
+        raise InvalidArgument(
+            f"{inputs.source}: {int(bad.sum())} inputs hold NaN or infinite values, the first is "
+            f"{first}: repair or leave them out"
+        )

@@ -1,0 +1,156 @@
+"""Inputs from files: .npz, a pair of .npy, an image folder, a CSV beside images."""
+
+from __future__ import annotations
+
+import csv
+import math
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs.arrays import from_arrays
+from surefoot.subject import Inputs
+
+_POINTS = ("x", "x_test", "images", "data", "inputs", "features")
+_LABELS = ("y", "y_test", "labels", "label", "targets", "target")
+_PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+_MOST_BYTES = 16 * 2**30
+Size = tuple[int, int] | None
+
+
+def from_npz(path: Path, scale: float | None) -> Inputs:
+    """The arrays x and y of an .npz file (or another of their usual names)."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            whole = sum(member.file_size for member in archive.infolist())
+        _refuse_huge(path, whole)
+        with np.load(path, allow_pickle=False) as stored:
+            keys = {key.lower(): key for key in stored.files}
+            points = next((keys[k] for k in _POINTS if k in keys), None)
+            labels = next((keys[k] for k in _LABELS if k in keys), None)
+            if points is None:
+                raise InvalidArgument(
+                    f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
+                    "and the labels y"
+                )
+            return from_arrays(
+                stored[points],
+                None if labels is None else stored[labels],
+                ids=stored[keys["ids"]].tolist() if "ids" in keys else None,
+                class_names=stored[keys["class_names"]].tolist() if "class_names" in keys else (),
+                source=str(path),
+                scale=scale,
+            )
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
+        raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
+    except ValueError as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(
+            f"{path} holds arrays of Python objects or is damaged ({error}): save plain numbers"
+        ) from error
+
+
+def from_npy(path: Path, labels: Path | None, scale: float | None) -> Inputs:
+    """An .npy file of inputs and, if given, one of labels."""
+    x = _npy(path)
+    y = None if labels is None else _npy(labels)
+    return from_arrays(x, y, source=str(path), scale=scale)
+
+
+def _npy(path: Path) -> NDArray[Any]:
+    try:
+        _refuse_huge(path, path.stat().st_size)
+        loaded: NDArray[Any] = np.load(path, allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(f"{path} cannot be read as .npy ({error})") from error
+    return loaded
+
+
+def _refuse_huge(path: Path, size: int) -> None:
+    if size > _MOST_BYTES:
+        raise InvalidArgument(
+            f"{path} unpacks to {size / 2**30:.0f} GiB, more than {_MOST_BYTES // 2**30}: "
+            "store a part of it"
+        )
+
+
+def from_folder(path: Path, size: Size) -> Inputs:
+    """One folder a class, its name the class; ids are the files' paths in it."""
+    classes = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
+    table = [
+        (file, label)
+        for label, name in enumerate(classes)
+        for file in sorted((path / name).iterdir())
+        if file.suffix.lower() in _PICTURES
+    ]
+    if not table:
+        raise InvalidArgument(
+            f"{path} holds no pictures: put them in one folder a class, or give a CSV of file,label"
+        )
+    ids = [file.relative_to(path).as_posix() for file, _ in table]
+    return _pictures(path, table, ids, classes, size)
+
+
+def from_csv(path: Path, size: Size) -> Inputs:
+    """A CSV with the columns file and label; files are taken relative to it."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
+    if not rows or not {"file", "label"} <= set(rows[0]):
+        raise InvalidArgument(f"{path} must have the columns file and label, and at least one row")
+    given = [row["label"].strip() for row in rows]
+    numbered = all(label.isdigit() for label in given)
+    names = [] if numbered else sorted(set(given))
+    number = (lambda label: int(label)) if numbered else names.index
+    table = [
+        (path.parent / row["file"], number(label))
+        for row, label in zip(rows, given, strict=True)
+    ]
+    missing = next((file for file, _ in table if not file.is_file()), None)
+    if missing is not None:
+        raise InvalidArgument(f"{path} names {missing}, which does not exist")
+    return _pictures(path, table, [row["file"] for row in rows], names, size)
+
+
+def _pictures(
+    path: Path, table: list[tuple[Path, int]], ids: list[str], names: Iterable[str], size: Size
+) -> Inputs:
+    from PIL import Image, UnidentifiedImageError
+
+    arrays: list[NDArray[np.uint8]] = []
+    for file, _ in table:
+        try:
+            with Image.open(file) as picture:
+                grey = picture.mode in ("1", "L", "I;16", "I")
+                plain = picture.convert("L" if grey else "RGB")
+                if size is not None:
+                    plain = plain.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+                arrays.append(np.asarray(plain, dtype=np.uint8))
+        except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+            raise InvalidArgument(f"{file} cannot be read as a picture ({error})") from error
+        first = arrays[0].shape
+        if arrays[-1].shape[:2] != first[:2]:
+            raise InvalidArgument(
+                f"{file} is {arrays[-1].shape[:2]} but {table[0][0]} is {first[:2]}: all pictures "
+                "need one size, say --size HEIGHTxWIDTH (size=(height, width))"
+            )
+    if len({a.ndim for a in arrays}) > 1:
+        arrays = [a if a.ndim == 3 else np.repeat(a[:, :, None], 3, axis=2) for a in arrays]
+    _refuse_huge(path, len(arrays) * math.prod(arrays[0].shape) * 4)
+    return from_arrays(
+        np.stack(arrays),
+        [label for _, label in table],
+        ids=ids,
+        class_names=tuple(names),
+        source=str(path),
+    )

@@ -1,0 +1,127 @@
+"""One door for every kind of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz
+from surefoot.subject import Inputs
+
+_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
+_LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+
+
+def load_inputs(  # noqa: PLR0913
+    source: Any,  # noqa: ANN401
+    labels: Any = None,  # noqa: ANN401
+    *,
+    ids: Sequence[str] | None = None,
+    class_names: Sequence[str] = (),
+    scale: float | None = None,
+    size: tuple[int, int] | None = None,
+) -> Inputs:
+    """Inputs from arrays, a file (.npz, .npy, .csv), an image folder, or a dataset by iteration.
+
+    A dataset yields (input, label) pairs or dicts with an image and a label, as torch and Hugging
+    Face datasets do. uint8 values are divided by 255 unless `scale` says by what to divide.
+    """
+    if isinstance(source, Inputs):
+        return source
+    if isinstance(source, str | Path):
+        return _from_path(Path(source), labels, scale, size, class_names)
+    if hasattr(source, "__array__") and not hasattr(source, "__getitems__"):
+        return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
+    if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
+        return _from_dataset(source, ids, class_names, scale)
+    raise InvalidArgument(
+        f"{type(source).__name__} holds no inputs: give arrays, a path, or a dataset"
+    )
+
+
+def _from_path(
+    path: Path,
+    labels: Any,  # noqa: ANN401
+    scale: float | None,
+    size: tuple[int, int] | None,
+    class_names: Sequence[str],
+) -> Inputs:
+    if not path.exists():
+        raise InvalidArgument(f"there is no data at {path}: check the path")
+    if path.is_dir():
+        return from_folder(path, size)
+    match path.suffix.lower():
+        case ".npz":
+            found = from_npz(path, scale)
+        case ".npy":
+            found = from_npy(path, None if labels is None else Path(labels), scale)
+        case ".csv":
+            found = from_csv(path, size)
+        case other:
+            raise InvalidArgument(
+                f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
+                f"image folders; {other or 'no suffix'} is none of them"
+            )
+    return found if not class_names else _renamed(found, class_names)
+
+
+def _renamed(inputs: Inputs, class_names: Sequence[str]) -> Inputs:
+
+
+    return replace(inputs, class_names=tuple(class_names))
+
+
+def _from_dataset(
+    source: Any,  # noqa: ANN401
+    ids: Sequence[str] | None,
+    class_names: Sequence[str],
+    scale: float | None,
+) -> Inputs:
+    points: list[Any] = []
+    labels: list[Any] = []
+    rows = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
+    for row in rows:
+        x, y = _pair(row)
+        points.append(np.asarray(x))
+        labels.append(y)
+    shapes = {p.shape for p in points}
+    if len(shapes) > 1:
+        few = sorted(shapes)[:2]
+        raise InvalidArgument(f"the dataset holds inputs of shapes {few[0]} and {few[1]}: resize them")
+    name = type(source).__name__
+    x = np.stack(points) if points else np.zeros((0, 1))
+    y = None if any(label is None for label in labels) else np.asarray(labels)
+    return from_arrays(
+        x, y, ids=ids, class_names=class_names or _features(source), source=name, scale=scale
+    )
+
+
+def _pair(row: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    if isinstance(row, dict):
+        x = next((row[k] for k in _POINT_KEYS if k in row), None)
+        y = next((row[k] for k in _LABEL_KEYS if k in row), None)
+        if x is None:
+            raise InvalidArgument(
+                f"a row of the dataset holds {', '.join(row)}: none is called "
+                + ", ".join(_POINT_KEYS)
+            )
+        return x, y
+    if isinstance(row, tuple | list) and len(row) == 2:
+        return row[0], row[1]
+    raise InvalidArgument(
+        f"a row of the dataset is {type(row).__name__}: give (input, label) pairs or dicts"
+    )
+
+
+def _features(source: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Class names as torchvision or Hugging Face datasets carry them, if they do."""
+    if isinstance(getattr(source, "classes", None), list | tuple):
+        return tuple(source.classes)
+    feature = (getattr(source, "features", None) or {}).get("label")
+    return tuple(getattr(feature, "names", None) or ())

@@ -1,0 +1,100 @@
+"""Which part of the data is studied; the result says it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.subject import Inputs
+
+Predicted = Callable[[NDArray[np.float32]], NDArray[np.int64]]
+_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Selection:
+    """First the classes, then the order, then (asked for) only what the model gets right, then n."""
+
+    classes: tuple[int, ...] = ()
+    first: int | None = None
+    random: int | None = None
+    seed: int = 0
+    correct_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.first is not None and self.random is not None:
+            raise InvalidArgument("say either the first n or a random n, not both")
+        for name, n in (("first", self.first), ("random", self.random)):
+            if n is not None and n < 1:
+                raise InvalidArgument(f"{name} must be at least 1, got {n}")
+
+
+def select(inputs: Inputs, selection: Selection, predicted: Predicted) -> Inputs:
+    """The chosen inputs. `predicted` is only called where correctness matters."""
+    order = np.arange(len(inputs))
+    words: list[str] = []
+    if selection.classes:
+        order = _of_classes(inputs, selection.classes)
+        names = ", ".join(inputs.class_name(c) for c in selection.classes)
+        words.append(f"classes {names}")
+    if selection.random is not None:
+        order = np.random.default_rng(selection.seed).permutation(order)
+    wanted = selection.first or selection.random or len(order)
+    looked = min(wanted, len(order))
+    chosen = order[:wanted]
+    if selection.correct_only:
+        chosen, looked = _correct(inputs, order, wanted, predicted)
+    if selection.random is not None:
+        words.append(f"{looked} drawn at random (seed {selection.seed})")
+    elif selection.first is not None:
+        words.append(f"the first {looked}")
+    if selection.correct_only:
+        words.append(f"only the {len(chosen)} of {looked} that the model classifies correctly")
+    if not words:
+        return inputs
+    said = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
+    return replace(
+        inputs,
+        x=inputs.x[chosen],
+        labels=None if inputs.labels is None else inputs.labels[chosen],
+        ids=tuple(inputs.ids[i] for i in chosen),
+        selection=said,
+    )
+
+
+def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:
+    if inputs.labels is None:
+        raise InvalidArgument(f"{inputs.source} holds no labels, and {why} needs them")
+    return inputs.labels
+
+
+def _of_classes(inputs: Inputs, classes: tuple[int, ...]) -> NDArray[np.intp]:
+    labels = _labels(inputs, "choosing classes")
+    missing = sorted(set(classes) - set(labels.tolist()))
+    if missing:
+        raise InvalidArgument(
+            f"{inputs.source} holds no input of class {missing[0]}: it has "
+            f"{', '.join(map(str, np.unique(labels)))}"
+        )
+    return np.flatnonzero(np.isin(labels, classes))
+
+
+def _correct(
+    inputs: Inputs, order: NDArray[np.intp], wanted: int, predicted: Predicted
+) -> tuple[NDArray[np.intp], int]:
+    """The first `wanted` inputs that are classified correctly, and how many were looked at."""
+    labels = _labels(inputs, "keeping only correctly classified inputs")
+    found: list[int] = []
+    for start in range(0, len(order), _CHUNK):
+        rows = order[start : start + _CHUNK]
+        right = predicted(inputs.x[rows]) == labels[rows]
+        for offset, (row, ok) in enumerate(zip(rows, right, strict=True)):
+            if ok:
+                found.append(int(row))
+            if len(found) == wanted:
+                return np.array(found, dtype=np.intp), start + offset + 1
+    return np.array(found, dtype=np.intp), len(order)

@@ -1,0 +1,192 @@
+"""An ONNX file through onnxruntime: one inference thread a worker."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.models.prepare import Normalise
+from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
+from surefoot.results import Interval
+from surefoot.subject import Array, Scores, Signature
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+    "tensor(int8)": np.int8,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+}
+_QUIET = 4
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """A session with what is needed to feed it and to read its answer."""
+
+    session: Any
+    feed: str
+    fetch: str
+    dtype: type[np.generic]
+    batch: int | None
+    normalise: Normalise
+    signature: Signature = field(repr=False)
+
+    def place(self, x: NDArray[np.float32]) -> Array:
+        """NumPy it is."""
+        return x
+
+    def predict(self, x: Array) -> Array:
+        """Scores of a batch."""
+        return both_classes(self.rows(x), self.signature.scores)
+
+    def rows(self, x: Array) -> Array:
+        """The output for a batch of any size, also where the file fixes one."""
+        with model_at_work():
+            ready = _cast(self.normalise(x), self.dtype)
+            raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
+            return as_rows(raw, len(x))
+
+    def _run(self, x: NDArray[Any]) -> NDArray[Any]:
+        return _table(self.session.run([self.fetch], {self.feed: x})[0])
+
+    def _in_pieces(self, x: NDArray[Any], size: int) -> NDArray[Any]:
+        short = -len(x) % size
+        padded = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
+        pieces = [self._run(padded[i : i + size]) for i in range(0, len(padded), size)]
+        return np.concatenate(pieces)[: len(x)]
+
+
+def _cast(x: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    if x.dtype == dtype:
+        return x
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return np.clip(np.rint(x), info.min, info.max).astype(dtype)
+    return x.astype(dtype)
+
+
+def _table(output: Any) -> NDArray[Any]:  # noqa: ANN401  a tensor or a list of maps
+    if isinstance(output, list):
+        columns = sorted(output[0])
+        return np.array([[row[c] for c in columns] for row in output], dtype=np.float32)
+    table: NDArray[Any] = output
+    return table
+
+
+def open_onnx(
+    path: Path,
+    *,
+    bounds: Interval | None,
+    normalise: Normalise,
+    scores: Scores | None,
+    shape: tuple[int, ...] | None,
+    output: str | None,
+) -> OnnxModel:
+    """Load the file and run it once to learn what it returns."""
+    session = _session(path)
+    feeds = session.get_inputs()
+    if len(feeds) != 1:
+        names = ", ".join(f.name for f in feeds)
+        raise InvalidArgument(f"{path} takes {len(feeds)} inputs ({names}): one is supported")
+    feed = feeds[0]
+    if feed.type not in _DTYPES:
+        raise InvalidArgument(f"{path} takes {feed.type}: numbers are supported")
+    dtype = _DTYPES[feed.type]
+    row, batch = _row_shape(path, list(feed.shape), shape)
+    normalise.check(row)
+    whole = np.issubdtype(dtype, np.integer)
+    words = [normalise.words(), f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else ""]
+    blank = Signature(
+        shape=row,
+        classes=0,
+        scores=scores or Scores.LOGITS,
+        digest=_digest(path),
+        covers="the bytes of the ONNX file",
+        bounds=bounds,
+        whole_numbers=bool(whole),
+        thread_safe=True,
+        preparation=", ".join(w for w in words if w),
+    )
+    fetch = _fetch(path, session, output)
+    draft = OnnxModel(session, feed.name, fetch, dtype, batch, normalise, blank)
+    signature = sign(blank, draft.rows, scores)
+    return OnnxModel(session, feed.name, fetch, dtype, batch, normalise, signature)
+
+
+def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _QUIET
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001  onnxruntime raises many kinds
+        text = " ".join(str(error).split())[:200]
+        raise InvalidArgument(
+            f"{path} cannot be read as an ONNX model ({text}): export it again, or check that "
+            "the download is complete"
+        ) from error
+
+
+def _row_shape(
+    path: Path, given: list[Any], hint: tuple[int, ...] | None
+) -> tuple[tuple[int, ...], int | None]:
+    """The shape of one input and the fixed batch size, if any."""
+    if len(given) < 2:
+        raise InvalidArgument(f"{path} takes an input of shape {given}: it has no batch axis")
+    batch = given[0] if isinstance(given[0], int) and given[0] > 0 else None
+    row = given[1:]
+    if all(isinstance(n, int) and n > 0 for n in row):
+        return tuple(row), batch
+    if hint is None:
+        raise InvalidArgument(
+            f"{path} leaves its input shape {row} open: say shape=(…), the shape of one input"
+        )
+    fits = len(hint) == len(row) and all(
+        not isinstance(n, int) or n == m for n, m in zip(row, hint, strict=True)
+    )
+    if not fits:
+        raise InvalidArgument(f"{path} takes inputs of shape {row}, got {hint}")
+    return tuple(hint), batch
+
+
+def _fetch(path: Path, session: Any, wanted: str | None) -> str:  # noqa: ANN401
+    """The output that holds scores: the one named, else a float table, else a list of maps."""
+    outputs = session.get_outputs()
+    names = [o.name for o in outputs]
+    if wanted is not None:
+        if wanted not in names:
+            raise InvalidArgument(f"{path} has no output {wanted!r}: it has {', '.join(names)}")
+        return wanted
+    for kind in ("tensor(float", "tensor(double", "seq(map("):
+        for o in outputs:
+            if o.type.startswith(kind):
+                return str(o.name)
+    raise ModelFailed(
+        f"{path} has no output of scores: it has "
+        + ", ".join(f"{o.name} {o.type}" for o in outputs)
+    )
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of the file and of any file beside it that the model names (external weights)."""
+    content = path.read_bytes()
+    whole = hashlib.sha256(content)
+    for beside in sorted(path.parent.iterdir()):
+        if beside != path and beside.is_file() and beside.name.encode() in content:
+            whole.update(beside.name.encode())
+            with beside.open("rb") as weights:
+                while chunk := weights.read(1 << 20):
+                    whole.update(chunk)
+    return whole.hexdigest()

@@ -1,0 +1,65 @@
+"""What is done to an input between the perturbation and the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from surefoot.errors import InvalidArgument
+from surefoot.subject import Array
+
+
+@dataclass(frozen=True)
+class Normalise:
+    """(x - mean) / std, per channel or with one number for all."""
+
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        if len(self.mean) != len(self.std):
+            raise InvalidArgument(
+                f"mean has {len(self.mean)} numbers and std {len(self.std)}: give as many of each"
+            )
+        if not all(s > 0 for s in self.std):
+            raise InvalidArgument(f"std must be above 0, got {self.std}")
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changes nothing."""
+        return set(self.mean) == {0.0} and set(self.std) == {1.0}
+
+    def words(self) -> str:
+        """What it does, for the record."""
+        return "" if self.idle else f"normalised with mean {self.mean} and std {self.std}"
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Refuse a number of channels that the shape does not have."""
+        _spread(self.mean, shape)
+
+    def __call__(self, x: Array) -> Array:
+        """Normalise a batch."""
+        if self.idle:
+            return x
+        shape = x.shape[1:]
+        mean, std = _spread(self.mean, shape), _spread(self.std, shape)
+        if isinstance(x, np.ndarray):
+            return (x - mean) / std
+        xp = array_namespace(x)
+        return (x - xp.asarray(mean, device=x.device)) / xp.asarray(std, device=x.device)
+
+
+def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """One number a channel, shaped to fit rows of `shape`."""
+    values = np.asarray(numbers, dtype=np.float32)
+    if len(values) == 1:
+        return values.reshape(())
+    if len(shape) >= 2 and shape[0] == len(values):
+        return values.reshape(-1, *(1 for _ in shape[1:]))
+    if shape and shape[-1] == len(values):
+        return values
+    raise InvalidArgument(
+        f"mean and std have {len(values)} numbers, but no axis of the input {shape} is that long"
+    )

@@ -1,0 +1,119 @@
+"""From whatever a model returns to rows of scores, and from logits to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from surefoot.errors import ModelFailed, OutOfMemory, SurefootError
+from surefoot.results import Interval
+from surefoot.subject import Array, Model, Scores, Signature
+
+_NO_ROOM = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
+_PROBES = 8
+
+
+@contextmanager
+def model_at_work() -> Iterator[None]:
+    """Turn whatever the model raises into one of our two errors."""
+    try:
+        yield
+    except SurefootError:
+        raise
+    except MemoryError as error:
+        raise OutOfMemory(str(error) or "out of memory") from error
+    except Exception as error:  # noqa: BLE001  foreign code raises what it likes
+        if any(sign in str(error).lower() for sign in _NO_ROOM):
+            raise OutOfMemory(str(error)) from error
+        text = " ".join(str(error).split())[:300]
+        raise ModelFailed(f"the model raised {type(error).__name__}: {text}") from error
+
+
+def softmax(logits: Array) -> Array:
+    """Rows that add up to 1."""
+    xp = array_namespace(logits)
+    shifted = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return shifted / xp.sum(shifted, axis=1, keepdims=True)
+
+
+def as_rows(raw: Array, expected: int) -> Array:
+    """(n, columns) from an output of any rank."""
+    if raw.ndim == 0 or raw.shape[0] != expected:
+        raise ModelFailed(
+            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
+            "its first axis must be the batch"
+        )
+    return array_namespace(raw).reshape(raw, (expected, -1))
+
+
+def both_classes(rows: Array, scores: Scores) -> Array:
+    """One column is the score of the second of two classes: give the first its own."""
+    if rows.shape[1] > 1:
+        return rows
+    xp = array_namespace(rows)
+    first = 1 - rows if scores is Scores.PROBABILITIES else xp.zeros_like(rows)
+    return xp.concat([first, rows], axis=1)
+
+
+def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
+    """Whether every row is non-negative and adds up to one, or is one column within [0, 1]."""
+    if rows.shape[1] == 1:
+        return bool((rows >= 0).all() and (rows <= 1).all())
+    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=1), 1, atol=1e-3))
+
+
+def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
+    """A few arbitrary inputs to see what a model returns; always the same ones."""
+    rng = np.random.default_rng(20240607)
+    low, high = (bounds.low, bounds.high) if bounds else (0.0, 1.0)
+    return rng.uniform(low, high, (_PROBES, *shape)).astype(np.float32)
+
+
+def sign(
+    blank: Signature, run: Callable[[NDArray[np.float32]], Array], stated: Scores | None
+) -> Signature:
+    """Complete a signature from one run: number of classes, kind of scores.
+
+    `run` gives the rows before `both_classes`.
+    """
+    x = probe(blank.shape, blank.bounds)
+    rows = run(x)
+    values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
+    seen = Scores.PROBABILITIES if looks_like_probabilities(values) else Scores.LOGITS
+    if stated is Scores.PROBABILITIES and seen is Scores.LOGITS and np.isfinite(values).all():
+        raise ModelFailed(
+            "the model is said to return probabilities, but its rows add up to "
+            f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
+            "say scores=logits instead"
+        )
+    return replace(blank, classes=max(2, rows.shape[1]), scores=stated or seen)
+
+
+@dataclass(frozen=True)
+class Softmaxed:
+    """A model of logits, read as probabilities."""
+
+    model: Model
+
+    @property
+    def signature(self) -> Signature:
+        """As the model's, but for the scores."""
+        return replace(self.model.signature, scores=Scores.PROBABILITIES)
+
+    def place(self, x: NDArray[np.float32]) -> Array:
+        """As the model does."""
+        return self.model.place(x)
+
+    def predict(self, x: Array) -> Array:
+        """Softmax of the logits."""
+        return softmax(self.model.predict(x))
+
+
+def as_probabilities(model: Model) -> Model:
+    """The model itself if it returns probabilities, else its softmax."""
+    return model if model.signature.scores is Scores.PROBABILITIES else Softmaxed(model)

@@ -1,0 +1,107 @@
+"""Noise drawn uniformly from a ball around the input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, clipped, within
+from surefoot.results import Interval
+from surefoot.subject import Array, Stream
+
+
+@dataclass(frozen=True)
+class LinfNoise:
+    """Every value moves by its own uniform amount in [-level, level]."""
+
+    level: float
+    kind: ClassVar[str] = "linf"
+    phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """No more than the whole range of values."""
+        return within(bounds)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Uniform in [0, 1)."""
+        return stream.uniform((n, *shape))
+
+    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+        """Stretch to [-level, level] and add."""
+        moved = drawn * (2 * level)
+        moved += x - level
+        return clipped(moved, bounds)
+
+
+@dataclass(frozen=True)
+class L2Noise:
+    """Uniform in the Euclidean ball: a random direction, the radius as the d-th root law."""
+
+    level: float
+    kind: ClassVar[str] = "l2"
+    phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Any: what is too far leaves through the clipping."""
+        return ANY_LEVEL
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Points of the unit ball."""
+        points = stream.normal((n, *shape))
+        xp = array_namespace(points)
+        lengths = xp.sqrt(xp.sum(points * points, axis=axes_of(points), keepdims=True))
+        points *= _radius(stream, n, shape) / lengths
+        return points
+
+    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+        """Scale and add."""
+        moved = drawn * level
+        moved += x
+        return clipped(moved, bounds)
+
+
+@dataclass(frozen=True)
+class L1Noise:
+    """Uniform in the L1 ball (the cross-polytope)."""
+
+    level: float
+    kind: ClassVar[str] = "l1"
+    phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Any: what is too far leaves through the clipping."""
+        return ANY_LEVEL
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Points of the unit ball: Laplace numbers over their sum, times the radius."""
+        u = stream.uniform((n, *shape))
+        xp = array_namespace(u)
+        u *= 2
+        u -= 1  # in [-1, 1)
+        sizes = -xp.log1p(-xp.abs(u) * (1 - 2.0**-24))
+        points = xp.where(u < 0, -sizes, sizes)
+        points *= _radius(stream, n, shape) / xp.sum(sizes, axis=axes_of(sizes), keepdims=True)
+        return points
+
+    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+        """Scale and add."""
+        moved = drawn * level
+        moved += x
+        return clipped(moved, bounds)
+
+
+def _radius(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+    """Distance from the centre of a uniform point of the unit ball in d dimensions: u^(1/d)."""
+    return stream.uniform((n, *(1 for _ in shape))) ** (1 / math.prod(shape))

@@ -1,0 +1,67 @@
+"""The mean of local robustness over the population of inputs (Bu & Sun 2024, algorithm 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
+from surefoot.statistics.intervals import betting
+
+SAMPLED = "the inputs are an independent random sample of the population they stand for"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean robustness of the population, with an interval that is wrong with at most `error`."""
+
+    error: float
+    kind: ClassVar[str] = "mean"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.error < 1:
+            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}")
+
+    def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
+        """The mean, spending `error`. The order of `local` must not depend on the values.
+
+        A local value is a bounded variable whose expectation is off the truth by at most its
+        bias, so the interval for the mean of such variables, widened by the largest bias, holds
+        the population's mean. An undecided input counts as 0 for the lower end, 1 for the upper.
+        """
+        known = [r for r in local if isinstance(r, Estimate)]
+        trials = sum(r.trials for r in local)
+        if not known:
+            return Undecided("no input gave an estimate", trials)
+        bias = max(r.bias for r in known)
+        lows = np.array([r.value if isinstance(r, Estimate) else 0.0 for r in local])
+        highs = np.array([r.value if isinstance(r, Estimate) else 1.0 for r in local])
+        value = float(np.mean([r.value for r in known]))
+        low = max(0.0, betting(lows, error).low - bias)
+        high = min(1.0, betting(highs, error).high + bias)
+        missing = len(local) - len(known)
+        note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
+        around = Interval(min(low, value), max(high, value))
+        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials, bias)
+
+
+def requirement(mean: Estimate | Undecided, least: float) -> Decision | Undecided:
+    """Whether the population's mean is at least `least`, as far as its interval tells."""
+    if not 0 <= least <= 1:
+        raise InvalidArgument(f"a required robustness lies between 0 and 1, got {least}")
+    claim = f"the mean robustness is at least {least:g}"
+    if isinstance(mean, Undecided):
+        return mean
+    if mean.interval.low >= least:
+        return Decision(claim, True, mean.guarantee, mean.trials)
+    if mean.interval.high < least:
+        return Decision(claim, False, mean.guarantee, mean.trials)
+    return Undecided(
+        f"{least:g} lies within the interval from {mean.interval.low:.4f} to "
+        f"{mean.interval.high:.4f}: more inputs would narrow it",
+        mean.trials,
+    )

@@ -1,0 +1,77 @@
+"""The one shape every method has: ask, be told, conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+Q = TypeVar("Q")
+E = TypeVar("E")
+R = TypeVar("R")
+Q_co = TypeVar("Q_co", covariant=True)
+E_contra = TypeVar("E_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Run `units` more trials at this level."""
+
+    level: float
+    units: int
+
+
+class Procedure(Protocol[Q_co, E_contra, R_co]):
+    """A frozen recipe. `steps` yields questions, is sent evidence, returns a result."""
+
+    def steps(self) -> Generator[Q_co, E_contra, R_co]:
+        """Start a fresh run."""
+        ...
+
+
+class Session(Generic[Q, E, R]):
+    """One run of a procedure, driven from outside: read `question`, `tell` the answer."""
+
+    def __init__(self, procedure: Procedure[Q, E, R]) -> None:
+        self._steps = procedure.steps()
+        self._results: list[R] = []
+        self.question: Q | None = None
+        try:
+            self.question = next(self._steps)
+        except StopIteration as stop:
+            self._results.append(stop.value)
+
+    def tell(self, evidence: E) -> None:
+        """Answer the open question."""
+        try:
+            self.question = self._steps.send(evidence)
+        except StopIteration as stop:
+            self.question = None
+            self._results.append(stop.value)
+
+    @property
+    def result(self) -> R:
+        """The conclusion; only once `question` is None."""
+        if not self._results:
+            raise RuntimeError("the procedure still has an open question")
+        return self._results[0]
+
+
+@dataclass(frozen=True)
+class Pinned(Generic[E, R]):
+    """A procedure that asks for numbers of trials, run at one level."""
+
+    procedure: Procedure[int, E, R]
+    level: float
+
+    def steps(self) -> Generator[Ask, E, R]:
+        """Ask the same questions, each at `level`."""
+        steps = self.procedure.steps()
+        try:
+            units = next(steps)
+            while True:
+                units = steps.send((yield Ask(self.level, units)))
+        except StopIteration as stop:
+            result: R = stop.value
+            return result

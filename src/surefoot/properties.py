@@ -1,0 +1,110 @@
+"""What "the classifier did not slip" means. The one home of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace, device
+
+from surefoot.errors import InvalidArgument
+from surefoot.subject import Array, Reference, Scores
+
+
+@dataclass(frozen=True)
+class SameLabel:
+    """The label the model gives the undisturbed input still wins."""
+
+    kind: ClassVar[str] = "same"
+    phrase: ClassVar[str] = "keep the label the model gives the undisturbed input"
+    limit: ClassVar[float] = 0.0
+    reference: ClassVar[Reference] = Reference.PREDICTED
+    needs: ClassVar[Scores | None] = None
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """Best rival minus reference; a tie is a violation."""
+        return _rivals(scores, labels, 1) - _own(scores, labels)
+
+
+@dataclass(frozen=True)
+class TrueLabel:
+    """The label in the data wins."""
+
+    kind: ClassVar[str] = "true"
+    phrase: ClassVar[str] = "get the true label"
+    limit: ClassVar[float] = 0.0
+    reference: ClassVar[Reference] = Reference.TRUE
+    needs: ClassVar[Scores | None] = None
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """Best rival minus reference; a tie is a violation."""
+        return _rivals(scores, labels, 1) - _own(scores, labels)
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The label in the data is among the k best."""
+
+    k: int = 5
+    kind: ClassVar[str] = "topk"
+    limit: ClassVar[float] = 0.0
+    reference: ClassVar[Reference] = Reference.TRUE
+    needs: ClassVar[Scores | None] = None
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InvalidArgument(f"topk: k must be at least 1, got {self.k}")
+
+    @property
+    def phrase(self) -> str:
+        """What holds."""
+        return f"keep the true label among the {self.k} best"
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """k-th best rival minus reference; a tie is a violation."""
+        if self.k >= scores.shape[1]:
+            raise InvalidArgument(
+                f"topk: k = {self.k} always holds for {scores.shape[1]} classes: choose a smaller k"
+            )
+        return _rivals(scores, labels, self.k) - _own(scores, labels)
+
+
+@dataclass(frozen=True)
+class NoConfidentMistake:
+    """No other label than the undisturbed input's reaches the confidence `limit`."""
+
+    limit: float = 0.6
+    kind: ClassVar[str] = "confident"
+    reference: ClassVar[Reference] = Reference.PREDICTED
+    needs: ClassVar[Scores | None] = Scores.PROBABILITIES
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.limit <= 1:
+            raise InvalidArgument(
+                f"confident: the limit must lie between 0.5 and 1, got {self.limit}: below 0.5 a "
+                "wrong class can reach it without winning"
+            )
+
+    @property
+    def phrase(self) -> str:
+        """What holds."""
+        return f"give no other label a confidence of {self.limit:g} or more"
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """Confidence of the best wrong class."""
+        return _rivals(scores, labels, 1)
+
+
+def _own(scores: Array, labels: Array) -> Array:
+    xp = array_namespace(scores)
+    return xp.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
+
+
+def _rivals(scores: Array, labels: Array, rank: int) -> Array:
+    """The rank-th best score among the other classes."""
+    xp = array_namespace(scores)
+    classes = xp.arange(scores.shape[1], device=device(scores))
+    others = xp.where(classes[None, :] == labels[:, None], -xp.inf, scores)
+    if rank == 1:
+        return xp.max(others, axis=1)
+    return xp.sort(others, axis=1)[:, -rank]

@@ -1,0 +1,1 @@
+"""Records as sentences, tables, figures and one self-contained page."""

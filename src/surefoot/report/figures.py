@@ -1,0 +1,90 @@
+"""Figures as Vega-Lite data, drawn to SVG without a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.results import Estimate
+from surefoot.store.records import Record
+
+_INK, _GRID, _STEADY, _WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
+_BINS = 20
+
+
+def histogram(record: Record) -> str:
+    """How many inputs have which local robustness; those that never slipped apart."""
+    import altair as alt
+
+    values = np.array([r.result.value for r in record.local if isinstance(r.result, Estimate)])
+    slipped = values[values < 1]
+    edges = np.linspace(0, 1, _BINS + 1)
+    counts, _ = np.histogram(slipped, edges)
+    rows: list[dict[str, Any]] = [
+        {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": "slipped at least once"}
+        for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    rows.append({"low": 101.5, "high": 106.5, "inputs": int((values == 1).sum()), "kind": "never slipped"})
+    highest = max(int(row["inputs"]) for row in rows)
+    base = alt.Chart(alt.Data(values=rows))
+    bars = base.mark_bar(stroke="white", strokeWidth=1).encode(
+        x=alt.X(
+            "low:Q",
+            title="share of perturbations under which the input holds (%)",
+            scale=alt.Scale(domain=[0, 107]),
+            axis=alt.Axis(values=list(range(0, 101, 10))),
+        ),
+        x2="high:Q",
+        y=alt.Y("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, highest * 1.12 + 0.5])),
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(
+                domain=["slipped at least once", "never slipped"], range=[_WEAK, _STEADY]
+            ),
+            legend=alt.Legend(title=None, orient="top-left", direction="vertical"),
+        ),
+    )
+    labels = (
+        base.transform_filter("datum.inputs > 0")
+        .transform_calculate(middle="(datum.low + datum.high) / 2")
+        .mark_text(dy=-6, fontSize=10, color=_INK)
+        .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
+    )
+    return _svg((bars + labels).properties(width=640, height=240))
+
+
+def class_intervals(record: Record) -> str:
+    """Each class's mean robustness with its interval."""
+    import altair as alt
+
+    rows = [
+        {
+            "class": row.name,
+            "value": 100 * row.result.value,
+            "low": 100 * row.result.interval.low,
+            "high": 100 * row.result.interval.high,
+        }
+        for row in record.classes
+        if isinstance(row.result, Estimate)
+    ]
+    order = [row["class"] for row in sorted(rows, key=lambda r: r["value"])]
+    y = alt.Y("class:N", sort=order, title=None)
+    x = alt.X(
+        "low:Q", title="mean robustness of the class (%)", scale=alt.Scale(domain=[0, 100])
+    )
+    base = alt.Chart(alt.Data(values=rows))
+    lines = base.mark_rule(strokeWidth=3, color=_STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=_STEADY, opacity=1).encode(y=y, x="value:Q")
+    return _svg((lines + dots).properties(width=560, height=alt.Step(22)))
+
+
+def _svg(chart: Any) -> str:  # noqa: ANN401
+    import vl_convert
+
+    shown = chart.configure_view(stroke=None).configure_axis(
+        labelColor=_INK, titleColor=_INK, gridColor=_GRID, domainColor=_GRID, tickColor=_GRID,
+        labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelLimit=200,
+    ).configure_legend(labelColor=_INK, labelFontSize=11)
+    svg: str = vl_convert.vegalite_to_svg(shown.to_dict())
+    return svg

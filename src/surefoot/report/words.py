@@ -1,0 +1,164 @@
+"""The sentences a user reads. No number without how sure, and on what assumption."""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+
+from surefoot.results import Decision, Estimate, Interval, Result, Undecided
+from surefoot.store.records import Record
+
+
+def percent(value: float) -> str:
+    """A share as people say it; never rounded up to 100 % or down to 0 %."""
+    shown = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    if shown == "100" and value < 1:
+        return "above 99.99 %"
+    if shown == "0" and value > 0:
+        return "below 0.01 %"
+    return f"{shown} %"
+
+
+def between(interval: Interval) -> str:
+    """Both ends, rounded outwards so that the words claim no more than the numbers."""
+    low = int(interval.low * 1e4) / 100
+    high = -int(-interval.high * 1e4 // 1) / 100
+    return f"between {low:g} % and {high:g} %"
+
+
+def odds(error: float) -> str:
+    """How often at most a statement is wrong."""
+    share = Fraction(error).limit_denominator(1_000_000)
+    if share.numerator == 1:
+        return f"wrong at most 1 time in {share.denominator:,}"
+    for base in (100, 1000, 10_000, 100_000, 1_000_000):
+        if abs(error * base - round(error * base)) < 1e-9:
+            return f"wrong at most {round(error * base)} times in {base:,}"
+    return f"wrong with probability at most {error:.2g}"
+
+
+def confidence(error: float) -> str:
+    """1 - error as a percentage, without rounding up."""
+    return f"{100 * (1 - error):.6g} %"
+
+
+def headline(record: Record) -> str:
+    """The claim in one sentence."""
+    words = record.spec["words"]
+    mean = record.mean
+    if isinstance(mean, Undecided):
+        return f"Undecided: {mean.reason}."
+    return (
+        f"On average {percent(mean.value)} of perturbed inputs {words['property']}; for the whole "
+        f"population of such inputs the mean is {between(mean.interval)} "
+        f"({odds(record.spec['population']['error'])}; {record.trials:,} trials on "
+        f"{len(record.local):,} inputs)."
+    )
+
+
+def how_sure(record: Record) -> list[str]:
+    """What is promised, in the order a careful reader asks."""
+    procedure, error = record.spec["procedure"], record.spec["population"]["error"]
+    together = (
+        f"The interval for the mean and the {len(record.classes)} per-class intervals hold all "
+        f"together with confidence {confidence(error)}."
+        if record.classes
+        else f"The interval for the mean holds with confidence {confidence(error)}."
+    )
+    lines = [together]
+    if "width" in procedure:
+        lines.append(
+            f"The value of each single input is within {procedure['width']:g} of its true "
+            f"probability ({odds(procedure['error'])}, each input by itself)."
+        )
+    return lines
+
+
+def assumptions(record: Record) -> list[str]:
+    """What the promise rests on."""
+    lines = [
+        "Trials are independent draws of the stated perturbation: "
+        + record.spec["words"]["perturbation"]
+        + "."
+    ]
+    if isinstance(record.mean, Estimate) and record.mean.guarantee.assumption:
+        note = record.mean.guarantee.assumption
+        lines.append(note[0].upper() + note[1:] + ". Each single input's value needs no such thing.")
+    lines.append(
+        "Robustness here is against random perturbations; an adversary who searches for a bad one "
+        "is another question."
+    )
+    return lines
+
+
+def facts(record: Record) -> list[str]:
+    """What else the run showed."""
+    known = [row for row in record.local if isinstance(row.result, Estimate)]
+    steady = sum(1 for row in known if _value(row.result) == 1)
+    lines = [f"{steady:,} of {len(record.local):,} inputs never slipped in any trial of their estimate."]
+    if len(known) < len(record.local):
+        lines.append(f"{len(record.local) - len(known):,} inputs stayed undecided.")
+    worst = sorted(known, key=lambda row: (_value(row.result), row.id))[:1]
+    if worst and _value(worst[0].result) < 1:
+        lines.append(
+            f"The least robust input is {worst[0].id}: {percent(_value(worst[0].result))} of its "
+            "perturbations hold."
+        )
+    labelled = [row for row in record.local if row.label is not None]
+    if labelled:
+        right = sum(row.label == row.predicted for row in labelled)
+        lines.append(f"Undisturbed, {right:,} of {len(labelled):,} inputs get their true label.")
+    return lines
+
+
+def _value(result: Result) -> float:
+    return result.value if isinstance(result, Estimate) else 0.0
+
+
+def selection(record: Record) -> str:
+    """Which inputs."""
+    inputs, words = record.spec["inputs"], record.spec["words"]
+    return f"{words['source']}: {inputs['selection']} ({inputs['number']:,}; {inputs['reading']})"
+
+
+def verdict(decision: Decision | Undecided) -> str:
+    """A requirement's outcome in one line."""
+    match decision:
+        case Decision(claim=claim, holds=True):
+            return f"PASS: {claim} ({odds(decision.guarantee.error)})."
+        case Decision(claim=claim):
+            return f"FAIL: it is refuted that {claim} ({odds(decision.guarantee.error)})."
+        case Undecided(reason=reason):
+            return f"UNDECIDED: {reason}."
+
+
+def cells(result: Result) -> tuple[str, str]:
+    """Value and interval, for a table."""
+    if isinstance(result, Estimate):
+        return percent(result.value), between(result.interval).removeprefix("between ")
+    return "undecided", result.reason if isinstance(result, Undecided) else ""
+
+
+def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
+    """What to type to see that trial again."""
+    if record.source is None:
+        return f'study.replay("{subject}", {trial})'
+    return f"surefoot replay {record.digest[:12]} {_quoted(subject)} {trial} --store {_quoted(store)}"
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text)
+
+
+def summary(record: Record) -> str:
+    """The whole outcome as text."""
+    lines = [headline(record), "", *how_sure(record), "", "Assumptions:"]
+    lines += [f"- {line}" for line in assumptions(record)]
+    lines += ["", *facts(record)]
+    if record.classes:
+        width = max(len(row.name) for row in record.classes)
+        lines += ["", f"{'class':<{width}}  inputs  robustness  interval"]
+        for row in record.classes:
+            value, interval = cells(row.result)
+            lines.append(f"{row.name:<{width}}  {row.inputs:>6}  {value:>10}  {interval}")
+    return "\n".join(lines)

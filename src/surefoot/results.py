@@ -1,0 +1,85 @@
+"""What a procedure concludes. Frozen, and never without its guarantee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from surefoot.errors import InvalidArgument
+
+
+class Footing(StrEnum):
+    """What a stated error rate rests on."""
+
+    SOUND = "sound"
+    CONDITIONAL = "conditional"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise that comes with a number: wrong with probability at most `error`."""
+
+    footing: Footing
+    error: float
+    assumption: str = ""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A closed interval."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise InvalidArgument(f"an interval needs low <= high, got {self.low} and {self.high}")
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the value lies in it, ends included."""
+        return self.low <= value <= self.high
+
+    @property
+    def width(self) -> float:
+        """Distance between the ends."""
+        return self.high - self.low
+
+
+UNIT = Interval(0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The probability that the property holds, with an interval for it.
+
+    `bias` bounds how far the expected `value` may lie from the truth; a population needs it to
+    combine many estimates without adding up their widths.
+    """
+
+    value: float
+    interval: Interval
+    guarantee: Guarantee
+    trials: int
+    bias: float = 1.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a claim holds."""
+
+    claim: str
+    holds: bool
+    guarantee: Guarantee
+    trials: int
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The procedure ended without a claim. A result, not an error."""
+
+    reason: str
+    trials: int = 0
+
+
+Result = Estimate | Decision | Undecided

@@ -1,0 +1,119 @@
+"""Binomial bounds. Pure functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.evidence import Counts
+from surefoot.results import Interval
+
+
+def okamoto(width: float, error: float) -> int:
+    """Trials after which |p̂ - p| > width has probability at most error, for every p.
+
+    Okamoto 1958 (Hoeffding's bound): ⌈ln(2/error) / (2 width²)⌉.
+    """
+    return math.ceil(math.log(2 / error) / (2 * width**2))
+
+
+def clopper_pearson(counts: Counts, error: float) -> Interval:
+    """Exact interval for p; misses it with probability at most error."""
+    from scipy.special import betaincinv
+
+    n, k = counts.trials, counts.held
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error / 2))
+    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - error / 2))
+    return Interval(low, high)
+
+
+def _divergence(a: float, b: float) -> float:
+    """Kullback-Leibler divergence of Bernoulli(a) from Bernoulli(b), 0 < b < 1."""
+    first = 0.0 if a <= 0 else a * math.log(a / b)
+    second = 0.0 if a >= 1 else (1 - a) * math.log((1 - a) / (1 - b))
+    return first + second
+
+
+@lru_cache(maxsize=4096)
+def chernoff(within: Interval, width: float, error: float) -> int:
+    """Trials that suffice for every p in `within`; never more than `okamoto`.
+
+    Bu & Sun 2024, theorem 3 and algorithm 2. The worst p is the one nearest to 1/2.
+    """
+    p = min(max(0.5, within.low), within.high)
+    ceiling = okamoto(width, error)
+    if abs(p - 0.5) <= width / 2:
+        return ceiling
+    rates = [_divergence(q, p) for q in (p - width, p + width) if 0 <= q <= 1]
+    low, high = 0, ceiling
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = sum(math.exp(-middle * rate) for rate in rates) <= error
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def worst_miss(n: int, width: float) -> float:
+    """The largest P(|k/n - p| > width) over every p in [0, 1], exactly.
+
+    Cut [0, 1/2] where the set of counts within `width` of p changes. Between two cuts that set is
+    a fixed range, and the probability of a range of counts has one peak in p; so the least
+    coverage is at a cut, seen from one of its two sides. The other half mirrors this one.
+    """
+    counts = np.arange(n + 1)
+    cuts = np.concatenate([counts / n - width, counts / n + width, [0.0, 0.5]])
+    cuts = np.unique(cuts[(cuts >= 0) & (cuts <= 0.5)])
+    left, right = cuts[:-1], cuts[1:]
+    middle = (left + right) / 2
+    first = np.ceil(n * (middle - width))
+    last = np.floor(n * (middle + width))
+    return float(max(_outside(first, last, n, p).max() for p in (left, right)))
+
+
+def _outside(
+    first: NDArray[np.float64],
+    last: NDArray[np.float64],
+    n: int | NDArray[np.int64],
+    p: NDArray[np.float64] | float,
+) -> NDArray[np.float64]:
+    """P(k < first or k > last) for k from Binomial(n, p)."""
+    from scipy.special import bdtr, bdtrc
+
+    size = np.asarray(n, dtype=np.float64)
+    below = np.where(first > 0, bdtr(np.maximum(first - 1, 0), size, p), 0.0)
+    above = np.where(last < size, bdtrc(np.minimum(last, size - 1), size, p), 0.0)
+    outside: NDArray[np.float64] = below + above
+    return outside
+
+
+def _plainly_too_few(n: NDArray[np.int64], width: float, error: float) -> NDArray[np.bool_]:
+    """Sizes refuted by one p: 1/2 itself, or the cut next below it, from its worse side."""
+    half = _outside(np.ceil(n * (0.5 - width)), np.floor(n * (0.5 + width)), n, 0.5)
+    k = np.floor(n * (0.5 - width))
+    p = np.clip(k / n + width, 0.0, 1.0)
+    beside = _outside(k + 1, np.floor(n * (p + width)), n, p)
+    refuted: NDArray[np.bool_] = (k >= 0) & (np.maximum(half, beside) > error)
+    return refuted
+
+
+@lru_cache(maxsize=64)
+def fixed_size(width: float, error: float) -> int:
+    """The smallest number of trials that is enough for every p, by exact binomial sums.
+
+    Not every larger number is enough too: the miss probability has teeth in n. Their height,
+    relative to the error, is of the order of 1/√n; so above ten thousand the search begins at 97 %
+    of the normal theory's number instead of at 1.
+    """
+    from scipy.special import ndtri
+
+    normal = float(ndtri(1 - error / 2)) ** 2 / (4 * width**2)
+    start = 1 if normal < 10_000 else int(0.97 * normal)
+    while True:
+        sizes = np.arange(start, start + 4096)
+        for n in sizes[~_plainly_too_few(sizes, width, error)]:
+            if worst_miss(int(n), width) <= error:
+                return int(n)
+        start += len(sizes)

@@ -1,0 +1,113 @@
+"""Estimate a probability to a fixed width. The procedures ask for numbers of trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.results import Estimate, Footing, Guarantee, Interval
+from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
+
+Trials = Generator[int, Counts, Estimate]
+
+
+def check_width_and_error(width: float, error: float) -> None:
+    """Refuse what no estimate can mean."""
+    if not 0 < width < 1:
+        raise InvalidArgument(f"width must lie between 0 and 1, got {width}: try 0.02")
+    if not 0 < error < 1:
+        raise InvalidArgument(
+            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.01"
+        )
+
+
+def _conclude(final: Counts, width: float, error: float, spent: int) -> Estimate:
+    """The observed rate of a stage whose size was settled before it began: unbiased."""
+    near = Interval(max(0.0, final.rate - width), min(1.0, final.rate + width))
+    promise = Guarantee(Footing.SOUND, error)
+    return Estimate(final.rate, near, promise, spent + final.trials, bias=0.0)
+
+
+@dataclass(frozen=True)
+class Okamoto:
+    """As many trials as Hoeffding's bound asks for, whatever p is."""
+
+    width: float
+    error: float
+    evidence: ClassVar[type[Counts]] = Counts
+
+    def __post_init__(self) -> None:
+        check_width_and_error(self.width, self.error)
+
+    def steps(self) -> Trials:
+        """One question."""
+        final = yield okamoto(self.width, self.error)
+        return _conclude(final, self.width, self.error, spent=0)
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """As few trials as one fixed number can be, whatever p is (exact binomial)."""
+
+    width: float
+    error: float
+    evidence: ClassVar[type[Counts]] = Counts
+
+    def __post_init__(self) -> None:
+        check_width_and_error(self.width, self.error)
+
+    def steps(self) -> Trials:
+        """One question."""
+        final = yield fixed_size(self.width, self.error)
+        return _conclude(final, self.width, self.error, spent=0)
+
+
+@dataclass(frozen=True)
+class BuSun:
+    """Few trials where p is near 0 or 1: pilot, bracket, then what the bracket calls for.
+
+    Bu & Sun 2024, algorithms 1 and 2. The last stage uses fresh trials only: the proof needs it.
+    """
+
+    width: float
+    error: float
+    evidence: ClassVar[type[Counts]] = Counts
+
+    def __post_init__(self) -> None:
+        check_width_and_error(self.width, self.error)
+
+    def steps(self) -> Trials:
+        """Three questions at most."""
+        ceiling = okamoto(self.width, self.error)
+        if self.width >= 1 / 3:
+            final = yield ceiling
+            return _conclude(final, self.width, self.error, spent=0)
+        pilot = yield max(10, min(100, math.ceil(0.01 * ceiling)))
+        best = min(_candidates(ceiling), key=lambda n: self._total(n, pilot.rate))
+        if self._total(best, pilot.rate) >= ceiling:
+            final = yield ceiling
+            return _conclude(final, self.width, self.error, spent=pilot.trials)
+        bracket = yield best
+        final = yield self._last(clopper_pearson(bracket, self._bracket_error))
+        return _conclude(final, self.width, self.error, pilot.trials + bracket.trials)
+
+    @property
+    def _bracket_error(self) -> float:
+        return 0.05 * self.error
+
+    def _last(self, bracket: Interval) -> int:
+        rest = (self.error - self._bracket_error) / (1 - self._bracket_error)
+        return chernoff(bracket, self.width, rest)
+
+    def _total(self, n: int, pilot: float) -> int:
+        """Cost of bracketing with n trials, supposing they go as the pilot did."""
+        supposed = Counts(n, round(n * pilot))
+        return n + self._last(clopper_pearson(supposed, self._bracket_error))
+
+
+def _candidates(ceiling: int) -> list[int]:
+    return [math.ceil(percent * ceiling / 100) for percent in range(1, 21)]

@@ -1,0 +1,135 @@
+"""What is kept of an assessment: frozen, and the same in memory, in the store and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from surefoot.errors import StoreFailed
+from surefoot.evidence import Counts, Severities
+from surefoot.results import Estimate, Result, Undecided
+
+_EVIDENCE: dict[str, type[Any]] = {"counts": Counts, "severities": Severities}
+_KINDS = {kind: name for name, kind in _EVIDENCE.items()}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where model and data came from, and the options that read them: enough to load them again."""
+
+    model: str
+    data: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Local:
+    """One input's result."""
+
+    id: str
+    label: int | None
+    predicted: int
+    result: Result
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class of inputs."""
+
+    name: str
+    inputs: int
+    result: Estimate | Undecided
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value of an input before and after."""
+
+    where: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A trial in which the property broke: pictures as base64 PNG, or the largest changes."""
+
+    id: str
+    trial: int
+    robustness: float
+    true_class: str
+    clean_class: str
+    slipped_class: str
+    picture: str = ""
+    perturbed: str = ""
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the preflight."""
+
+    name: str
+    verdict: str
+    finding: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """The whole outcome of one study."""
+
+    digest: str
+    spec: dict[str, Any]
+    mean: Estimate | Undecided
+    classes: tuple[ClassRow, ...]
+    local: tuple[Local, ...]
+    exhibits: tuple[Exhibit, ...]
+    findings: tuple[Finding, ...]
+    trials: int
+    environment: dict[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    started: str = ""
+    seconds: float = 0.0
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> Any:  # noqa: ANN401
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Record)
+
+
+def record_to_json(record: Record) -> str:
+    """The record as JSON text."""
+    return json.dumps(asdict(record), ensure_ascii=False, allow_nan=False)
+
+
+def record_from_json(text: str) -> Record:
+    """The record in JSON text, every field checked."""
+    from pydantic import ValidationError
+
+    try:
+        record: Record = _adapter().validate_json(text, strict=False)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StoreFailed(f"a stored record is damaged: {where}: {first['msg']}") from error
+    return record
+
+
+def evidence_to_json(evidence: object) -> str:
+    """One line a tray can hold many of."""
+    values = {name: getattr(evidence, name) for name in type(evidence).__slots__}  # type: ignore[attr-defined]
+    return json.dumps([_KINDS[type(evidence)], values])
+
+
+def evidence_from_json(text: str) -> Any:  # noqa: ANN401
+    """The evidence in such a line."""
+    try:
+        kind, values = json.loads(text)
+        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return _EVIDENCE[kind](**fields)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreFailed(f"a line of the journal is damaged: {text[:80]!r}") from error

@@ -1,0 +1,269 @@
+"""The one place that speaks SQL. SQLite in WAL mode: one transaction a tray."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.store.records import (
+    Record,
+    Source,
+    evidence_from_json,
+    evidence_to_json,
+    record_from_json,
+    record_to_json,
+)
+from surefoot.subject import Entry, Task
+
+SCHEMA = 1
+_tables = sa.MetaData()
+_meta = sa.Table(
+    "surefoot_meta",
+    _tables,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("value", sa.String, nullable=False),
+)
+_runs = sa.Table(
+    "surefoot_runs",
+    _tables,
+    sa.Column("digest", sa.String, primary_key=True),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("source", sa.Text),
+    sa.Column("environment", sa.Text, nullable=False),
+    sa.Column("started", sa.String, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("record", sa.Text),
+)
+_journal = sa.Table(
+    "surefoot_journal",
+    _tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run", sa.ForeignKey("surefoot_runs.digest"), nullable=False, index=True),
+    sa.Column("subject", sa.String, nullable=False),
+    sa.Column("level", sa.Float, nullable=False),
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("stop", sa.Integer, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One run of a store, as a list shows it."""
+
+    digest: str
+    spec: dict[str, Any]
+    started: str
+    finished: bool
+    trials: int
+
+
+class SqlStore:
+    """Runs by digest, each with its journal and, once finished, its record."""
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self.where = _path_of(url)
+        if not create and not self.where.is_file():
+            raise StoreFailed(f"there is no store at {self.where}: check the path")
+        if not self.where.parent.is_dir():
+            raise StoreFailed(f"there is no folder {self.where.parent} for the store: make it first")
+        self._engine = sa.create_engine(
+            sa.URL.create("sqlite", database=str(self.where)), connect_args={"timeout": 30}
+        )
+        sa.event.listen(self._engine, "connect", _set_up)
+        with self._at_work():
+            self._prepare()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._engine.dispose()
+
+    def begin(
+        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
+    ) -> None:
+        """Note the run, unless it is there already: then it goes on."""
+        row = {
+            "digest": digest,
+            "spec": json.dumps(spec, sort_keys=True),
+            "source": None if source is None else json.dumps(asdict(source)),
+            "environment": json.dumps(environment),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": 0.0,
+            "record": None,
+        }
+        with self._at_work(), self._engine.begin() as db:
+            there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).first()
+            if there is None:
+                db.execute(sa.insert(_runs).values(row))
+            elif json.loads(there.spec) != json.loads(row["spec"] or ""):
+                raise StoreFailed(
+                    f"{self.where} holds another study under the name {digest[:12]}: "
+                    "use another --store"
+                )
+
+    def journal(self, digest: str) -> SqlJournal:
+        """The journal of one run."""
+        return SqlJournal(self, digest)
+
+    def finish(self, record: Record) -> Record:
+        """Keep the record; it comes back with the start and the time that the store noted."""
+        with self._at_work(), self._engine.begin() as db:
+            row = db.execute(sa.select(_runs).where(_runs.c.digest == record.digest)).one()
+            whole = Record(
+                **{
+                    **{f: getattr(record, f) for f in record.__dataclass_fields__},
+                    "started": row.started,
+                    "seconds": row.seconds,
+                }
+            )
+            text = record_to_json(whole)
+            db.execute(
+                sa.update(_runs).where(_runs.c.digest == record.digest).values(record=text)
+            )
+        return whole
+
+    def runs(self) -> list[RunLine]:
+        """All runs, the oldest first."""
+        trials = sa.func.coalesce(sa.func.sum(_journal.c.stop - _journal.c.start), 0)
+        query = (
+            sa.select(_runs, trials.label("trials"))
+            .outerjoin(_journal, _journal.c.run == _runs.c.digest)
+            .group_by(_runs.c.digest)
+            .order_by(_runs.c.started)
+        )
+        with self._at_work(), self._engine.connect() as db:
+            return [
+                RunLine(r.digest, json.loads(r.spec), r.started, r.record is not None, int(r.trials))
+                for r in db.execute(query)
+            ]
+
+    def record(self, prefix: str = "") -> Record:
+        """The finished run whose digest begins with `prefix`; the latest if it is empty."""
+        runs = [r for r in self.runs() if r.digest.startswith(prefix)]
+        finished = [r for r in runs if r.finished]
+        if not finished:
+            state = "is not finished: run the same command again" if runs else "is not in the store"
+            raise StoreFailed(f"{self.where}: run {prefix or '(any)'} {state}")
+        if prefix and len(finished) > 1:
+            raise StoreFailed(f"{self.where}: {prefix} names {len(finished)} runs: write more of it")
+        found = self.stored(finished[-1].digest)
+        if found is None:
+            raise StoreFailed(f"{self.where}: run {prefix} has no record")
+        return found
+
+    def stored(self, digest: str) -> Record | None:
+        """The record of exactly this run, if it has finished."""
+        query = sa.select(_runs.c.record).where(_runs.c.digest == digest)
+        with self._at_work(), self._engine.connect() as db:
+            text = db.execute(query).scalar()
+        return None if text is None else record_from_json(text)
+
+    def _prepare(self) -> None:
+        names = sa.inspect(self._engine).get_table_names()
+        if names and _meta.name not in names:
+            raise StoreFailed(
+                f"{self.where} is a database of another program (it holds {names[0]}): "
+                "use another --store"
+            )
+        with self._engine.begin() as db:
+            _tables.create_all(db)
+            found = db.execute(sa.select(_meta.c.value).where(_meta.c.name == "schema")).scalar()
+            if found is None:
+                db.execute(sa.insert(_meta).values(name="schema", value=str(SCHEMA)))
+            elif int(found) > SCHEMA:
+                raise StoreFailed(
+                    f"{self.where} was written by a newer surefoot (schema {found}, this one reads "
+                    f"{SCHEMA}): upgrade surefoot, or use another --store"
+                )
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Turn what the database raises into one sentence."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise StoreFailed(_reason(self.where, str(error.orig))) from error
+        except SQLAlchemyError as error:
+            raise StoreFailed(f"{self.where}: {error}") from error
+
+
+class SqlJournal:
+    """The journal of one run."""
+
+    def __init__(self, store: SqlStore, digest: str) -> None:
+        self._store, self._digest = store, digest
+        self._since = time.monotonic()
+
+    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
+        """Record one tray and the time it took, in one transaction."""
+        rows = [
+            {
+                "run": self._digest,
+                "subject": task.subject.name,
+                "level": task.level,
+                "start": task.start,
+                "stop": task.stop,
+                "evidence": evidence_to_json(evidence),
+            }
+            for task, evidence in answers
+        ]
+        now = time.monotonic()
+        spent, self._since = now - self._since, now
+        with self._store._at_work(), self._store._engine.begin() as db:  # noqa: SLF001
+            db.execute(sa.insert(_journal), rows)
+            db.execute(
+                sa.update(_runs)
+                .where(_runs.c.digest == self._digest)
+                .values(seconds=_runs.c.seconds + spent)
+            )
+
+    def replay(self) -> dict[str, list[Entry]]:
+        """Everything recorded for this run, by subject."""
+        kept: dict[str, list[Entry]] = defaultdict(list)
+        query = sa.select(_journal).where(_journal.c.run == self._digest).order_by(_journal.c.id)
+        with self._store._at_work(), self._store._engine.connect() as db:  # noqa: SLF001
+            for row in db.execute(query):
+                evidence = evidence_from_json(row.evidence)
+                kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
+        return dict(kept)
+
+
+def _path_of(url: str) -> Path:
+    if "://" in url and not url.startswith("sqlite:///"):
+        raise InvalidArgument(f"a store is a file or sqlite:///file, got {url}")
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _reason(where: Path, told: str) -> str:
+    low = told.lower()
+    if "full" in low or "disk i/o" in low:
+        return (
+            f"{where}: the disk is full or cannot be written ({told}): free some space and run the "
+            "same command again, what was kept stays"
+        )
+    if "not a database" in low or "malformed" in low:
+        return f"{where} is not a surefoot store ({told}): use another --store"
+    if "locked" in low:
+        return f"{where} is in use by another process ({told}): wait for it, or use another --store"
+    if "readonly" in low or "unable to open" in low:
+        return f"{where} cannot be written ({told}): check its permissions"
+    return f"{where}: {told}"

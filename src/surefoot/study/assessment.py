@@ -1,0 +1,52 @@
+"""What a study comes back with: the record, with its words and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.population import requirement
+from surefoot.report.html import write_report
+from surefoot.report.words import summary
+from surefoot.results import Decision, Estimate, Result, Undecided
+from surefoot.store.records import ClassRow, Record, record_to_json
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The answer to a study. `print` it, write its `report`, or read its parts."""
+
+    record: Record
+    from_store: bool = False
+
+    @property
+    def mean(self) -> Estimate | Undecided:
+        """Mean robustness over the population of inputs."""
+        return self.record.mean
+
+    @property
+    def classes(self) -> tuple[ClassRow, ...]:
+        """The same for each class."""
+        return self.record.classes
+
+    @property
+    def local(self) -> Mapping[str, Result]:
+        """Each input's own result, by id."""
+        return {row.id: row.result for row in self.record.local}
+
+    def requires(self, least: float) -> Decision | Undecided:
+        """Whether the mean robustness is at least this much."""
+        return requirement(self.mean, least)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all."""
+        return write_report(self.record, Path(path))
+
+    def to_json(self) -> str:
+        """Everything, for machines."""
+        return record_to_json(self.record)
+
+    def __str__(self) -> str:
+        """The claim in sentences."""
+        return summary(self.record)

@@ -1,0 +1,189 @@
+"""How a study is answered: preflight, measure, aggregate, show the worst, record."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.engine.drive import Progress, measure
+from surefoot.engine.exhibits import exhibits
+from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.trays import best_size
+from surefoot.errors import InvalidArgument
+from surefoot.executors import cores, open_pool
+from surefoot.procedure import Pinned
+from surefoot.results import Estimate, Result, Undecided
+from surefoot.statistics.multiplicity import shares
+from surefoot.store.memory import MemoryJournal
+from surefoot.store.records import ClassRow, Finding, Local, Record, Source
+from surefoot.study.assessment import Assessment
+from surefoot.subject import Inputs, Task
+
+if TYPE_CHECKING:
+    from surefoot.study.spec import Study
+
+_PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """One trial, run again."""
+
+    clean: NDArray[np.floating]
+    perturbed: NDArray[np.floating]
+    clean_label: int
+    label: int
+    severity: float
+    held: bool
+
+
+def run(  # noqa: PLR0913, PLR0917
+    study: Study,
+    where: str | None,
+    workers: int | None,
+    batch: int | None,
+    watch: Callable[[Progress], None],
+    source: Source | None,
+) -> Assessment:
+    """The whole flow."""
+    if where is None:
+        return Assessment(_measured(study, MemoryJournal(), workers, batch, watch, source))
+    from surefoot.store.sql import SqlStore
+
+    with closing(SqlStore(where)) as store:
+        known = store.stored(study.digest)
+        if known is not None:
+            return Assessment(known, from_store=True)
+        store.begin(study.digest, study.spec, source, environment())
+        journal = store.journal(study.digest)
+        record = _measured(study, journal, workers, batch, watch, source)
+        return Assessment(store.finish(record))
+
+
+def _measured(  # noqa: PLR0913, PLR0917
+    study: Study,
+    journal: Any,  # noqa: ANN401
+    workers: int | None,
+    batch: int | None,
+    watch: Callable[[Progress], None],
+    source: Source | None,
+) -> Record:
+    findings = preflight(study)
+    bench, subjects = study.bench(), study.fitted.subjects()
+    level = study.perturbation.level
+    if batch is not None and batch < 1:
+        raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
+    tray = batch or best_size(lambda n: bench.answer([Task(subjects[0], level, 0, n)]))
+    crew = workers or (cores() if study.model.signature.thread_safe else 1)
+    with open_pool(crew) as pool:
+        local = measure(
+            Pinned(study.procedure, level),
+            bench,
+            subjects,
+            pool=pool,
+            journal=journal,
+            tray=tray,
+            block=bench.block,
+            in_flight=1 if crew == 1 else 2 * crew,
+            watch=watch,
+        )
+    mean, classes = aggregate(study, local)
+    labels = study.fitted.labels
+    return Record(
+        digest=study.digest,
+        spec=study.spec,
+        mean=mean,
+        classes=classes,
+        local=tuple(
+            Local(name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i])
+            for i, name in enumerate(study.fitted.ids)
+        ),
+        exhibits=exhibits(bench, local, level, study.predicted, tray),
+        findings=findings,
+        trials=sum(r.trials for r in local),
+        environment=environment(),
+        source=source,
+    )
+
+
+def preflight(study: Study) -> tuple[Finding, ...]:
+    """What the checks found; a bad one stops the run."""
+    checks = tuple(examine(study.fitted, study.model, study.perturbation))
+    bad = next((c for c in checks if c.verdict is Verdict.BAD), None)
+    if bad is not None:
+        raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
+    return tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
+
+
+def aggregate(
+    study: Study, local: Sequence[Result]
+) -> tuple[Estimate | Undecided, tuple[ClassRow, ...]]:
+    """The population's mean and each class's, all holding together within one error.
+
+    Half of the error goes to the whole, the other half is shared by the classes. Inputs are taken
+    in an order that depends on their ids alone.
+    """
+    inputs, mean = study.fitted, study.mean
+    order = sorted(range(len(local)), key=lambda i: _shuffled(inputs.ids[i]))
+    groups = _groups(inputs, study.predicted)
+    if len(groups) < 2:
+        return mean.conclude([local[i] for i in order], mean.error), ()
+    whole = mean.conclude([local[i] for i in order], mean.error / 2)
+    share = shares(mean.error / 2, len(groups))
+    rows = []
+    for label in sorted(groups):
+        members = [local[i] for i in order if i in groups[label]]
+        rows.append(ClassRow(inputs.class_name(label), len(members), mean.conclude(members, share)))
+    return whole, tuple(rows)
+
+
+def _shuffled(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
+
+
+def _groups(inputs: Inputs, predicted: NDArray[np.int64]) -> dict[int, set[int]]:
+    labels = predicted if inputs.labels is None else inputs.labels
+    return {int(c): set(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+
+
+def environment() -> dict[str, str]:
+    """What the numbers were made with."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def replay(study: Study, subject: str, trial: int) -> Replay:
+    """One trial by its name: the same perturbation as in the run."""
+    bench: SamplingBench[Any] = study.bench()
+    named = {s.name: s for s in study.fitted.subjects()}
+    if subject not in named:
+        raise InvalidArgument(f"there is no input {subject!r} among the {len(named)} of this study")
+    if trial < 0:
+        raise InvalidArgument(f"trials count from 0, got {trial}")
+    task = Task(named[subject], study.perturbation.level, trial, trial + 1)
+    x = bench.perturbed(task)
+    scores = bench.scores(x, [task])
+    severity = float(bench.severities([task])[0])
+    row = named[subject].rows[0]
+    return Replay(
+        clean=study.fitted.x[row],
+        perturbed=to_numpy(x)[0],
+        clean_label=int(study.predicted[row]),
+        label=int(np.argmax(to_numpy(scores)[0])),
+        severity=severity,
+        held=severity < study.property.limit,
+    )

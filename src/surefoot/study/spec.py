@@ -1,0 +1,172 @@
+"""A study: model, inputs, perturbation, property, procedure, population, seed. Its digest names it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.bench import SamplingBench
+from surefoot.engine.drive import Progress
+from surefoot.engine.preflight import clean_labels, refuse_bad_inputs
+from surefoot.engine.streams import block_size, generator_for
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import fit
+from surefoot.models import as_probabilities
+from surefoot.population import Mean
+from surefoot.properties import SameLabel
+from surefoot.results import Interval
+from surefoot.store.records import Source
+from surefoot.study import running
+from surefoot.study.assessment import Assessment
+from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES, describe
+from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Everything that decides the result, and nothing else: workers and batches do not."""
+
+    model: Model
+    inputs: Inputs
+    perturbation: Perturbation
+    procedure: Any
+    property: Property = field(default_factory=SameLabel)
+    population: Mean | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.property.reference is Reference.TRUE and self.inputs.labels is None:
+            raise InvalidArgument(
+                f"the property '{self.property.kind}' is about true labels, but "
+                f"{self.inputs.source} holds none: add labels, or study 'same'"
+            )
+        rank = getattr(self.property, "k", 0)
+        if rank >= self.model.signature.classes:
+            raise InvalidArgument(
+                f"topk: k = {rank} always holds for {self.model.signature.classes} classes: "
+                "choose a smaller k"
+            )
+        refuse_bad_inputs(self.fitted, self.model, self.perturbation)
+
+    @cached_property
+    def fitted(self) -> Inputs:
+        """The inputs in the shape the model takes."""
+        return fit(self.inputs, self.model.signature.shape)
+
+    @cached_property
+    def scorer(self) -> Model:
+        """The model, giving the kind of scores that the property reads."""
+        needs = self.property.needs
+        return as_probabilities(self.model) if needs is Scores.PROBABILITIES else self.model
+
+    @cached_property
+    def mean(self) -> Mean:
+        """The population's statement; by default with the procedure's error."""
+        return self.population or Mean(self.procedure.error)
+
+    @cached_property
+    def predicted(self) -> NDArray[np.int64]:
+        """What the model calls the undisturbed inputs."""
+        return clean_labels(self.model, self.fitted.x)
+
+    @cached_property
+    def references(self) -> NDArray[np.int64]:
+        """The labels the property holds the model to."""
+        labels = self.inputs.labels
+        true = self.property.reference is Reference.TRUE
+        return labels if true and labels is not None else self.predicted
+
+    def bench(self) -> SamplingBench[Any]:
+        """The bench that answers this study's tasks."""
+        return SamplingBench(
+            self.fitted,
+            self.references,
+            self.scorer,
+            self.perturbation,
+            self.property,
+            self.procedure.evidence,
+            self.seed,
+        )
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The study as plain data; `words` says it to people and is not in the digest."""
+        signature = self.model.signature
+        bounds = signature.bounds
+        return {
+            "format": FORMAT,
+            "model": {
+                "digest": signature.digest,
+                "covers": signature.covers,
+                "shape": list(signature.shape),
+                "classes": signature.classes,
+                "scores": str(signature.scores),
+                "preparation": signature.preparation,
+            },
+            "inputs": {
+                "digest": self.fitted.digest(),
+                "number": len(self.inputs),
+                "selection": self.inputs.selection,
+                "reading": self.inputs.reading,
+            },
+            "bounds": None if bounds is None else asdict(bounds),
+            "perturbation": describe(self.perturbation, PERTURBATIONS),
+            "property": describe(self.property, PROPERTIES),
+            "procedure": describe(self.procedure, PROCEDURES),
+            "population": {"kind": self.mean.kind, "error": self.mean.error},
+            "seed": self.seed,
+            "generator": generator_for(self.model.place(self.fitted.x[:1])),
+            "block": block_size(self.fitted.x.shape[1:]),
+            "words": {
+                "perturbation": _said(self.perturbation, bounds),
+                "property": self.property.phrase,
+                "source": self.inputs.source,
+                "reference": str(self.property.reference),
+            },
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """The name of the run: two studies with the same digest have the same result."""
+        decisive = {key: value for key, value in self.spec.items() if key != "words"}
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+    def run(
+        self,
+        store: str | None = None,
+        *,
+        workers: int | None = None,
+        batch: int | None = None,
+        watch: Callable[[Progress], None] | None = None,
+        source: Source | None = None,
+    ) -> Assessment:
+        """Measure every input and conclude; with a store, go on where an earlier run stopped."""
+        return running.run(self, store, workers, batch, watch or (lambda _: None), source)
+
+    def replay(self, subject: str, trial: int) -> running.Replay:
+        """Run one trial again, by its name."""
+        return running.replay(self, subject, trial)
+
+
+def _said(perturbation: Perturbation, bounds: Interval | None) -> str:
+    level = level_words(perturbation.level)
+    clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
+    return perturbation.phrase.format(level=level) + clip
+
+
+def level_words(level: float) -> str:
+    """A level as its user would write it: 8/255 rather than 0.0313725."""
+    short = f"{level:.6g}"
+    of_255 = level * 255
+    if len(short) > 5 and abs(of_255 - round(of_255)) < 1e-9:
+        return f"{round(of_255)}/255"
+    return short

@@ -1,0 +1,232 @@
+"""The things under study, as protocols and plain values: model, inputs, perturbation, property."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Interval
+
+Array = Any
+"""An array of any array-API namespace (NumPy, Torch on any device)."""
+
+
+class Scores(StrEnum):
+    """What the columns of a model's output are."""
+
+    LOGITS = "logits"
+    PROBABILITIES = "probabilities"
+
+
+class Reference(StrEnum):
+    """Which label a property holds the model to."""
+
+    PREDICTED = "predicted"
+    TRUE = "true"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a model takes and gives, and what its digest covers."""
+
+    shape: tuple[int, ...]
+    classes: int
+    scores: Scores
+    digest: str
+    covers: str
+    bounds: Interval | None = None
+    whole_numbers: bool = False
+    thread_safe: bool = False
+    preparation: str = ""
+
+
+class Model(Protocol):
+    """A black box that scores a batch."""
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        ...
+
+    def place(self, x: NDArray[np.float32]) -> Array:
+        """Bring an array to where `predict` wants it (a device, another namespace)."""
+        ...
+
+    def predict(self, x: Array) -> Array:
+        """(n, *shape) -> (n, classes); one row an input."""
+        ...
+
+
+class Stream(Protocol):
+    """A named source of random numbers in the namespace and on the device of the model."""
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Independent uniform numbers in [0, 1)."""
+        ...
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Independent standard normal numbers."""
+        ...
+
+
+class Perturbation(Protocol):
+    """A frozen value. What is drawn does not depend on the level; the level scales it."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in streams, study files and on the command line."""
+        ...
+
+    @property
+    def phrase(self) -> str:
+        """What it does, in words, with `{level}` where the level goes."""
+        ...
+
+    @property
+    def level(self) -> float:
+        """How strong; 0 is the identity."""
+        ...
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """The levels that mean something for inputs within `bounds`."""
+        ...
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Parameters of n perturbations of inputs of this shape; a fresh array."""
+        ...
+
+    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+        """Perturb row i of x with row i of `drawn` and clip to the bounds; x is left alone."""
+        ...
+
+
+class Property(Protocol):
+    """Holds while severity stays below the limit; a tie violates."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in study files and on the command line."""
+        ...
+
+    @property
+    def phrase(self) -> str:
+        """What holds, in words: a verb phrase about a perturbed input."""
+        ...
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it breaks."""
+        ...
+
+    @property
+    def reference(self) -> Reference:
+        """Which label it is about."""
+        ...
+
+    @property
+    def needs(self) -> Scores | None:
+        """The kind of scores it can read, or None when any will do."""
+        ...
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """How bad each row is; higher is worse."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Inputs measured together: one row for a local measure, many for a curve."""
+
+    name: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Trials [start, stop) of a subject at a level."""
+
+    subject: Subject
+    level: float
+    start: int
+    stop: int
+
+    @property
+    def units(self) -> int:
+        """How many trials."""
+        return self.stop - self.start
+
+    def __str__(self) -> str:
+        """As an error names it."""
+        return f"input {self.subject.name}, trials {self.start} to {self.stop - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Evidence of trials [start, stop) at a level, as a journal keeps it."""
+
+    level: float
+    start: int
+    stop: int
+    evidence: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Points with stable ids and, where known, the labels they should get.
+
+    `frame` is the shape in which one row is a picture; empty when it is none. `selection` says in
+    words which part of the source this is.
+    """
+
+    x: NDArray[np.float32]
+    labels: NDArray[np.int64] | None
+    ids: tuple[str, ...]
+    source: str
+    class_names: tuple[str, ...] = ()
+    frame: tuple[int, ...] = ()
+    selection: str = "all inputs"
+    reading: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.x) == 0:
+            raise InvalidArgument(
+                f"{self.source} holds no inputs ({self.selection}): give at least one"
+            )
+        if len(self.ids) != len(self.x) or len(set(self.ids)) != len(self.ids):
+            raise InvalidArgument(
+                f"{self.source}: {len(self.x)} inputs need as many different ids, "
+                f"got {len(set(self.ids))}"
+            )
+        if self.labels is not None and len(self.labels) != len(self.x):
+            raise InvalidArgument(
+                f"{self.source} holds {len(self.x)} inputs but {len(self.labels)} labels"
+            )
+
+    def __len__(self) -> int:
+        """How many inputs."""
+        return len(self.x)
+
+    def class_name(self, label: int) -> str:
+        """The name of a class, or its number when it has none."""
+        return self.class_names[label] if 0 <= label < len(self.class_names) else str(label)
+
+    def digest(self) -> str:
+        """A name for exactly these points, labels and ids, in any order."""
+        labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        rows = sorted(
+            hashlib.sha256(
+                f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()
+            ).digest()
+            for name, label, row in zip(self.ids, labels, self.x, strict=True)
+        )
+        return hashlib.sha256(b"".join(rows)).hexdigest()
+
+    def subjects(self) -> tuple[Subject, ...]:
+        """One subject an input."""
+        return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
