@@ -1,27 +1,57 @@
-"""How likely is a classifier to slip when its input is disturbed, and how sure are we?"""
+"""How likely is a classifier to slip when its input is disturbed, and how sure are we?
 
-from surefoot import perturb
-from surefoot.errors import (
-    InvalidArgument,
-    MissingPackage,
-    ModelFailed,
-    OutOfMemory,
-    ReplayMismatch,
-    ReportFailed,
-    StoreFailed,
-    SurefootError,
-)
-from surefoot.evidence import Counts, Severities
-from surefoot.inputs import Selection, load_inputs
-from surefoot.models import load_model
-from surefoot.population import Mean
-from surefoot.procedure import Ask, Session
-from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
-from surefoot.statistics import BuSun, FixedSize, Okamoto
-from surefoot.study import Assessment, Study, select
+The public names. Each is imported when it is first used, so that `surefoot --help` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from surefoot import perturb, statistics
+    from surefoot.errors import (
+        InvalidArgument,
+        MissingPackage,
+        ModelFailed,
+        OutOfMemory,
+        ReplayMismatch,
+        ReportFailed,
+        StoreFailed,
+        SurefootError,
+    )
+    from surefoot.evidence import Counts, Severities
+    from surefoot.inputs import Selection, load_inputs
+    from surefoot.models import load_model
+    from surefoot.population import Mean
+    from surefoot.procedure import Ask, Session
+    from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
+    from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
+    from surefoot.statistics import BuSun, FixedSize, Okamoto
+    from surefoot.study import Assessment, Study, select
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "errors": (
+        "InvalidArgument",
+        "MissingPackage",
+        "ModelFailed",
+        "OutOfMemory",
+        "ReplayMismatch",
+        "ReportFailed",
+        "StoreFailed",
+        "SurefootError",
+    ),
+    "evidence": ("Counts", "Severities"),
+    "inputs": ("Selection", "load_inputs"),
+    "models": ("load_model",),
+    "population": ("Mean",),
+    "procedure": ("Ask", "Session"),
+    "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
+    "results": ("Decision", "Estimate", "Footing", "Guarantee", "Interval", "Undecided"),
+    "statistics": ("BuSun", "FixedSize", "Okamoto"),
+    "study": ("Assessment", "Study", "select"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Ask",
@@ -57,4 +87,17 @@ __all__ = [
     "load_model",
     "perturb",
     "select",
+    "statistics",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  any public name
+    if name in ("perturb", "statistics"):
+        return import_module(f"surefoot.{name}")
+    if name in _HOME_OF:
+        return getattr(import_module(f"surefoot.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -52,8 +52,8 @@ class TopK:
     needs: ClassVar[Scores | None] = None
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InvalidArgument(f"topk: k must be at least 1, got {self.k}")
+        if not isinstance(self.k, int) or self.k < 1:
+            raise InvalidArgument(f"topk: k must be a whole number from 1, got {self.k}")
 
     @property
     def phrase(self) -> str:

@@ -12,40 +12,40 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.estimate import conclude
 from surefoot.errors import InvalidArgument
-from surefoot.report.html import DEFAULT_STORE
-from surefoot.statistics import BuSun
-from surefoot.study import Study
-from surefoot.study.registry import parse_perturbation
 
 _PERTURB = "linf:32/255"
 _WIDTH, _ERROR = 0.03, 0.01
 
 
 def demo(
-    out: Annotated[str, typer.Option("--out", help="The folder for report.html and the store.")] = ".",
+    out: Annotated[
+        str, typer.Option("--out", help="The folder for report.html and the store.")
+    ] = ".",
     json: o.Json = False,
 ) -> int:
     """Estimate the robustness of an embedded Fashion-MNIST network and write report.html.
 
     Example: surefoot demo --out .
     """
+    from surefoot.statistics import BuSun
+    from surefoot.study import Study
+    from surefoot.study.registry import parse_perturbation
+
     folder = Path(out)
     if not folder.is_dir():
         raise InvalidArgument(f"there is no folder {out}: make it first")
     data = files("surefoot") / "data"
     with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
         sys.stderr.write(
-            "A small network (90 % accurate) meets 300 Fashion-MNIST test images, each disturbed by\n"
-            "random noise of up to 32/255 a pixel. How likely does its answer change?\n\n"
+            "A small network (90 % accurate) meets 300 Fashion-MNIST test images, each disturbed\n"
+            "by random noise of up to 32/255 a pixel. How likely does its answer change?\n\n"
         )
         reading = o.Reading(str(model), str(inputs), bounds="0,1")
         loaded, chosen = reading.load()
         study = Study(loaded, chosen, parse_perturbation(_PERTURB), BuSun(_WIDTH, _ERROR))
         command = f"surefoot demo --out {out}"
         source = reading.source(command=command, perturb=_PERTURB, property="same")
-        report, store = str(folder / "report.html"), str(folder / DEFAULT_STORE)
-        code = conclude(
-            study, source, store, report, None, json=json, workers=None, batch=None
-        )
+        report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)
+        code = conclude(study, source, store, report, None, json=json, workers=None, batch=None)
     sys.stderr.write(f"open {report} in a browser\n")
     return code

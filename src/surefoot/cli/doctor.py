@@ -10,14 +10,11 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.screen import HOLDS, show_findings
-from surefoot.engine.preflight import Verdict, examine
-from surefoot.store.records import Finding
-from surefoot.study.registry import parse_perturbation
 
 BAD = 1
 
 
-def doctor(  # noqa: PLR0913, PLR0917
+def doctor(
     model: o.ModelArg,
     data: o.DataArg,
     perturb: Annotated[
@@ -42,9 +39,26 @@ def doctor(  # noqa: PLR0913, PLR0917
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
+    from surefoot.engine.preflight import Verdict, examine
+    from surefoot.store.records import Finding
+    from surefoot.study.registry import parse_perturbation
+
     reading = o.Reading(
-        model, data, bounds, mean, std, scores, output, labels, scale, size, class_names, device,
-        trust, classes, first,
+        model,
+        data,
+        bounds,
+        mean,
+        std,
+        scores,
+        output,
+        labels,
+        scale,
+        size,
+        class_names,
+        device,
+        trust,
+        classes,
+        first,
     )
     loaded, inputs = reading.load()
     signature = loaded.signature

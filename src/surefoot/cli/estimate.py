@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,19 +13,20 @@ from surefoot.cli import options as o
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.screen import exit_code, show_record
 from surefoot.errors import InvalidArgument
-from surefoot.report.html import DEFAULT_STORE, write_report
-from surefoot.report.words import verdict
-from surefoot.store.records import Source
-from surefoot.study import Assessment, Study
-from surefoot.study.registry import PROCEDURES, number, parse_perturbation, parse_property
+
+if TYPE_CHECKING:
+    from surefoot.store.records import Source
+    from surefoot.study import Assessment, Study
 
 
-def estimate(  # noqa: PLR0913, PLR0917
+def estimate(
     model: o.ModelArg,
     data: o.DataArg,
     perturb: Annotated[
         str,
-        typer.Option(help="linf, l2, l1, gaussian or uniform, with a level: linf:8/255, gaussian:0.1"),
+        typer.Option(
+            help="linf, l2, l1, gaussian or uniform, with a level: linf:8/255, gaussian:0.1"
+        ),
     ],
     width: Annotated[str, typer.Option(help="How far an estimate may be off.")] = "0.02",
     confidence: Annotated[str, typer.Option(help="How sure to be.")] = "0.99",
@@ -39,15 +41,17 @@ def estimate(  # noqa: PLR0913, PLR0917
     ] = None,
     seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1,
     report: Annotated[str | None, typer.Option(help="Write the page here.")] = None,
-    store: o.StoreOption = DEFAULT_STORE,
+    store: o.StoreOption = o.DEFAULT_STORE,
     json: o.Json = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker threads (default: as many as help).",
-                                 rich_help_panel=o.RUNNING)
+        int | None,
+        typer.Option(
+            min=1, help="Worker threads (default: as many as help).", rich_help_panel=o.RUNNING
+        ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Trials a batch (default: measured).",
-                                 rich_help_panel=o.RUNNING)
+        int | None,
+        typer.Option(min=1, help="Trials a batch (default: measured).", rich_help_panel=o.RUNNING),
     ] = None,
     bounds: o.Bounds = None,
     mean: o.Mean = None,
@@ -73,6 +77,9 @@ def estimate(  # noqa: PLR0913, PLR0917
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --width 0.02
     --confidence 0.99 --report report.html
     """
+    from surefoot.study import Study
+    from surefoot.study.registry import number, parse_perturbation, parse_property
+
     o.check_folder(report)
     least = None if require is None else number(require)
     if least is not None and not 0 <= least <= 1:
@@ -80,8 +87,24 @@ def estimate(  # noqa: PLR0913, PLR0917
     perturbation, held = parse_perturbation(perturb), parse_property(prop)
     procedure = _procedure(method, number(width), number(confidence))
     reading = o.Reading(
-        model, data, bounds, mean, std, scores, output, labels, scale, size, class_names, device,
-        trust, classes, first, random, correct_only, seed,
+        model,
+        data,
+        bounds,
+        mean,
+        std,
+        scores,
+        output,
+        labels,
+        scale,
+        size,
+        class_names,
+        device,
+        trust,
+        classes,
+        first,
+        random,
+        correct_only,
+        seed,
     )
     loaded, inputs = reading.load()
     study = Study(loaded, inputs, perturbation, procedure, property=held, seed=seed)
@@ -91,14 +114,18 @@ def estimate(  # noqa: PLR0913, PLR0917
 
 
 def _procedure(method: str, width: float, confidence: float) -> object:
+    from surefoot.study.registry import PROCEDURES
+
     if method not in PROCEDURES:
-        raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(PROCEDURES)}")
+        raise InvalidArgument(
+            f"there is no method {method!r}: choose one of {', '.join(PROCEDURES)}"
+        )
     if not 0 < confidence < 1:
         raise InvalidArgument(f"--confidence lies between 0 and 1, got {confidence:g}: try 0.99")
     return PROCEDURES[method](width, round(1 - confidence, 12))
 
 
-def conclude(  # noqa: PLR0913
+def conclude(
     study: Study,
     source: Source,
     store: str,
@@ -110,21 +137,26 @@ def conclude(  # noqa: PLR0913
     batch: int | None,
 ) -> int:
     """Run, print, write the page; the exit code says whether what was required holds."""
+    from surefoot.report.html import write_report
+    from surefoot.report.words import verdict
+
     with progress_on_stderr() as watch:
-        found: Assessment = study.run(store, workers=workers, batch=batch, watch=watch, source=source)
+        found: Assessment = study.run(
+            store, workers=workers, batch=batch, watch=watch, source=source
+        )
     decision = None if least is None else found.requires(least)
     if found.from_store:
-        sys.stderr.write(f"run {study.digest[:12]} was finished before: this is its result from {store}\n")
+        sys.stderr.write(
+            f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
+        )
+    if report is not None:
+        write_report(found.record, Path(report), store)
+        sys.stderr.write(f"report written to {report}\n")
     if json:
         typer.echo(found.to_json())
     else:
         show_record(found.record)
         if decision is not None:
             typer.echo(f"\n{verdict(decision)}")
-    if report is not None:
-        from pathlib import Path
-
-        write_report(found.record, Path(report), store)
-        sys.stderr.write(f"report written to {report}\n")
     sys.stderr.write(f"evidence kept in {store}, run {study.digest[:12]}\n")
     return exit_code(decision)

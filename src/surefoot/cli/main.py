@@ -32,7 +32,7 @@ app.command("replay")(stored.replay)
 app.command("demo")(demo.demo)
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001
+def _version(asked: bool) -> None:
     if asked:
         from surefoot import __version__
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs import Selection, load_inputs
-from surefoot.models import load_model
-from surefoot.store.records import Source
-from surefoot.study import select
-from surefoot.study.registry import number
-from surefoot.subject import Inputs, Model
+
+if TYPE_CHECKING:
+    from surefoot.store.records import Source
+    from surefoot.subject import Inputs, Model
+
+DEFAULT_STORE = "surefoot.db"
 
 READING, CHOOSING, RUNNING = "Reading model and data", "Choosing inputs", "Running"
 
@@ -27,7 +27,9 @@ ModelArg = Annotated[
 ]
 DataArg = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"),
+    typer.Argument(
+        metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
+    ),
 ]
 Bounds = Annotated[
     str | None,
@@ -35,14 +37,20 @@ Bounds = Annotated[
 ]
 Mean = Annotated[
     str | None,
-    typer.Option("--mean", help="Normalisation: one number, or one a channel: 0.485,0.456,0.406",
-                 rich_help_panel=READING),
+    typer.Option(
+        "--mean",
+        help="Normalisation: one number, or one a channel: 0.485,0.456,0.406",
+        rich_help_panel=READING,
+    ),
 ]
 Std = Annotated[str | None, typer.Option("--std", help="Normalisation.", rich_help_panel=READING)]
 ScoresOption = Annotated[
     str | None,
-    typer.Option("--scores", help="logits or probabilities, where the output does not tell.",
-                 rich_help_panel=READING),
+    typer.Option(
+        "--scores",
+        help="logits or probabilities, where the output does not tell.",
+        rich_help_panel=READING,
+    ),
 ]
 Output = Annotated[
     str | None, typer.Option(help="Which output of an ONNX file.", rich_help_panel=READING)
@@ -52,8 +60,10 @@ Labels = Annotated[
 ]
 Scale = Annotated[
     float | None,
-    typer.Option(help="Divide data by this (default: 255 for uint8 and float models, else 1).",
-                 rich_help_panel=READING),
+    typer.Option(
+        help="Divide data by this (default: 255 for uint8 and float models, else 1).",
+        rich_help_panel=READING,
+    ),
 ]
 Size = Annotated[
     str | None,
@@ -61,8 +71,9 @@ Size = Annotated[
 ]
 Names = Annotated[
     str | None,
-    typer.Option("--class-names", help="Names of the classes, comma-separated.",
-                 rich_help_panel=READING),
+    typer.Option(
+        "--class-names", help="Names of the classes, comma-separated.", rich_help_panel=READING
+    ),
 ]
 Device = Annotated[
     str | None,
@@ -70,13 +81,17 @@ Device = Annotated[
 ]
 Trust = Annotated[
     bool,
-    typer.Option("--trust", help="Read model files that can run code (pickles).",
-                 rich_help_panel=READING),
+    typer.Option(
+        "--trust", help="Read model files that can run code (pickles).", rich_help_panel=READING
+    ),
 ]
 Classes = Annotated[
     str | None,
-    typer.Option("--classes", help="Only these classes: numbers or names, comma-separated.",
-                 rich_help_panel=CHOOSING),
+    typer.Option(
+        "--classes",
+        help="Only these classes: numbers or names, comma-separated.",
+        rich_help_panel=CHOOSING,
+    ),
 ]
 First = Annotated[int | None, typer.Option(help="Only the first n.", rich_help_panel=CHOOSING)]
 Random = Annotated[
@@ -85,8 +100,11 @@ Random = Annotated[
 ]
 Correct = Annotated[
     bool,
-    typer.Option("--correct-only", help="Only inputs the model classifies correctly.",
-                 rich_help_panel=CHOOSING),
+    typer.Option(
+        "--correct-only",
+        help="Only inputs the model classifies correctly.",
+        rich_help_panel=CHOOSING,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The whole result as JSON on stdout.")]
 StoreOption = Annotated[
@@ -119,11 +137,18 @@ class Reading:
 
     def source(self, **more: Any) -> Source:  # noqa: ANN401
         """For the record."""
-        options = {k: v for k, v in asdict(self).items() if v is not None and k not in ("model", "data")}
+        from surefoot.store.records import Source
+
+        options = {
+            k: v for k, v in asdict(self).items() if v is not None and k not in ("model", "data")
+        }
         return Source(self.model, self.data, {**options, **more})
 
     def load(self) -> tuple[Model, Inputs]:
         """Model and chosen inputs."""
+        from surefoot.inputs import Selection, load_inputs
+        from surefoot.study import select
+
         names = self.class_names.split(",") if self.class_names else ()
         inputs = load_inputs(
             self.data, self.labels, class_names=names, scale=self.scale, size=_size(self.size)
@@ -144,6 +169,8 @@ class Reading:
         return model, select(inputs, model, selection)
 
     def _model(self, inputs: Inputs, bounds: str | None) -> Model:
+        from surefoot.models import load_model
+
         return load_model(
             self.model,
             bounds=_numbers(bounds),
@@ -162,6 +189,8 @@ def _pixels(inputs: Inputs) -> bool:
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:
+    from surefoot.study.registry import number
+
     return None if text is None else tuple(number(part) for part in text.split(","))
 
 

@@ -6,8 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from surefoot.engine.drive import Progress
+if TYPE_CHECKING:
+    from surefoot.engine.drive import Progress
 
 _PLAIN_EVERY = 5.0
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from surefoot.report import words
-from surefoot.results import Decision, Undecided
-from surefoot.store.records import Finding, Record
+if TYPE_CHECKING:
+    from surefoot.results import Decision, Undecided
+    from surefoot.store.records import Finding, Record
 
 HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 
@@ -14,8 +15,9 @@ HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 def show_record(record: Record) -> None:
     """The claim, how sure, on what assumption; the classes; the weakest inputs."""
     from rich.console import Console
-    from rich.padding import Padding
     from rich.table import Table
+
+    from surefoot.report import words
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     console.print(words.headline(record), style="bold", markup=False)
@@ -24,7 +26,7 @@ def show_record(record: Record) -> None:
         console.print(line, markup=False)
     console.print("\nAssumptions", style="bold")
     for line in words.assumptions(record):
-        console.print(Padding(f"- {line}", (0, 0, 0, 2)), markup=False)
+        console.print(f"- {line}", markup=False)
     if record.classes:
         table = Table(title="Class by class", title_justify="left", title_style="bold")
         table.add_column("class")
@@ -39,7 +41,9 @@ def show_record(record: Record) -> None:
         for name in ("input", "holds under", "undisturbed", "slips to", "in trial"):
             table.add_column(name)
         for e in record.exhibits:
-            table.add_row(e.id, words.percent(e.robustness), e.clean_class, e.slipped_class, str(e.trial))
+            table.add_row(
+                e.id, words.percent(e.robustness), e.clean_class, e.slipped_class, str(e.trial)
+            )
         console.print()
         console.print(table)
 
@@ -58,6 +62,8 @@ def show_findings(findings: tuple[Finding, ...]) -> None:
 
 def exit_code(decision: Decision | Undecided | None) -> int:
     """0 the claim holds or nothing was claimed, 1 refuted, 2 undecided."""
+    from surefoot.results import Decision, Undecided
+
     match decision:
         case None:
             return HOLDS

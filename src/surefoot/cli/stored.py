@@ -6,19 +6,17 @@ import base64
 import json as jsonlib
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.screen import HOLDS, show_record
-from surefoot.engine.exhibits import png
 from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
-from surefoot.report.html import DEFAULT_STORE, write_report
-from surefoot.results import Interval
-from surefoot.store.records import Record, record_to_json
-from surefoot.study import Study
-from surefoot.study.registry import PROCEDURES, parse_perturbation, parse_property
+
+if TYPE_CHECKING:
+    from surefoot.store.records import Record
+    from surefoot.study import Study
 
 RunArg = Annotated[
     str,
@@ -26,12 +24,18 @@ RunArg = Annotated[
 ]
 
 
-def show(run: RunArg = "", store: o.StoreOption = DEFAULT_STORE, json: o.Json = False,
-         every: Annotated[bool, typer.Option("--list", help="List all runs.")] = False) -> int:
+def show(
+    run: RunArg = "",
+    store: o.StoreOption = o.DEFAULT_STORE,
+    json: o.Json = False,
+    every: Annotated[bool, typer.Option("--list", help="List all runs.")] = False,
+) -> int:
     """Print a finished run again, or list the runs of a store.
 
     Example: surefoot show --list --store surefoot.db
     """
+    from surefoot.store.records import record_to_json
+
     if every:
         _list(store, json)
         return HOLDS
@@ -45,13 +49,17 @@ def show(run: RunArg = "", store: o.StoreOption = DEFAULT_STORE, json: o.Json = 
 
 def report(
     run: RunArg = "",
-    store: o.StoreOption = DEFAULT_STORE,
-    out: Annotated[str, typer.Option("--out", "-o", help="Where to write the page.")] = "report.html",
+    store: o.StoreOption = o.DEFAULT_STORE,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Where to write the page.")
+    ] = "report.html",
 ) -> int:
     """Write the page of a finished run.
 
     Example: surefoot report --store surefoot.db --out report.html
     """
+    from surefoot.report.html import write_report
+
     o.check_folder(out)
     write_report(_record(store, run), Path(out), store)
     typer.echo(out)
@@ -62,8 +70,10 @@ def replay(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name.")],
     subject: Annotated[str, typer.Argument(metavar="INPUT", help="The id of an input.")],
     trial: Annotated[int, typer.Argument(metavar="TRIAL", help="The number of a trial.")],
-    store: o.StoreOption = DEFAULT_STORE,
-    save: Annotated[str | None, typer.Option(help="Write the perturbed input as PNG or .npy.")] = None,
+    store: o.StoreOption = o.DEFAULT_STORE,
+    save: Annotated[
+        str | None, typer.Option(help="Write the perturbed input as PNG or .npy.")
+    ] = None,
     json: o.Json = False,
 ) -> int:
     """Run one trial of a stored run again: the same perturbation, the same answer.
@@ -101,7 +111,7 @@ def _record(store: str, run: str) -> Record:
         return opened.record(run)
 
 
-def _list(store: str, as_json: bool) -> None:  # noqa: FBT001
+def _list(store: str, as_json: bool) -> None:
     from surefoot.store.sql import SqlStore
 
     with closing(SqlStore(store, create=False)) as opened:
@@ -126,6 +136,9 @@ def _list(store: str, as_json: bool) -> None:  # noqa: FBT001
 
 def _study(record: Record) -> Study:
     """The study a record remembers, from the same files; refused if they have changed."""
+    from surefoot.study import Study
+    from surefoot.study.registry import PROCEDURES, parse_perturbation, parse_property
+
     if record.source is None:
         raise InvalidArgument(
             "this run was made in Python, from a model in memory: use study.replay(…) there"
@@ -152,6 +165,9 @@ def _study(record: Record) -> Study:
 def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
+    from surefoot.engine.exhibits import png
+    from surefoot.results import Interval
+
     array = np.asarray(x)
     try:
         if path.suffix == ".npy":
@@ -159,7 +175,9 @@ def _save(path: Path, study: Study, x: object) -> None:
         elif not study.fitted.frame:
             raise InvalidArgument("these inputs are no pictures: save them as .npy")
         else:
-            values = study.model.signature.bounds or Interval(float(array.min()), float(array.max()))
+            values = study.model.signature.bounds or Interval(
+                float(array.min()), float(array.max())
+            )
             path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
     except OSError as error:
         raise ReportFailed(f"{path} cannot be written ({error.strerror or error})") from error

@@ -69,13 +69,17 @@ class SamplingBench(Generic[S]):
         finite = xp.isfinite(scores)
         if not bool(xp.all(finite)):
             row = int(np.argmin(to_numpy(xp.all(finite, axis=1))))
-            raise ModelFailed(f"{_name_of(row, tasks)}: the model returned NaN or an infinite score")
+            raise ModelFailed(
+                f"{_name_of(row, tasks)}: the model returned NaN or an infinite score"
+            )
         return scores
 
     def perturbed(self, task: Task) -> Array:
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
         rows = self._rows(task)
-        x = self.model.place(self.inputs.x[rows[:1]] if len(task.subject.rows) == 1 else self.inputs.x[rows])
+        x = self.model.place(
+            self.inputs.x[rows[:1]] if len(task.subject.rows) == 1 else self.inputs.x[rows]
+        )
         shape, block = self.inputs.x.shape[1:], self.block
         pieces = []
         for number in range(task.start // block, (task.stop - 1) // block + 1):

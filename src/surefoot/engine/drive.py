@@ -47,7 +47,9 @@ class Progress:
 class _Desk:
     """A session, where it stands, and what is still out."""
 
-    def __init__(self, subject: Subject, session: Session[Ask, Any, Any], kept: Iterable[Entry]) -> None:
+    def __init__(
+        self, subject: Subject, session: Session[Ask, Any, Any], kept: Iterable[Entry]
+    ) -> None:
         self.subject, self.session = subject, session
         self.used: dict[float, int] = defaultdict(int)
         self.kept: dict[float, list[Entry]] = defaultdict(list)
@@ -119,7 +121,7 @@ def _cover(kept: list[Entry], begin: int, end: int) -> tuple[list[Entry], list[t
     return parts, gaps
 
 
-def measure(  # noqa: PLR0913
+def measure(
     procedure: Procedure[Ask, E, R],
     bench: Bench[E],
     subjects: Sequence[Subject],
@@ -161,7 +163,8 @@ def measure(  # noqa: PLR0913
                     continue
                 journal.append(list(zip(load, answers, strict=True)))
                 for task, evidence in zip(load, answers, strict=True):
-                    queue.extend(desks[task.subject.name].take(task, evidence))
+                    more = desks[task.subject.name].take(task, evidence)
+                    queue.extendleft(reversed(more))
         watch(_progress(desks))
     finally:
         for future in flying:

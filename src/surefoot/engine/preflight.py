@@ -101,7 +101,10 @@ def _finite(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
     scores = clean_scores(model, x)
     if not np.isfinite(scores).all():
         return Verdict.BAD, "the model returns NaN or infinite scores for undisturbed inputs"
-    return Verdict.GOOD, f"{scores.shape[1]} finite scores an input, {scores.min():.3g} to {scores.max():.3g}"
+    return (
+        Verdict.GOOD,
+        f"{scores.shape[1]} finite scores an input, {scores.min():.3g} to {scores.max():.3g}",
+    )
 
 
 def _apart(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
@@ -112,7 +115,7 @@ def _repeats(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
     gap = _apart(clean_scores(model, x), clean_scores(model, x))
     if gap > _TOLERANCE:
         return Verdict.BAD, (
-            f"the same input scored twice differs by {gap:.2g}: switch off dropout (evaluation mode)"
+            f"the same input scored twice differs by {gap:.2g}: use evaluation mode"
         )
     return Verdict.GOOD, "the same input scores the same twice (evaluation mode)"
 
@@ -140,13 +143,19 @@ def _bounds(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
             "clipped: state bounds if the model has a valid range"
         )
     if low < bounds.low or high > bounds.high:
-        return Verdict.BAD, f"values run from {low:g} to {high:g}, outside [{bounds.low:g}, {bounds.high:g}]"
+        return (
+            Verdict.BAD,
+            f"values run from {low:g} to {high:g}, outside [{bounds.low:g}, {bounds.high:g}]",
+        )
     if (high - low) * 50 < bounds.width:
         return Verdict.ODD, (
             f"values run from {low:g} to {high:g}, a small part of [{bounds.low:g}, "
             f"{bounds.high:g}]: is the scale right?"
         )
-    return Verdict.GOOD, f"values run from {low:g} to {high:g}, within [{bounds.low:g}, {bounds.high:g}]"
+    return (
+        Verdict.GOOD,
+        f"values run from {low:g} to {high:g}, within [{bounds.low:g}, {bounds.high:g}]",
+    )
 
 
 def _scores(model: Model) -> tuple[Verdict, str]:
@@ -168,7 +177,10 @@ def _accuracy(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
     chance = 1 / model.signature.classes
     finding = f"{accuracy:.1%} of {len(inputs)} undisturbed inputs get their label"
     if accuracy <= 2 * chance and accuracy < 0.9:
-        return Verdict.ODD, finding + ", about what guessing gives: check scaling, layout and labels"
+        return (
+            Verdict.ODD,
+            finding + ", about what guessing gives: check scaling, layout and labels",
+        )
     return Verdict.GOOD, finding
 
 

@@ -11,8 +11,8 @@ from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.subject import Task
 
 SMALLEST, LARGEST = 8, 8192
-_LONG_ENOUGH = 0.15
-_WORTH_IT = 1.04
+_LONG_ENOUGH = 0.1
+_NEAR, _FAR_OFF = 0.97, 0.85
 
 
 def fill(queue: deque[Task], size: int, block: int) -> list[Task]:
@@ -42,8 +42,13 @@ def fill(queue: deque[Task], size: int, block: int) -> list[Task]:
 
 
 def best_size(run: Callable[[int], object]) -> int:
-    """The tray size at which the model is fastest; doubling stops where it no longer pays."""
-    best, rate, size = SMALLEST, 0.0, SMALLEST
+    """The tray size to use: the largest that is about as fast as the fastest.
+
+    Sizes double as long as they stay within reach of the best rate and take no more than a
+    moment; a large tray spreads the cost of bookkeeping, a long one would lose more when killed.
+    """
+    rates: dict[int, float] = {}
+    size = SMALLEST
     while size <= LARGEST:
         try:
             run(size)
@@ -52,11 +57,9 @@ def best_size(run: Callable[[int], object]) -> int:
         except OutOfMemory:
             break
         took = time.perf_counter() - begun
-        if size / took > rate * _WORTH_IT:
-            best, rate = size, size / took
-        elif size >= 4 * best:
-            break
-        if took > _LONG_ENOUGH:
+        rates[size] = size / took
+        if took > _LONG_ENOUGH or rates[size] < _FAR_OFF * max(rates.values()):
             break
         size *= 2
-    return best
+    good = [n for n, rate in rates.items() if rate >= _NEAR * max(rates.values())]
+    return max(good, default=1)

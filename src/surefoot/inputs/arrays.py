@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.subject import Inputs
 
 
-def from_arrays(  # noqa: PLR0913
+def from_arrays(
     x: Any,  # noqa: ANN401
     labels: Any = None,  # noqa: ANN401
     *,
@@ -21,19 +21,22 @@ def from_arrays(  # noqa: PLR0913
     source: str = "the arrays",
     scale: float | None = None,
 ) -> Inputs:
-    """Inputs from arrays. Whole-number pixels (uint8) are divided by 255 unless `scale` says else."""
+    """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise."""
     values = np.asarray(x)
-    if values.dtype == object or not np.issubdtype(values.dtype, np.number):
-        raise InvalidArgument(f"{source}: inputs must be numbers, got {values.dtype}")
+    if not _real(values.dtype):
+        raise InvalidArgument(f"{source}: inputs must be real numbers, got {values.dtype}")
     if values.ndim < 2:
         raise InvalidArgument(
             f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, "
             "the others are one input"
         )
     divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
-    if not divisor > 0:
-        raise InvalidArgument(f"scale must be above 0, got {divisor}: values are divided by it")
-    points = values.astype(np.float32)
+    if not 0 < divisor < np.inf:
+        raise InvalidArgument(
+            f"scale must be a finite number above 0, got {divisor}: values are divided by it"
+        )
+    with np.errstate(over="ignore"):
+        points = values.astype(np.float32)
     if divisor != 1:
         points = points / np.float32(divisor)
     names = (
@@ -59,17 +62,24 @@ def whole_labels(labels: Any, source: str) -> NDArray[np.int64]:  # noqa: ANN401
     given = np.asarray(labels)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.number):
+    if given.ndim != 1 or not _real(given.dtype):
         raise InvalidArgument(
             f"{source}: labels must be one class number an input, got shape {given.shape} "
             f"of {given.dtype}"
         )
-    whole = given.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        whole = given.astype(np.int64)
     if not np.array_equal(whole, given):
-        raise InvalidArgument(f"{source}: labels must be whole numbers, got {given[whole != given][0]}")
+        raise InvalidArgument(
+            f"{source}: labels must be whole numbers, got {given[whole != given][0]}"
+        )
     if len(whole) and whole.min() < 0:
         raise InvalidArgument(f"{source}: label {whole.min()} is negative: classes count from 0")
     return whole
+
+
+def _real(dtype: np.dtype[Any]) -> bool:
+    return np.issubdtype(dtype, np.integer) or np.issubdtype(dtype, np.floating)
 
 
 def picture_frame(shape: tuple[int, ...]) -> tuple[int, ...]:

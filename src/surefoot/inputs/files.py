@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import zipfile
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def from_npz(path: Path, scale: float | None) -> Inputs:
                 source=str(path),
                 scale=scale,
             )
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, MemoryError) as error:
         raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
     except ValueError as error:
         if isinstance(error, InvalidArgument):
@@ -56,18 +57,18 @@ def from_npz(path: Path, scale: float | None) -> Inputs:
         ) from error
 
 
-def from_npy(path: Path, labels: Path | None, scale: float | None) -> Inputs:
-    """An .npy file of inputs and, if given, one of labels."""
-    x = _npy(path)
-    y = None if labels is None else _npy(labels)
-    return from_arrays(x, y, source=str(path), scale=scale)
+def from_npy(path: Path, scale: float | None) -> Inputs:
+    """An .npy file of inputs."""
+    return from_arrays(read_npy(path), source=str(path), scale=scale)
 
 
-def _npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> NDArray[Any]:
+    """The array in an .npy file."""
     try:
         _refuse_huge(path, path.stat().st_size)
-        loaded: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, EOFError, ValueError) as error:
+        with path.open("rb") as file:
+            loaded: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    except (OSError, EOFError, ValueError, MemoryError) as error:
         if isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(f"{path} cannot be read as .npy ({error})") from error
@@ -82,7 +83,7 @@ def _refuse_huge(path: Path, size: int) -> None:
         )
 
 
-def from_folder(path: Path, size: Size) -> Inputs:
+def from_folder(path: Path, size: Size, scale: float | None) -> Inputs:
     """One folder a class, its name the class; ids are the files' paths in it."""
     classes = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
     table = [
@@ -96,10 +97,10 @@ def from_folder(path: Path, size: Size) -> Inputs:
             f"{path} holds no pictures: put them in one folder a class, or give a CSV of file,label"
         )
     ids = [file.relative_to(path).as_posix() for file, _ in table]
-    return _pictures(path, table, ids, classes, size)
+    return _pictures(path, table, ids, classes, size, scale)
 
 
-def from_csv(path: Path, size: Size) -> Inputs:
+def from_csv(path: Path, size: Size, scale: float | None) -> Inputs:
     """A CSV with the columns file and label; files are taken relative to it."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -108,35 +109,46 @@ def from_csv(path: Path, size: Size) -> Inputs:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
     if not rows or not {"file", "label"} <= set(rows[0]):
         raise InvalidArgument(f"{path} must have the columns file and label, and at least one row")
+    short = next((n for n, row in enumerate(rows) if not (row["file"] and row["label"])), None)
+    if short is not None:
+        raise InvalidArgument(f"{path}: row {short + 1} lacks a file or a label")
     given = [row["label"].strip() for row in rows]
-    numbered = all(label.isdigit() for label in given)
+    numbered = all(label.isascii() and label.isdigit() for label in given)
     names = [] if numbered else sorted(set(given))
-    number = (lambda label: int(label)) if numbered else names.index
+    number: Callable[[str], int] = int if numbered else names.index
     table = [
-        (path.parent / row["file"], number(label))
-        for row, label in zip(rows, given, strict=True)
+        (path.parent / row["file"], number(label)) for row, label in zip(rows, given, strict=True)
     ]
     missing = next((file for file, _ in table if not file.is_file()), None)
     if missing is not None:
         raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    return _pictures(path, table, [row["file"] for row in rows], names, size)
+    return _pictures(path, table, [row["file"] for row in rows], names, size, scale)
 
 
 def _pictures(
-    path: Path, table: list[tuple[Path, int]], ids: list[str], names: Iterable[str], size: Size
+    path: Path,
+    table: list[tuple[Path, int]],
+    ids: list[str],
+    names: Iterable[str],
+    size: Size,
+    scale: float | None,
 ) -> Inputs:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
+    if size is not None and min(size) < 1:
+        raise InvalidArgument(f"size is (height, width) in pixels, got {size}")
     arrays: list[NDArray[np.uint8]] = []
     for file, _ in table:
         try:
             with Image.open(file) as picture:
-                grey = picture.mode in ("1", "L", "I;16", "I")
-                plain = picture.convert("L" if grey else "RGB")
+                _refuse_deep(file, picture.mode)
+                plain = picture.convert("L" if picture.mode in ("1", "L") else "RGB")
                 if size is not None:
                     plain = plain.resize((size[1], size[0]), Image.Resampling.BILINEAR)
                 arrays.append(np.asarray(plain, dtype=np.uint8))
-        except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+        except InvalidArgument:
+            raise
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise InvalidArgument(f"{file} cannot be read as a picture ({error})") from error
         first = arrays[0].shape
         if arrays[-1].shape[:2] != first[:2]:
@@ -153,4 +165,13 @@ def _pictures(
         ids=ids,
         class_names=tuple(names),
         source=str(path),
+        scale=scale,
     )
+
+
+def _refuse_deep(file: Path, mode: str) -> None:
+    if mode.startswith(("I", "F")):
+        raise InvalidArgument(
+            f"{file} has more than 8 bits a pixel ({mode}), which would be cut off: save it with 8 "
+            "bits, or give the values as .npz"
+        )

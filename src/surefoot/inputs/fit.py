@@ -13,7 +13,7 @@ from surefoot.subject import Inputs
 
 
 def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
-    """The same points as the model wants them: channel axis moved, added or dropped, or flattened."""
+    """The same points as the model wants them: channels moved, added or dropped, or flattened."""
     have = inputs.x.shape[1:]
     if have == shape:
         return inputs

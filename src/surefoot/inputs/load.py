@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays
-from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz
+from surefoot.inputs.arrays import from_arrays, whole_labels
+from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
 from surefoot.subject import Inputs
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
 
 
-def load_inputs(  # noqa: PLR0913
+def load_inputs(
     source: Any,  # noqa: ANN401
     labels: Any = None,  # noqa: ANN401
     *,
@@ -35,8 +35,12 @@ def load_inputs(  # noqa: PLR0913
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):
-        return _from_path(Path(source), labels, scale, size, class_names)
-    if hasattr(source, "__array__") and not hasattr(source, "__getitems__"):
+        found = _from_path(Path(source), scale, size)
+        return _told(found, labels, ids, class_names)
+    if size is not None:
+        raise InvalidArgument("size= is for pictures in files: resize arrays beforehand")
+    array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
+    if array or labels is not None:
         return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
     if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
         return _from_dataset(source, ids, class_names, scale)
@@ -45,36 +49,44 @@ def load_inputs(  # noqa: PLR0913
     )
 
 
-def _from_path(
-    path: Path,
-    labels: Any,  # noqa: ANN401
-    scale: float | None,
-    size: tuple[int, int] | None,
-    class_names: Sequence[str],
-) -> Inputs:
+def _from_path(path: Path, scale: float | None, size: tuple[int, int] | None) -> Inputs:
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
     if path.is_dir():
-        return from_folder(path, size)
-    match path.suffix.lower():
+        return from_folder(path, size, scale)
+    suffix = path.suffix.lower()
+    if size is not None and suffix in (".npz", ".npy"):
+        raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes pictures only")
+    match suffix:
         case ".npz":
-            found = from_npz(path, scale)
+            return from_npz(path, scale)
         case ".npy":
-            found = from_npy(path, None if labels is None else Path(labels), scale)
+            return from_npy(path, scale)
         case ".csv":
-            found = from_csv(path, size)
-        case other:
-            raise InvalidArgument(
-                f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
-                f"image folders; {other or 'no suffix'} is none of them"
-            )
-    return found if not class_names else _renamed(found, class_names)
+            return from_csv(path, size, scale)
+    raise InvalidArgument(
+        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
+        f"image folders; {suffix or 'no suffix'} is none of them"
+    )
 
 
-def _renamed(inputs: Inputs, class_names: Sequence[str]) -> Inputs:
-
-
-    return replace(inputs, class_names=tuple(class_names))
+def _told(
+    found: Inputs,
+    labels: Any,  # noqa: ANN401
+    ids: Sequence[str] | None,
+    class_names: Sequence[str],
+) -> Inputs:
+    """What was read, with what the caller says about it."""
+    if labels is not None:
+        if Path(found.source).suffix.lower() not in (".npz", ".npy"):
+            raise InvalidArgument(f"{found.source} says its labels itself: leave out --labels")
+        given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
+        found = replace(found, labels=whole_labels(given, found.source))
+    if ids is not None:
+        found = replace(found, ids=tuple(str(i) for i in ids))
+    if class_names:
+        found = replace(found, class_names=tuple(str(n) for n in class_names))
+    return found
 
 
 def _from_dataset(
@@ -93,7 +105,9 @@ def _from_dataset(
     shapes = {p.shape for p in points}
     if len(shapes) > 1:
         few = sorted(shapes)[:2]
-        raise InvalidArgument(f"the dataset holds inputs of shapes {few[0]} and {few[1]}: resize them")
+        raise InvalidArgument(
+            f"the dataset holds inputs of shapes {few[0]} and {few[1]}: resize them"
+        )
     name = type(source).__name__
     x = np.stack(points) if points else np.zeros((0, 1))
     y = None if any(label is None for label in labels) else np.asarray(labels)
@@ -123,5 +137,6 @@ def _features(source: Any) -> tuple[str, ...]:  # noqa: ANN401
     """Class names as torchvision or Hugging Face datasets carry them, if they do."""
     if isinstance(getattr(source, "classes", None), list | tuple):
         return tuple(source.classes)
-    feature = (getattr(source, "features", None) or {}).get("label")
+    features = getattr(source, "features", None)
+    feature = features.get("label") if isinstance(features, Mapping) else None
     return tuple(getattr(feature, "names", None) or ())

@@ -17,7 +17,7 @@ _CHUNK = 256
 
 @dataclass(frozen=True)
 class Selection:
-    """First the classes, then the order, then (asked for) only what the model gets right, then n."""
+    """First the classes, then the order, then (if asked) what the model gets right, then n."""
 
     classes: tuple[int, ...] = ()
     first: int | None = None
@@ -31,6 +31,8 @@ class Selection:
         for name, n in (("first", self.first), ("random", self.random)):
             if n is not None and n < 1:
                 raise InvalidArgument(f"{name} must be at least 1, got {n}")
+        if self.seed < 0:
+            raise InvalidArgument(f"seed must be 0 or more, got {self.seed}")
 
 
 def select(inputs: Inputs, selection: Selection, predicted: Predicted) -> Inputs:

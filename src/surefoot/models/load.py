@@ -23,7 +23,7 @@ _TORCH = {".pt2", ".pt", ".pth", ".ts", ".jit"}
 _PICKLES = {".pkl", ".pickle", ".joblib"}
 
 
-def load_model(  # noqa: PLR0913  the options are the user's words
+def load_model(
     source: Any,  # noqa: ANN401
     *,
     bounds: Sequence[float] | Interval | None = None,
@@ -42,9 +42,11 @@ def load_model(  # noqa: PLR0913  the options are the user's words
     where the output does not tell. `shape`: of one input, where the model does not say.
     `trust`: allow reading files that can run code.
     """
-    normalise = Normalise(_numbers(mean, 0.0), _numbers(std, 1.0))
-    if len(normalise.mean) == 1 and len(normalise.std) > 1 and mean is None:
-        normalise = Normalise((0.0,) * len(normalise.std), normalise.std)
+    shift, divisor = _numbers(mean, 0.0), _numbers(std, 1.0)
+    normalise = Normalise(
+        shift * len(divisor) if mean is None else shift,
+        divisor * len(shift) if std is None else divisor,
+    )
     told: dict[str, Any] = {
         "bounds": _interval(bounds),
         "normalise": normalise,
@@ -65,22 +67,29 @@ def load_model(  # noqa: PLR0913  the options are the user's words
     path = Path(source)
     if not path.is_file():
         raise InvalidArgument(f"there is no model file {path}: check the path")
-    if path.suffix == ".onnx":
+    suffix = path.suffix.lower()
+    if suffix == ".onnx":
         return open_onnx(path, output=output, **told)
-    if path.suffix in _TORCH:
+    if suffix in _TORCH:
         content = _file_digest(path)
         module = read_module(path, trust)
         return wrap_module(
             module, device=device, digest=content, covers="the bytes of the file", **told
         )
-    if path.suffix in _PICKLES:
+    if suffix in _PICKLES:
         if not trust:
             raise InvalidArgument(
                 f"{path} is a pickle; reading one can run any code: convert the model to ONNX, "
                 "or say --trust (trust=True) if you made the file yourself"
             )
         return load_model(
-            unpickled(path), bounds=bounds, mean=mean, std=std, scores=scores, shape=shape
+            unpickled(path),
+            bounds=bounds,
+            mean=mean,
+            std=std,
+            scores=scores,
+            shape=shape,
+            device=device,
         )
     raise InvalidArgument(
         f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "
@@ -108,9 +117,7 @@ def _scores(name: str | None) -> Scores | None:
     try:
         return Scores(name)
     except ValueError:
-        raise InvalidArgument(
-            f"scores are 'logits' or 'probabilities', got {name!r}"
-        ) from None
+        raise InvalidArgument(f"scores are 'logits' or 'probabilities', got {name!r}") from None
 
 
 def _file_digest(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int64)": np.int64,
 }
 _QUIET = 4
+_LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f]|[\x80-\xff][\x00-\x7f])", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,9 @@ def _cast(x: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     if x.dtype == dtype:
         return x
     if np.issubdtype(dtype, np.integer):
-        info = np.iinfo(dtype)
-        return np.clip(np.rint(x), info.min, info.max).astype(dtype)
+        info = np.iinfo(np.dtype(dtype))
+        whole: NDArray[Any] = np.clip(np.rint(x), info.min, info.max).astype(dtype)
+        return whole
     return x.astype(dtype)
 
 
@@ -104,7 +107,10 @@ def open_onnx(
     row, batch = _row_shape(path, list(feed.shape), shape)
     normalise.check(row)
     whole = np.issubdtype(dtype, np.integer)
-    words = [normalise.words(), f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else ""]
+    words = [
+        normalise.words(),
+        f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else "",
+    ]
     blank = Signature(
         shape=row,
         classes=0,
@@ -131,7 +137,7 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
     options.log_severity_level = _QUIET
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001  onnxruntime raises many kinds
+    except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise InvalidArgument(
             f"{path} cannot be read as an ONNX model ({text}): export it again, or check that "
@@ -180,13 +186,25 @@ def _fetch(path: Path, session: Any, wanted: str | None) -> str:  # noqa: ANN401
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of the file and of any file beside it that the model names (external weights)."""
+    """SHA-256 of the file and of the files of weights that it names."""
     content = path.read_bytes()
     whole = hashlib.sha256(content)
-    for beside in sorted(path.parent.iterdir()):
-        if beside != path and beside.is_file() and beside.name.encode() in content:
-            whole.update(beside.name.encode())
-            with beside.open("rb") as weights:
-                while chunk := weights.read(1 << 20):
+    for name in sorted(_external(content)):
+        weights = path.parent / name
+        if weights.is_file():
+            whole.update(name.encode())
+            with weights.open("rb") as file:
+                while chunk := file.read(1 << 20):
                     whole.update(chunk)
     return whole.hexdigest()
+
+
+def _external(content: bytes) -> set[str]:
+    """The values of `location` in external_data entries, read off the protobuf encoding."""
+    names = set()
+    for found in _LOCATION.finditer(content):
+        length, start = found[1][0] & 0x7F, found.end()
+        if len(found[1]) == 2:
+            length |= found[1][1] << 7
+        names.add(content[start : start + length].decode(errors="replace"))
+    return names

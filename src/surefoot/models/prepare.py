@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,10 @@ class Normalise:
             raise InvalidArgument(
                 f"mean has {len(self.mean)} numbers and std {len(self.std)}: give as many of each"
             )
-        if not all(s > 0 for s in self.std):
-            raise InvalidArgument(f"std must be above 0, got {self.std}")
+        if not all(0 < s < math.inf for s in self.std):
+            raise InvalidArgument(f"std must be finite and above 0, got {self.std}")
+        if not all(math.isfinite(m) for m in self.mean):
+            raise InvalidArgument(f"mean must be finite, got {self.mean}")
 
     @property
     def idle(self) -> bool:

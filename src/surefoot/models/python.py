@@ -63,7 +63,9 @@ def wrap_callable(
         digest, covers = _function_digest(source)
         run = source
     if shape is None:
-        raise InvalidArgument("a Python callable does not say its input: give shape=(…) of one input")
+        raise InvalidArgument(
+            "a Python callable does not say its input: give shape=(…) of one input"
+        )
     normalise.check(shape)
     blank = Signature(
         shape=shape,
@@ -82,12 +84,16 @@ def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     try:
         content = pickle.dumps(source)
     except Exception:  # noqa: BLE001  an object may refuse in its own way
-        return hashlib.sha256(repr(source).encode()).hexdigest(), "only how the object prints itself"
+        return hashlib.sha256(
+            repr(source).encode()
+        ).hexdigest(), "only how the object prints itself"
     return hashlib.sha256(content).hexdigest(), "the whole object"
 
 
 def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
-    name = f"{getattr(source, '__module__', '')}:{getattr(source, '__qualname__', repr(type(source)))}"
+    name = (
+        f"{getattr(source, '__module__', '')}:{getattr(source, '__qualname__', repr(type(source)))}"
+    )
     try:
         text = inspect.getsource(source)
     except (OSError, TypeError):
@@ -110,15 +116,19 @@ def named_object(name: str) -> Any:  # noqa: ANN401
         raise InvalidArgument(
             f"{name} names nothing that can be imported ({error}): write package.module:function"
         ) from error
+    except Exception as error:
+        raise InvalidArgument(
+            f"{name} cannot be imported: its module raised {type(error).__name__} ({error})"
+        ) from error
     return found
 
 
 def unpickled(path: Path) -> Any:  # noqa: ANN401
     """The object in a trusted pickle or joblib file."""
     try:
-        if path.suffix == ".joblib":
+        if path.suffix.lower() == ".joblib":
             return importlib.import_module("joblib").load(path)
         with path.open("rb") as file:
             return pickle.load(file)  # noqa: S301  the caller said the file is trusted
-    except Exception as error:  # noqa: BLE001  unpickling raises anything
+    except Exception as error:
         raise InvalidArgument(f"{path} cannot be unpickled ({error})") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ def model_at_work() -> Iterator[None]:
         raise
     except MemoryError as error:
         raise OutOfMemory(str(error) or "out of memory") from error
-    except Exception as error:  # noqa: BLE001  foreign code raises what it likes
+    except Exception as error:
         if any(sign in str(error).lower() for sign in _NO_ROOM):
             raise OutOfMemory(str(error)) from error
         text = " ".join(str(error).split())[:300]
@@ -42,13 +43,26 @@ def softmax(logits: Array) -> Array:
 
 
 def as_rows(raw: Array, expected: int) -> Array:
-    """(n, columns) from an output of any rank."""
+    """(n, columns) from an output of any rank with one axis of scores."""
     if raw.ndim == 0 or raw.shape[0] != expected:
         raise ModelFailed(
             f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
             "its first axis must be the batch"
         )
-    return array_namespace(raw).reshape(raw, (expected, -1))
+    columns = math.prod(raw.shape[1:])
+    if columns == 0 or columns != max(raw.shape[1:], default=1):
+        raise ModelFailed(
+            f"the model answered with an output of shape {tuple(raw.shape)}: a classifier gives "
+            "each input one row of scores"
+        )
+    xp = array_namespace(raw)
+    votes = columns > 1 and xp.isdtype(raw.dtype, "integral")
+    if not (votes or xp.isdtype(raw.dtype, "real floating")):
+        raise ModelFailed(
+            f"the model answered with one {raw.dtype} an input: scores of the classes are needed, "
+            "not labels"
+        )
+    return xp.reshape(raw, (expected, columns))
 
 
 def both_classes(rows: Array, scores: Scores) -> Array:

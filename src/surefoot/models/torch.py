@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import warnings
 import zipfile
 from dataclasses import dataclass, field
@@ -15,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.models.archive import (
+    is_export,
+    is_script,
+    packed,
+    plain_export,
+    plain_script,
+    read_parts,
+)
 from surefoot.models.prepare import Normalise
 from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
 from surefoot.results import Interval
@@ -26,9 +33,7 @@ def require_torch() -> Any:  # noqa: ANN401  the module
     try:
         import torch
     except ImportError as error:
-        raise MissingPackage(
-            "this model needs PyTorch: pip install 'surefoot[torch]'"
-        ) from error
+        raise MissingPackage("this model needs PyTorch: pip install 'surefoot[torch]'") from error
     return torch
 
 
@@ -53,13 +58,15 @@ class TorchModel:
         """What the module returns."""
         torch = require_torch()
         with model_at_work(), torch.inference_mode():
-            return as_rows(_tensor(self.run(self.normalise(x))).float(), len(x))
+            return as_rows(_tensor(self.run(self.normalise(x))), len(x)).float()
 
 
 def _tensor(output: Any) -> Any:  # noqa: ANN401
     """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""
     if hasattr(output, "logits"):
         return output.logits
+    if isinstance(output, dict) and "logits" in output:
+        return output["logits"]
     return output[0] if isinstance(output, tuple | list) else output
 
 
@@ -76,13 +83,15 @@ def wrap_module(
 ) -> TorchModel:
     """A module as a model; it must be in evaluation mode already."""
     torch = require_torch()
-    if getattr(module, "training", False) and not digest:
+    if not digest and any(part.training for part in module.modules()):
         raise InvalidArgument(
             "the module is in training mode, where dropout and batch norm make its answers "
             "random: call module.eval() first"
         )
     if shape is None:
-        raise InvalidArgument("a PyTorch module does not say its input: give shape=(…) of one input")
+        raise InvalidArgument(
+            "a PyTorch module does not say its input: give shape=(…) of one input"
+        )
     normalise.check(shape)
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
     where = torch.device(device) if device else getattr(weights, "device", torch.device("cpu"))
@@ -106,68 +115,57 @@ def _module_digest(module: Any) -> str:  # noqa: ANN401
     torch = require_torch()
     whole = hashlib.sha256(repr(module).encode())
     for name, value in sorted(module.state_dict().items()):
+        if not isinstance(value, torch.Tensor):
+            whole.update(f"{name}\0{value!r}\0".encode())
+            continue
         whole.update(f"{name}\0{tuple(value.shape)}\0{value.dtype}\0".encode())
         whole.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return whole.hexdigest()
 
 
-def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401, FBT001
+def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
     """The module in a file: exported, scripted, or (trusted only) pickled."""
     torch = require_torch()
     if not zipfile.is_zipfile(path):
         return _unpickle(path, trust, "is not an exported or scripted PyTorch model")
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        scripted = any("/code/" in name for name in names) and not any(
-            name.endswith("models/model.json") for name in names
-        )
-        exported = any(name.endswith((".json", "archive_format")) for name in names)
-        danger = "" if scripted or not exported else _danger(archive)
-    if scripted:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return _loaded(path, lambda: torch.jit.load(str(path), map_location="cpu").eval())
-    if not exported:
+    parts = read_parts(path)
+    exported, scripted = is_export(parts), is_script(parts)
+    if not (exported or scripted):
         return _unpickle(path, trust, "is a pickle")
-    if danger and not trust:
-        raise InvalidArgument(
-            f"{path} {danger}, which can run any code when it is read: if you made the file "
-            "yourself, say --trust (trust=True)"
-        )
-    return _loaded(path, lambda: torch.export.load(str(path)).module())
+    file: str | io.BytesIO = str(path)
+    if not trust:
+        try:
+            file = packed(plain_export(parts, _tensors_only) if exported else plain_script(parts))
+        except ValueError as error:
+            raise InvalidArgument(
+                f"{path} {error}, which could run code when the model is read or used: convert it "
+                "to ONNX, or say --trust (trust=True) if you made the file yourself"
+            ) from error
+    if exported:
+        return _loaded(path, lambda: torch.export.load(file).module())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
 
 
 def _loaded(path: Path, load: Any) -> Any:  # noqa: ANN401
     try:
         return load()
-    except Exception as error:  # noqa: BLE001  torch raises many kinds
+    except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise InvalidArgument(f"{path} cannot be read as a PyTorch model ({text})") from error
 
 
-def _danger(archive: zipfile.ZipFile) -> str:
-    """What in an exported archive would run code on loading; empty if nothing would.
-
-    `torch.export.load` falls back to the full unpickler where the safe one refuses, so each
-    pickled member is tried with the safe one first.
-    """
-    torch = require_torch()
-    for name in archive.namelist():
-        if name.endswith((".so", ".py", ".pkl")) or "custom_obj" in name or "aotinductor" in name:
-            return f"holds {name}"
-        if name.endswith("config.json") and '"use_pickle": true' in json.dumps(
-            json.loads(archive.read(name))
-        ):
-            return "holds pickled tensors"
-        if name.endswith(".pt"):
-            try:
-                torch.load(io.BytesIO(archive.read(name)), weights_only=True)
-            except Exception:  # noqa: BLE001  whatever it is, it is not plain tensors
-                return f"holds a pickle ({name})"
-    return ""
+def _tensors_only(content: bytes) -> bool:
+    """Whether the safe unpickler reads it; where it does not, torch takes the full one."""
+    try:
+        require_torch().load(io.BytesIO(content), weights_only=True)
+    except Exception:  # noqa: BLE001  whatever it is, it is not plain tensors
+        return not content
+    return True
 
 
-def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401, FBT001
+def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
     if not trust:
         raise InvalidArgument(
             f"{path} {what}; reading one can run any code: export it with torch.export.save, or "

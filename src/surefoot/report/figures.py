@@ -25,10 +25,12 @@ def histogram(record: Record) -> str:
         {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": "slipped at least once"}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    rows.append({"low": 101.5, "high": 106.5, "inputs": int((values == 1).sum()), "kind": "never slipped"})
+    rows.append(
+        {"low": 101.5, "high": 106.5, "inputs": int((values == 1).sum()), "kind": "never slipped"}
+    )
     highest = max(int(row["inputs"]) for row in rows)
-    base = alt.Chart(alt.Data(values=rows))
-    bars = base.mark_bar(stroke="white", strokeWidth=1).encode(
+    base = alt.Chart(alt.InlineData(values=rows))
+    bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
             title="share of perturbations under which the input holds (%)",
@@ -36,7 +38,12 @@ def histogram(record: Record) -> str:
             axis=alt.Axis(values=list(range(0, 101, 10))),
         ),
         x2="high:Q",
-        y=alt.Y("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, highest * 1.12 + 0.5])),
+        y=alt.Y(
+            "inputs:Q",
+            title="inputs (square-root scale)",
+            scale=alt.Scale(type="sqrt", domain=[0, highest * 1.2 + 0.5]),
+        ),
+        y2=alt.Y2Datum(0),
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(
@@ -58,7 +65,7 @@ def class_intervals(record: Record) -> str:
     """Each class's mean robustness with its interval."""
     import altair as alt
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "class": row.name,
             "value": 100 * row.result.value,
@@ -68,12 +75,10 @@ def class_intervals(record: Record) -> str:
         for row in record.classes
         if isinstance(row.result, Estimate)
     ]
-    order = [row["class"] for row in sorted(rows, key=lambda r: r["value"])]
+    order = [str(row["class"]) for row in sorted(rows, key=lambda r: r["value"])]
     y = alt.Y("class:N", sort=order, title=None)
-    x = alt.X(
-        "low:Q", title="mean robustness of the class (%)", scale=alt.Scale(domain=[0, 100])
-    )
-    base = alt.Chart(alt.Data(values=rows))
+    x = alt.X("low:Q", title="mean robustness of the class (%)", scale=alt.Scale(domain=[0, 100]))
+    base = alt.Chart(alt.InlineData(values=rows))
     lines = base.mark_rule(strokeWidth=3, color=_STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
     dots = base.mark_circle(size=70, color=_STEADY, opacity=1).encode(y=y, x="value:Q")
     return _svg((lines + dots).properties(width=560, height=alt.Step(22)))
@@ -82,9 +87,20 @@ def class_intervals(record: Record) -> str:
 def _svg(chart: Any) -> str:  # noqa: ANN401
     import vl_convert
 
-    shown = chart.configure_view(stroke=None).configure_axis(
-        labelColor=_INK, titleColor=_INK, gridColor=_GRID, domainColor=_GRID, tickColor=_GRID,
-        labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelLimit=200,
-    ).configure_legend(labelColor=_INK, labelFontSize=11)
+    shown = (
+        chart.configure_view(stroke=None)
+        .configure_axis(
+            labelColor=_INK,
+            titleColor=_INK,
+            gridColor=_GRID,
+            domainColor=_GRID,
+            tickColor=_GRID,
+            labelFontSize=11,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelLimit=200,
+        )
+        .configure_legend(labelColor=_INK, labelFontSize=11)
+    )
     svg: str = vl_convert.vegalite_to_svg(shown.to_dict())
     return svg

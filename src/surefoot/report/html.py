@@ -63,8 +63,11 @@ def _provenance(record: Record) -> list[tuple[str, str]]:
     rows = [
         ("Study", record.digest),
         ("Model", f"sha256 {model['digest']} (covers {model['covers']})"),
-        ("Model takes", f"shape {tuple(model['shape'])}, gives {model['classes']} {model['scores']}"
-         + (f"; inputs {model['preparation']}" if model["preparation"] else "")),
+        (
+            "Model takes",
+            f"shape {tuple(model['shape'])}, gives {model['classes']} {model['scores']}"
+            + (f"; inputs {model['preparation']}" if model["preparation"] else ""),
+        ),
         ("Inputs", f"sha256 {inputs['digest']}"),
         ("Selection", words.selection(record)),
         ("Perturbation", spec["words"]["perturbation"]),

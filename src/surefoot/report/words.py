@@ -83,7 +83,9 @@ def assumptions(record: Record) -> list[str]:
     ]
     if isinstance(record.mean, Estimate) and record.mean.guarantee.assumption:
         note = record.mean.guarantee.assumption
-        lines.append(note[0].upper() + note[1:] + ". Each single input's value needs no such thing.")
+        lines.append(
+            note[0].upper() + note[1:] + ". Each single input's value needs no such thing."
+        )
     lines.append(
         "Robustness here is against random perturbations; an adversary who searches for a bad one "
         "is another question."
@@ -95,7 +97,9 @@ def facts(record: Record) -> list[str]:
     """What else the run showed."""
     known = [row for row in record.local if isinstance(row.result, Estimate)]
     steady = sum(1 for row in known if _value(row.result) == 1)
-    lines = [f"{steady:,} of {len(record.local):,} inputs never slipped in any trial of their estimate."]
+    lines = [
+        f"{steady:,} of {len(record.local):,} inputs never slipped in any trial of their estimate."
+    ]
     if len(known) < len(record.local):
         lines.append(f"{len(record.local) - len(known):,} inputs stayed undecided.")
     worst = sorted(known, key=lambda row: (_value(row.result), row.id))[:1]
@@ -135,7 +139,7 @@ def verdict(decision: Decision | Undecided) -> str:
 def cells(result: Result) -> tuple[str, str]:
     """Value and interval, for a table."""
     if isinstance(result, Estimate):
-        return percent(result.value), between(result.interval).removeprefix("between ")
+        return percent(result.value), between(result.interval)[8:].replace(" and ", " to ")
     return "undecided", result.reason if isinstance(result, Undecided) else ""
 
 
@@ -143,7 +147,9 @@ def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
     """What to type to see that trial again."""
     if record.source is None:
         return f'study.replay("{subject}", {trial})'
-    return f"surefoot replay {record.digest[:12]} {_quoted(subject)} {trial} --store {_quoted(store)}"
+    return (
+        f"surefoot replay {record.digest[:12]} {_quoted(subject)} {trial} --store {_quoted(store)}"
+    )
 
 
 def _quoted(text: str) -> str:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from surefoot.evidence import Counts
 from surefoot.results import Interval
 
+_ONE_CUT = 1e-12
+
 
 def okamoto(width: float, error: float) -> int:
     """Trials after which |p̂ - p| > width has probability at most error, for every p.
@@ -20,6 +22,7 @@ def okamoto(width: float, error: float) -> int:
     return math.ceil(math.log(2 / error) / (2 * width**2))
 
 
+@lru_cache(maxsize=65_536)
 def clopper_pearson(counts: Counts, error: float) -> Interval:
     """Exact interval for p; misses it with probability at most error."""
     from scipy.special import betaincinv
@@ -31,7 +34,9 @@ def clopper_pearson(counts: Counts, error: float) -> Interval:
 
 
 def _divergence(a: float, b: float) -> float:
-    """Kullback-Leibler divergence of Bernoulli(a) from Bernoulli(b), 0 < b < 1."""
+    """Kullback-Leibler divergence of Bernoulli(a) from Bernoulli(b)."""
+    if (a > 0 and b <= 0) or (a < 1 and b >= 1):
+        return math.inf
     first = 0.0 if a <= 0 else a * math.log(a / b)
     second = 0.0 if a >= 1 else (1 - a) * math.log((1 - a) / (1 - b))
     return first + second
@@ -61,12 +66,14 @@ def worst_miss(n: int, width: float) -> float:
 
     Cut [0, 1/2] where the set of counts within `width` of p changes. Between two cuts that set is
     a fixed range, and the probability of a range of counts has one peak in p; so the least
-    coverage is at a cut, seen from one of its two sides. The other half mirrors this one.
+    coverage is at a cut, seen from one of its two sides. The other half mirrors this one. Cuts
+    closer than 1e-12 are one cut, set apart by rounding.
     """
     counts = np.arange(n + 1)
     cuts = np.concatenate([counts / n - width, counts / n + width, [0.0, 0.5]])
     cuts = np.unique(cuts[(cuts >= 0) & (cuts <= 0.5)])
-    left, right = cuts[:-1], cuts[1:]
+    real = np.diff(cuts) > _ONE_CUT
+    left, right = cuts[:-1][real], cuts[1:][real]
     middle = (left + right) / 2
     first = np.ceil(n * (middle - width))
     last = np.floor(n * (middle + width))
@@ -80,11 +87,12 @@ def _outside(
     p: NDArray[np.float64] | float,
 ) -> NDArray[np.float64]:
     """P(k < first or k > last) for k from Binomial(n, p)."""
-    from scipy.special import bdtr, bdtrc
+    from scipy.special import betainc
 
     size = np.asarray(n, dtype=np.float64)
-    below = np.where(first > 0, bdtr(np.maximum(first - 1, 0), size, p), 0.0)
-    above = np.where(last < size, bdtrc(np.minimum(last, size - 1), size, p), 0.0)
+    start, end = np.clip(first, 1, size), np.clip(last, 0, size - 1)
+    below = np.where(first > 0, betainc(size - start + 1, start, 1 - p), 0.0)
+    above = np.where(last < size, betainc(end + 1, size - end, p), 0.0)
     outside: NDArray[np.float64] = below + above
     return outside
 

@@ -56,6 +56,7 @@ _journal = sa.Table(
     sa.Column("stop", sa.Integer, nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
 )
+_KEEP = sa.insert(_journal)
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class SqlStore:
         if not create and not self.where.is_file():
             raise StoreFailed(f"there is no store at {self.where}: check the path")
         if not self.where.parent.is_dir():
-            raise StoreFailed(f"there is no folder {self.where.parent} for the store: make it first")
+            raise StoreFailed(
+                f"there is no folder {self.where.parent} for the store: make it first"
+            )
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=str(self.where)), connect_args={"timeout": 30}
         )
@@ -93,9 +96,10 @@ class SqlStore:
         self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
     ) -> None:
         """Note the run, unless it is there already: then it goes on."""
+        told = json.dumps(spec, sort_keys=True)
         row = {
             "digest": digest,
-            "spec": json.dumps(spec, sort_keys=True),
+            "spec": told,
             "source": None if source is None else json.dumps(asdict(source)),
             "environment": json.dumps(environment),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -106,7 +110,7 @@ class SqlStore:
             there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).first()
             if there is None:
                 db.execute(sa.insert(_runs).values(row))
-            elif json.loads(there.spec) != json.loads(row["spec"] or ""):
+            elif json.loads(there.spec) != json.loads(told):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"
@@ -128,9 +132,7 @@ class SqlStore:
                 }
             )
             text = record_to_json(whole)
-            db.execute(
-                sa.update(_runs).where(_runs.c.digest == record.digest).values(record=text)
-            )
+            db.execute(sa.update(_runs).where(_runs.c.digest == record.digest).values(record=text))
         return whole
 
     def runs(self) -> list[RunLine]:
@@ -144,7 +146,9 @@ class SqlStore:
         )
         with self._at_work(), self._engine.connect() as db:
             return [
-                RunLine(r.digest, json.loads(r.spec), r.started, r.record is not None, int(r.trials))
+                RunLine(
+                    r.digest, json.loads(r.spec), r.started, r.record is not None, int(r.trials)
+                )
                 for r in db.execute(query)
             ]
 
@@ -156,7 +160,9 @@ class SqlStore:
             state = "is not finished: run the same command again" if runs else "is not in the store"
             raise StoreFailed(f"{self.where}: run {prefix or '(any)'} {state}")
         if prefix and len(finished) > 1:
-            raise StoreFailed(f"{self.where}: {prefix} names {len(finished)} runs: write more of it")
+            raise StoreFailed(
+                f"{self.where}: {prefix} names {len(finished)} runs: write more of it"
+            )
         found = self.stored(finished[-1].digest)
         if found is None:
             raise StoreFailed(f"{self.where}: run {prefix} has no record")
@@ -204,6 +210,11 @@ class SqlJournal:
     def __init__(self, store: SqlStore, digest: str) -> None:
         self._store, self._digest = store, digest
         self._since = time.monotonic()
+        self._spend = (
+            sa.update(_runs)
+            .where(_runs.c.digest == digest)
+            .values(seconds=_runs.c.seconds + sa.bindparam("spent"))
+        )
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
         """Record one tray and the time it took, in one transaction."""
@@ -220,19 +231,15 @@ class SqlJournal:
         ]
         now = time.monotonic()
         spent, self._since = now - self._since, now
-        with self._store._at_work(), self._store._engine.begin() as db:  # noqa: SLF001
-            db.execute(sa.insert(_journal), rows)
-            db.execute(
-                sa.update(_runs)
-                .where(_runs.c.digest == self._digest)
-                .values(seconds=_runs.c.seconds + spent)
-            )
+        with self._store._at_work(), self._store._engine.begin() as db:
+            db.execute(_KEEP, rows)
+            db.execute(self._spend, {"spent": spent})
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
         kept: dict[str, list[Entry]] = defaultdict(list)
         query = sa.select(_journal).where(_journal.c.run == self._digest).order_by(_journal.c.id)
-        with self._store._at_work(), self._store._engine.connect() as db:  # noqa: SLF001
+        with self._store._at_work(), self._store._engine.connect() as db:
             for row in db.execute(query):
                 evidence = evidence_from_json(row.evidence)
                 kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))

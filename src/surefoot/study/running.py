@@ -46,7 +46,7 @@ class Replay:
     held: bool
 
 
-def run(  # noqa: PLR0913, PLR0917
+def run(
     study: Study,
     where: str | None,
     workers: int | None,
@@ -69,7 +69,7 @@ def run(  # noqa: PLR0913, PLR0917
         return Assessment(store.finish(record))
 
 
-def _measured(  # noqa: PLR0913, PLR0917
+def _measured(
     study: Study,
     journal: Any,  # noqa: ANN401
     workers: int | None,
@@ -104,7 +104,9 @@ def _measured(  # noqa: PLR0913, PLR0917
         mean=mean,
         classes=classes,
         local=tuple(
-            Local(name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i])
+            Local(
+                name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i]
+            )
             for i, name in enumerate(study.fitted.ids)
         ),
         exhibits=exhibits(bench, local, level, study.predicted, tray),

@@ -1,4 +1,4 @@
-"""A study: model, inputs, perturbation, property, procedure, population, seed. Its digest names it."""
+"""A study: model, inputs, perturbation, property, procedure, seed. Its digest names it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,220 @@
+"""Engine rate over bare forward-pass rate, on CPU under onnxruntime, 1 and 200 subjects.
+
+The bound is what onnxruntime does alone on pre-made batches of the engine's own tray size, with as
+many threads calling it as the engine has workers. Both are timed in turns in the same process; the
+ratio is the median over the turns. The engine's time is the whole of `measure` into an SQLite
+journal: draw, apply, predict, judge, tally, journal.
+
+    python benchmarks/overhead.py [--quick] [--workers N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import wait
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from tables import print_table
+
+import surefoot as sf
+from surefoot.engine.bench import SamplingBench
+from surefoot.engine.drive import measure
+from surefoot.engine.preflight import clean_labels
+from surefoot.engine.trays import best_size
+from surefoot.executors import open_pool
+from surefoot.inputs import fit
+from surefoot.procedure import Pinned
+from surefoot.store.sql import SqlStore
+from surefoot.subject import Inputs, Model, Task
+
+LEVEL = 32 / 255
+ERROR = 0.05
+
+
+class Fixed:
+    """Ask for n trials once, so that both sides do the same number."""
+
+    evidence = sf.Counts
+
+    def __init__(self, trials: int) -> None:
+        self.trials = trials
+
+    def steps(self):  # noqa: ANN201
+        """One question."""
+        yield self.trials
+        return sf.Undecided("timing only", self.trials)
+
+
+def mlp(folder: Path, inputs: int = 784, hidden: int = 32, classes: int = 10) -> Path:
+    """A tiny MLP as an ONNX file."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(0)
+    weights = {
+        "w1": rng.normal(0, 0.05, (inputs, hidden)),
+        "b1": np.zeros(hidden),
+        "w2": rng.normal(0, 0.3, (hidden, classes)),
+        "b2": np.zeros(classes),
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gemm", ["x", "w1", "b1"], ["h"]),
+            helper.make_node("Relu", ["h"], ["r"]),
+            helper.make_node("Gemm", ["r", "w2", "b2"], ["y"]),
+        ],
+        "mlp",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", inputs])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", classes])],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = folder / "mlp.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def bench_of(model: Model, inputs: Inputs) -> SamplingBench[sf.Counts]:
+    """A bench for the label kept under L-infinity noise."""
+    labels = clean_labels(model, inputs.x)
+    noise = sf.perturb.LinfNoise(LEVEL)
+    return SamplingBench(inputs, labels, model, noise, sf.SameLabel(), sf.Counts, seed=1)
+
+
+def compare(
+    bench: SamplingBench[sf.Counts], subjects: int, trials: int, workers: int, turns: int
+) -> dict[str, float]:
+    """Rates of the engine and of the bare model, and the median ratio."""
+    chosen = bench.inputs.subjects()[:subjects]
+    first = chosen[0]
+    tray = best_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
+    each = max(trials // subjects, 1)
+    batches = [bench.perturbed(Task(s, LEVEL, 0, tray)) for s in chosen[:8]]
+    ratios, ours, bare = [], [], []
+    for _ in range(turns):
+        bare.append(bare_rate(bench.model.predict, batches, each * subjects, workers))
+        ours.append(engine_rate(bench, subjects, each, tray, workers))
+        ratios.append(ours[-1] / bare[-1])
+    return {
+        "ours": statistics.median(ours),
+        "bare": statistics.median(bare),
+        "ratio": statistics.median(ratios),
+        "tray": tray,
+    }
+
+
+def bare_rate(
+    predict: Callable[[np.ndarray], object], batches: list[np.ndarray], trials: int, workers: int
+) -> float:
+    """Images a second when the model alone runs on pre-made batches."""
+    rounds = max(trials // len(batches[0]), workers)
+    with open_pool(workers) as pool:
+        begun = time.perf_counter()
+        wait([pool.submit(predict, batches[i % len(batches)]) for i in range(rounds)])
+        return rounds * len(batches[0]) / (time.perf_counter() - begun)
+
+
+def engine_rate(
+    bench: SamplingBench[sf.Counts], subjects: int, each: int, tray: int, workers: int
+) -> float:
+    """Trials a second of a whole run with a journal on disk."""
+    with tempfile.TemporaryDirectory() as folder, open_pool(workers) as pool:
+        store = SqlStore(str(Path(folder) / "run.db"))
+        store.begin("benchmark", {}, None, {})
+        begun = time.perf_counter()
+        measure(
+            Pinned(Fixed(each), LEVEL),
+            bench,
+            bench.inputs.subjects()[:subjects],
+            pool=pool,
+            journal=store.journal("benchmark"),
+            tray=tray,
+            block=bench.block,
+            in_flight=1 if workers == 1 else 2 * workers,
+        )
+        took = time.perf_counter() - begun
+        store.close()
+    return each * subjects / took
+
+
+def where_the_time_goes(bench: SamplingBench[sf.Counts], tray: int) -> list[list[str]]:
+    """Microseconds a trial spent in each part, on one tray."""
+    subject = bench.inputs.subjects()[0]
+    task = Task(subject, LEVEL, 0, tray)
+    x = bench.perturbed(task)
+    scores = bench.model.predict(x)
+    labels = np.repeat(bench.references[:1], tray)
+    parts = {
+        "draw and apply": lambda: bench.perturbed(task),
+        "predict": lambda: bench.model.predict(x),
+        "judge": lambda: bench.prop.severity(scores, labels),
+        "tally": lambda: sf.Counts.of(bench.prop.severity(scores, labels), 0.0),
+        "whole tray": lambda: bench.answer([task]),
+    }
+    return [[name, f"{1e6 * fastest(run) / tray:.2f}"] for name, run in parts.items()]
+
+
+def fastest(run: Callable[[], object], times: int = 15) -> float:
+    """The least time of a few."""
+    taken = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - begun)
+    return min(taken)
+
+
+def main() -> None:
+    """Print the table, then one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="under a minute")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    turns = 3 if options.quick else 9
+    data = files("surefoot") / "data"
+    inputs = sf.load_inputs(str(data / "fashion_test.npz"))
+    cnn = sf.load_model(str(data / "fashion_cnn.onnx"), bounds=(0, 1))
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = sf.load_model(str(mlp(Path(folder))), bounds=(0, 1))
+    cnn_bench = bench_of(cnn, fit(inputs, cnn.signature.shape))
+    mlp_bench = bench_of(tiny, fit(inputs, tiny.signature.shape))
+    scale = 1 if options.quick else 2
+    runs = {
+        "cnn_one": (cnn_bench, 1, 20_000 * scale),
+        "cnn_many": (cnn_bench, 200, 20_000 * scale),
+        "mlp": (mlp_bench, 200, 400_000 * scale),
+    }
+    found = {
+        name: compare(bench, n, trials, options.workers, turns)
+        for name, (bench, n, trials) in runs.items()
+    }
+    print_table(
+        ["run", "ours (trials/s)", "bare model (rows/s)", "ratio", "target", "tray"],
+        [
+            [
+                name,
+                f"{f['ours']:,.0f}",
+                f"{f['bare']:,.0f}",
+                f"{f['ratio']:.3f}",
+                "printed" if name == "mlp" else ">= 0.90",
+                f"{f['tray']:.0f}",
+            ]
+            for name, f in found.items()
+        ],
+    )
+    for name, bench in (("cnn", cnn_bench), ("mlp", mlp_bench)):
+        tray = int(found["mlp" if name == "mlp" else "cnn_many"]["tray"])
+        print(f"\nwhere the time goes, {name}, one worker")
+        print_table(["part", "µs a trial"], where_the_time_goes(bench, tray))
+    print(json.dumps({name: round(f["ratio"], 4) for name, f in found.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What every procedure of counted trials must do, and its exact behaviour by walking its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot.evidence import Counts
+from surefoot.procedure import Procedure, Session
+from surefoot.results import Decision, Estimate, Result, Undecided
+from surefoot.testing.expect import expect
+
+_MOST_QUESTIONS = 10_000
+AnyProcedure = Procedure[int, Counts, Any]
+
+
+def check_procedure(procedure: AnyProcedure) -> None:
+    """Frozen, restartable, asks whole positive numbers, and ends with a result that adds up."""
+    expect(is_dataclass(procedure), "a procedure is a frozen dataclass")
+    expect(procedure.__hash__ is not None, "a procedure is frozen, so it can be hashed")
+    for p in (0.0, 1.0, 0.5, 0.97, 0.001):
+        first, asked = run(procedure, p, seed=1)
+        second, asked_again = run(procedure, p, seed=1)
+        expect(first == second, f"two runs on the same answers differ at p = {p}")
+        expect(asked == asked_again, f"two runs on the same answers ask differently at p = {p}")
+        expect(first.trials == sum(asked), f"the result claims {first.trials}, asked {sum(asked)}")
+        match first:
+            case Estimate(value=value, interval=interval, guarantee=promise):
+                expect(value in interval, f"{value} lies outside its own interval")
+                expect(0 <= interval.low <= interval.high <= 1, "the interval leaves [0, 1]")
+                expect(0 < promise.error < 1, f"the error is {promise.error}")
+            case Decision(guarantee=promise):
+                expect(0 < promise.error < 1, f"the error is {promise.error}")
+            case Undecided(reason=reason):
+                expect(bool(reason), "undecided without a reason")
+
+
+def run(procedure: AnyProcedure, p: float, seed: int) -> tuple[Result, list[int]]:
+    """One run on simulated trials that hold with probability p."""
+    rng = np.random.default_rng(seed)
+    session = Session(procedure)
+    asked: list[int] = []
+    while session.question is not None:
+        n = session.question
+        expect(isinstance(n, int) and n >= 1, f"asked for {n!r} trials")
+        asked.append(n)
+        expect(len(asked) <= _MOST_QUESTIONS, "asks without end")
+        session.tell(Counts(n, int(rng.binomial(n, p))))
+    found: Result = session.result
+    return found, asked
+
+
+def outcomes(procedure: AnyProcedure, p: float, drop: float = 0.0) -> Iterator[tuple[float, Result]]:
+    """Every way a run can end, with its probability. Answers rarer than `drop` are left out."""
+    paths: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
+    while paths:
+        chance, path = paths.pop()
+        session = _after(procedure, path)
+        n = session.question
+        if n is None:
+            yield chance, session.result
+            continue
+        for held, share in enumerate(_binomial(n, p)):
+            if chance * share > drop:
+                paths.append((chance * float(share), (*path, held)))
+
+
+def _after(procedure: AnyProcedure, path: Sequence[int]) -> Session[int, Counts, Any]:
+    session = Session(procedure)
+    for held in path:
+        session.tell(Counts(session.question or 0, held))
+    return session
+
+
+def _binomial(n: int, p: float) -> np.ndarray:
+    from scipy.special import betainc
+
+    if p in (0.0, 1.0):
+        certain = np.zeros(n + 1)
+        certain[n if p == 1.0 else 0] = 1.0
+        return certain
+    k = np.arange(n)
+    up_to = np.append(betainc(n - k, k + 1, 1 - p), 1.0)
+    return np.diff(up_to, prepend=0.0)

@@ -1,0 +1,130 @@
+"""Does the error rate hold? Exactly where the path tree is small, else seeded with an allowance."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot.results import Estimate, Footing
+from surefoot.statistics import BuSun, FixedSize, Okamoto
+from surefoot.statistics.bounds import worst_miss
+from surefoot.testing import outcomes
+
+EDGES = [0.0, 0.001, 0.5, 0.97, 1.0]
+METHODS = [BuSun, FixedSize, Okamoto]
+
+
+def exact_miss(procedure, p):
+    """P(|estimate - p| > width) by walking every path; a nanotolerance for k/n in floats."""
+    total = miss = 0.0
+    for chance, result in outcomes(procedure, p):
+        assert isinstance(result, Estimate)
+        total += chance
+        miss += chance * (abs(result.value - p) > procedure.width + 1e-12)
+    assert total == pytest.approx(1, abs=1e-9)
+    return miss
+
+
+@pytest.mark.parametrize("p", EDGES)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.25, 0.05)])
+def test_the_error_rate_holds_exactly(method, width, error, p):
+    assert exact_miss(method(width, error), p) <= error
+
+
+@pytest.mark.parametrize("p", np.linspace(0, 1, 41).tolist())
+def test_bu_sun_holds_all_over_the_range(p):
+    assert exact_miss(BuSun(0.2, 0.2), p) <= 0.2
+
+
+@pytest.mark.parametrize("p", [*EDGES, 0.2, 0.9])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_error_rate_holds_at_a_width_people_use(method, p):
+    """Seeded; allowance: four standard deviations of the count of misses over 2,000 runs."""
+    width = error = 0.05
+    runs, rng, misses = 2000, np.random.default_rng(11), 0
+    for _ in range(runs):
+        steps = method(width, error).steps()
+        n = next(steps)
+        try:
+            while True:
+                n = steps.send(method.evidence(n, int(rng.binomial(n, p))))
+        except StopIteration as stop:
+            misses += abs(stop.value.value - p) > width
+    assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+@pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.1, 0.1), (0.05, 0.05), (0.03, 0.03)])
+def test_one_trial_fewer_than_fixed_size_breaks_the_promise(width, error):
+    (n,) = _asked(FixedSize(width, error), held=0)
+    assert worst_miss(n, width) <= error
+    assert all(worst_miss(m, width) > error for m in range(max(1, n - 40), n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 29, 150])
+@pytest.mark.parametrize("width", [0.05, 0.1, 0.2, 1 / 3])
+def test_worst_miss_is_the_supremum_over_every_p(n, width):
+    """No p of a fine grid, nor any p next to a jump, misses more often; and it is attained."""
+    counts = np.arange(n + 1)
+    jumps = np.concatenate([counts / n - width, counts / n + width])
+    nearby = np.concatenate([jumps - 1e-9, jumps + 1e-9, np.linspace(0, 1, 2001)])
+    grid = nearby[(nearby >= 0) & (nearby <= 1)]
+    found = max(_binomial_miss(n, width, p) for p in grid)
+    assert found <= worst_miss(n, width) + 1e-9
+    assert found >= worst_miss(n, width) - 1e-6
+
+
+def _binomial_miss(n, width, p):
+    chances = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    return sum(c for k, c in enumerate(chances) if abs(k / n - p) > width + 1e-12)
+
+
+def _asked(procedure, held):
+    steps = procedure.steps()
+    asked = [next(steps)]
+    try:
+        while True:
+            asked.append(steps.send(procedure.evidence(asked[-1], held)))
+    except StopIteration:
+        return asked
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_estimate_says_what_it_rests_on(method):
+    for _, result in outcomes(method(0.2, 0.2), 0.5):
+        assert result.guarantee.footing is Footing.SOUND
+        assert result.guarantee.error == 0.2
+        assert result.interval.low == max(0, result.value - 0.2)
+        assert result.interval.high == min(1, result.value + 0.2)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("p", [0.03, 0.5, 0.97])
+def test_an_estimate_is_as_unbiased_as_it_says(method, p):
+    mean = bias = 0.0
+    for chance, result in outcomes(method(0.2, 0.2), p):
+        mean += chance * result.value
+        bias = max(bias, result.bias)
+    assert abs(mean - p) <= bias + 1e-9
+
+
+def test_bu_sun_never_reuses_trials_of_earlier_stages():
+    """The estimate is a rate of the last stage alone."""
+    steps = BuSun(0.05, 0.05).steps()
+    n = next(steps)
+    asked = []
+    try:
+        for held in (n, None, None):
+            asked.append(n)
+            n = steps.send(BuSun.evidence(n, n if held is None else held))
+        raise AssertionError("three stages at most")
+    except StopIteration as stop:
+        assert len(asked) == 3
+        assert stop.value.trials == sum(asked)
+    steps = BuSun(0.05, 0.05).steps()
+    first = next(steps)
+    second = steps.send(BuSun.evidence(first, first))
+    third = steps.send(BuSun.evidence(second, second))
+    with pytest.raises(StopIteration) as stop:
+        steps.send(BuSun.evidence(third, third - 7))
+    assert stop.value.value.value == (third - 7) / third

@@ -1,0 +1,96 @@
+"""Coverage of the interval for a mean of bounded values, and of the mean over a population."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot.population import Mean, requirement
+from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.statistics import betting
+
+WORLDS = {
+    "mostly one": (lambda rng, n: np.where(rng.random(n) < 0.85, 1.0, rng.random(n)), 0.925),
+    "rare zeros": (lambda rng, n: (rng.random(n) < 0.97).astype(float), 0.97),
+    "coins": (lambda rng, n: (rng.random(n) < 0.5).astype(float), 0.5),
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "constant": (lambda rng, n: np.full(n, 0.3), 0.3),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("n", [1, 5, 40, 300])
+def test_betting_covers_the_mean(world, n):
+    """Seeded; allowance: four standard deviations over 600 samples at error 0.1."""
+    draw, truth = WORLDS[world]
+    rng, runs, error = np.random.default_rng(3), 600, 0.1
+    misses = sum(truth not in betting(draw(rng, n), error) for _ in range(runs))
+    assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+@pytest.mark.parametrize("error", [0.05, 0.2])
+@pytest.mark.parametrize("p", [0.5, 0.8])
+def test_betting_covers_exactly_on_short_coin_sequences(error, p):
+    """All 2^9 sequences, weighted."""
+    n, missed = 9, 0.0
+    for code in range(2**n):
+        x = np.array([code >> i & 1 for i in range(n)], dtype=float)
+        ones = x.sum()
+        missed += p**ones * (1 - p) ** (n - ones) * (p not in betting(x, error))
+    assert missed <= error
+
+
+def test_betting_narrows_with_more_values():
+    rng = np.random.default_rng(1)
+    widths = [betting(rng.random(n), 0.05).width for n in (10, 100, 1000)]
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+
+
+def test_betting_on_no_values_says_nothing():
+    assert betting(np.zeros(0), 0.05) == Interval(0.0, 1.0)
+
+
+def estimate(value, bias=0.0):
+    return Estimate(value, Interval(0, 1), Guarantee(Footing.SOUND, 0.01), 10, bias)
+
+
+def test_the_mean_covers_the_population_when_local_values_are_themselves_estimates():
+    """Local values are k/n of a random p each: the interval must hold the mean of p."""
+    rng, runs, error, misses = np.random.default_rng(9), 400, 0.1, 0
+    for _ in range(runs):
+        p = rng.beta(4, 1, 60)
+        local = [estimate(k / 20) for k in rng.binomial(20, p)]
+        found = Mean(error).conclude(local, error)
+        misses += 0.8 not in found.interval
+    assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+def test_a_bias_widens_the_interval():
+    local = [estimate(0.5)] * 50
+    shifted = [estimate(0.5, bias=0.1)] * 50
+    a, b = Mean(0.1).conclude(local, 0.1), Mean(0.1).conclude(shifted, 0.1)
+    assert b.interval.low == pytest.approx(a.interval.low - 0.1)
+    assert b.interval.high == pytest.approx(a.interval.high + 0.1)
+
+
+def test_undecided_inputs_count_against_both_ends():
+    known = [estimate(0.9)] * 40
+    whole = Mean(0.1).conclude(known, 0.1)
+    partial = Mean(0.1).conclude([*known, *[Undecided("no", 5)] * 10], 0.1)
+    assert partial.interval.low < whole.interval.low
+    assert partial.interval.high > whole.interval.high
+    assert "10 of 50 inputs were undecided" in partial.guarantee.assumption
+    assert partial.trials == 450
+
+
+def test_no_estimate_at_all_is_undecided():
+    assert isinstance(Mean(0.1).conclude([Undecided("no", 5)], 0.1), Undecided)
+
+
+def test_a_requirement_holds_is_refuted_or_stays_undecided():
+    mean = Estimate(0.9, Interval(0.85, 0.95), Guarantee(Footing.CONDITIONAL, 0.01), 10)
+    assert requirement(mean, 0.85) == Decision(
+        "the mean robustness is at least 0.85", True, mean.guarantee, 10
+    )
+    assert requirement(mean, 0.951).holds is False
+    assert isinstance(requirement(mean, 0.9), Undecided)

@@ -1,0 +1,136 @@
+"""Small classifiers for tests, in every form we read, and the same sums done by hand."""
+
+from __future__ import annotations
+
+import functools
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from sklearn.linear_model import LogisticRegression
+
+PICTURE = (1, 4, 4)
+
+
+def weights(shape: tuple[int, ...], classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(0, 0.3, (int(np.prod(shape)), classes)).astype(np.float32)
+    return matrix, rng.normal(0, 0.3, classes).astype(np.float32)
+
+
+def by_hand(x: np.ndarray, classes: int = 3, seed: int = 0) -> np.ndarray:
+    matrix, bias = weights(x.shape[1:], classes, seed)
+    return x.reshape(len(x), -1).astype(np.float32) @ matrix + bias
+
+
+def softmax(z: np.ndarray) -> np.ndarray:
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def batch(n: int, shape: tuple[int, ...] = PICTURE, seed: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0, 1, (n, *shape)).astype(np.float32)
+
+
+def save_graph(
+    path: Path,
+    nodes: list[Any],
+    inputs: list[tuple[str, int, list[Any]]],
+    outputs: list[tuple[str, int]],
+    constants: dict[str, np.ndarray],
+) -> Path:
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, path)
+    return path
+
+
+def linear_net(
+    path: Path,
+    *,
+    rows: int | str = "n",
+    shape: tuple[int, ...] = PICTURE,
+    classes: int = 3,
+    kind: int = TensorProto.FLOAT,
+    tail: str = "",
+    seed: int = 0,
+) -> Path:
+    """Flatten, multiply, add; `tail` is Softmax, Sigmoid or nothing."""
+    matrix, bias = weights(shape, classes, seed)
+    last = "z" if tail else "scores"
+    nodes = [
+        helper.make_node("Cast", ["x"], ["float"], to=TensorProto.FLOAT),
+        helper.make_node("Flatten", ["float"], ["flat"], axis=1),
+        helper.make_node("Gemm", ["flat", "matrix", "bias"], [last]),
+    ]
+    if tail:
+        nodes.append(helper.make_node(tail, ["z"], ["scores"]))
+    return save_graph(
+        path,
+        nodes,
+        [("x", kind, [rows, *shape])],
+        [("scores", TensorProto.FLOAT)],
+        {"matrix": matrix, "bias": bias},
+    )
+
+
+def pooled_net(path: Path) -> Path:
+    """Any height and width; scores of shape (n, 3, 1, 1)."""
+    matrix, bias = weights((2,), 3)
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["x"], ["mean"]),
+        helper.make_node("Conv", ["mean", "kernel", "bias"], ["scores"]),
+    ]
+    return save_graph(
+        path,
+        nodes,
+        [("x", TensorProto.FLOAT, ["n", 2, "h", "w"])],
+        [("scores", TensorProto.FLOAT)],
+        {"kernel": matrix.T[:, :, None, None].copy(), "bias": bias},
+    )
+
+
+def module(seed: int = 0, shape: tuple[int, ...] = PICTURE) -> torch.nn.Module:
+    """The linear net in PyTorch, with a dropout that must not act."""
+    matrix, bias = weights(shape, 3, seed)
+    layer = torch.nn.Linear(*matrix.shape)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(matrix.T.copy()))
+        layer.bias.copy_(torch.from_numpy(bias))
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.5), layer).eval()
+
+
+@functools.cache
+def exported() -> bytes:
+    """What `torch.export.save` writes of the module."""
+    buffer = io.BytesIO()
+    free = ({0: torch.export.Dim("rows", min=1, max=4096)},)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.export.export(module(), (torch.zeros(2, *PICTURE),), dynamic_shapes=free)
+        torch.export.save(program, buffer)
+    return buffer.getvalue()
+
+
+def scripted(path: Path, made: torch.nn.Module | None = None) -> Path:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces the end of TorchScript
+        torch.jit.script(made or module()).save(str(path))
+    return path
+
+
+def estimator(seed: int = 0, classes: int = 3) -> LogisticRegression:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(60, 4)).astype(np.float32)
+    return LogisticRegression().fit(x, np.arange(60) % classes)

@@ -1,0 +1,337 @@
+"""The one loop: nothing but the study decides the result."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.engine.bench import SamplingBench
+from surefoot.engine.drive import Progress, measure
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, ReplayMismatch
+from surefoot.evidence import Counts, Severities
+from surefoot.executors import Inline
+from surefoot.procedure import Pinned
+from surefoot.store import MemoryJournal
+from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
+from surefoot.subject import Task
+from tests.worlds import SHAPE, linear, linear_model, points, study
+
+
+def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=None, **more):
+    made = made or study()
+    bench = bench or made.bench()
+    return measure(
+        Pinned(made.procedure, made.perturbation.level),
+        bench,
+        subjects or made.fitted.subjects(),
+        pool=pool or Inline(),
+        journal=journal or MemoryJournal(),
+        tray=tray,
+        block=bench.block,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return run()
+
+
+@pytest.mark.parametrize("tray", [1, 7, 64, 5000])
+def test_tray_size_never_changes_a_result(plain, tray):
+    assert run(tray=tray) == plain
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_workers_never_change_a_result(plain, workers):
+    with ThreadPoolExecutor(workers) as pool:
+        assert run(pool=pool, in_flight=2 * workers, tray=33) == plain
+
+
+def test_subject_order_never_changes_a_result(plain):
+    made = study()
+    order = list(range(len(made.fitted)))
+    random.Random(3).shuffle(order)
+    mixed = run(made, subjects=[made.fitted.subjects()[i] for i in order])
+    assert mixed == [plain[i] for i in order]
+
+
+def test_the_order_of_the_data_never_changes_a_study():
+    inputs = points()
+    back = sf.load_inputs(inputs.x[::-1].copy(), inputs.labels[::-1].copy(), ids=inputs.ids[::-1])
+    first, second = study(inputs=inputs), study(inputs=back)
+    assert first.digest == second.digest
+    a, b = first.run(), second.run()
+    assert (a.local, a.mean, a.classes) == (b.local, b.mean, b.classes)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+@pytest.mark.parametrize("prop", PROPERTIES)
+def test_every_method_and_property_runs_through_the_same_loop(procedure, prop):
+    scores = sf.load_model(three_classes, shape=SHAPE)
+    held = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
+    made = study(model=scores, procedure=PROCEDURES[procedure](0.2, 0.2), property=held)
+    one, other = made.run(batch=7), made.run(batch=4096)
+    assert one.local == other.local
+    assert all(isinstance(r, sf.Estimate) for r in one.local.values())
+
+
+def three_classes(x):
+    return np.concatenate([linear(x), x[:, :1]], axis=1)
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS)
+def test_level_zero_reproduces_the_clean_prediction(kind):
+    made = study(perturbation=PERTURBATIONS[kind](0.0))
+    assert all(r.value == 1 for r in made.run().local.values())
+    task = Task(made.fitted.subjects()[3], 0.0, 0, 5)
+    x = made.bench().perturbed(task)
+    np.testing.assert_array_equal(x, np.repeat(made.fitted.x[3:4], 5, axis=0))
+
+
+def test_two_models_meet_the_same_perturbations():
+    seen = {}
+
+    def recording(name, sign):
+        def model(x):
+            seen.setdefault(name, []).append(x.copy())
+            return sign * linear(x)
+
+        return sf.load_model(model, shape=SHAPE)
+
+    for name, sign in (("a", 1.0), ("b", -1.0)):
+        made = study(model=recording(name, sign), procedure=sf.Okamoto(0.3, 0.3))
+        made.run(batch=16)
+    first, second = (np.concatenate(seen[n]) for n in ("a", "b"))
+    assert len(first) > 50
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_trial_is_the_same_alone_and_in_a_batch():
+    made = study()
+    bench, subject = made.bench(), made.fitted.subjects()[0]
+    many = bench.perturbed(Task(subject, 0.4, 1000, 1100))
+    alone = bench.perturbed(Task(subject, 0.4, 1037, 1038))
+    np.testing.assert_array_equal(alone[0], many[37])
+
+
+class Spy:
+    """Passes tasks on and remembers them."""
+
+    def __init__(self, bench):
+        self.bench, self.loads, self.block = bench, [], bench.block
+
+    def answer(self, tasks):
+        self.loads.append(list(tasks))
+        return self.bench.answer(tasks)
+
+    @property
+    def trials(self):
+        return [
+            (t.subject.name, t.level, i)
+            for load in self.loads
+            for t in load
+            for i in range(t.start, t.stop)
+        ]
+
+
+def test_no_trial_is_used_twice(plain):
+    spy = Spy(study().bench())
+    results = run(bench=spy, tray=50)
+    assert len(spy.trials) == len(set(spy.trials)) == sum(r.trials for r in results)
+
+
+def test_trays_are_full_and_hold_many_subjects():
+    spy = Spy(study().bench())
+    run(bench=spy, tray=512)
+    sizes = [sum(t.units for t in load) for load in spy.loads]
+    assert np.mean(sizes[:-2]) > 0.7 * 512
+    assert max(len({t.subject.name for t in load}) for load in spy.loads) > 3
+
+
+class Crash(Exception):
+    pass
+
+
+class CrashingJournal(MemoryJournal):
+    """Dies after a number of trays, like a killed process: the tray in flight is lost."""
+
+    def __init__(self, trays):
+        super().__init__()
+        self.left = trays
+
+    def append(self, answers):
+        if self.left == 0:
+            raise Crash
+        self.left -= 1
+        super().append(answers)
+
+
+@pytest.mark.parametrize("trays", [0, 1, 2, 5, 11, 17])
+@pytest.mark.parametrize("tray_after", [13, 64, 1000])
+def test_a_run_that_died_goes_on_and_ends_the_same(plain, trays, tray_after):
+    journal = CrashingJournal(trays)
+    with pytest.raises(Crash):
+        run(journal=journal, tray=40)
+    journal.left = -1
+    spy = Spy(study().bench())
+    assert run(bench=spy, journal=journal, tray=tray_after) == plain
+    assert len(spy.trials) == sum(r.trials for r in plain) - _kept_by(trays)
+
+
+def _kept_by(trays):
+    journal = CrashingJournal(trays)
+    with pytest.raises(Crash):
+        run(journal=journal, tray=40)
+    return sum(e.stop - e.start for entries in journal.replay().values() for e in entries)
+
+
+def test_a_finished_run_repeats_no_work(plain):
+    journal = MemoryJournal()
+    run(journal=journal)
+    spy = Spy(study().bench())
+    assert run(bench=spy, journal=journal) == plain
+    assert spy.loads == []
+
+
+def test_overlapping_evidence_of_two_writers_counts_once(plain):
+    journal = MemoryJournal()
+    run(journal=journal, tray=40)
+    run_again = MemoryJournal()
+    run(journal=run_again, tray=77)
+    for name, entries in run_again.replay().items():
+        subject = next(s for s in study().fitted.subjects() if s.name == name)
+        journal.append([(Task(subject, e.level, e.start, e.stop), e.evidence) for e in entries])
+    assert run(journal=journal) == plain
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"procedure": sf.Okamoto(0.3, 0.3)}, {"perturbation": sf.perturb.LinfNoise(0.3)},
+     {"inputs": points(5)}],
+)
+def test_a_journal_of_another_study_is_refused(other):
+    journal = MemoryJournal()
+    run(journal=journal)
+    with pytest.raises(ReplayMismatch, match="belongs to another study"):
+        run(study(**other), journal=journal)
+
+
+def test_severities_keep_the_order_of_trials():
+    """Evidence that does not commute passes through the same loop."""
+
+    class Collect:
+        def steps(self):
+            seen = yield 100
+            return seen
+
+    made = study()
+    bench = SamplingBench(
+        made.fitted, made.references, made.model, made.perturbation, made.property, Severities, 1
+    )
+    subjects = made.fitted.subjects()
+    with ThreadPoolExecutor(3) as pool:
+        mixed = measure(
+            Pinned(Collect(), 0.4), bench, subjects, pool=pool, journal=MemoryJournal(), tray=7,
+            in_flight=6,
+        )
+    whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
+    assert [m.values for m in mixed] == [tuple(row.tolist()) for row in whole]
+
+
+class Limited:
+    """A bench with room for so many trials, like a device with little memory."""
+
+    def __init__(self, bench, room):
+        self.bench, self.room, self.refused, self.block = bench, room, 0, bench.block
+
+    def answer(self, tasks):
+        if sum(t.units for t in tasks) > self.room:
+            self.refused += 1
+            raise OutOfMemory("no room")
+        return self.bench.answer(tasks)
+
+
+def test_out_of_memory_halves_the_tray_and_goes_on(plain):
+    bench = Limited(study().bench(), room=30)
+    assert run(bench=bench, tray=500) == plain
+    assert 1 <= bench.refused <= 10
+
+
+def test_out_of_memory_backs_off_with_workers_too(plain):
+    bench = Limited(study().bench(), room=30)
+    with ThreadPoolExecutor(2) as pool:
+        assert run(bench=bench, tray=500, pool=pool, in_flight=4) == plain
+
+
+def test_no_room_for_one_trial_is_an_error_that_names_it():
+    with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
+        run(bench=Limited(study().bench(), room=0), tray=500)
+
+
+def breaks_after(calls, how):
+    left = [calls]
+
+    def model(x):
+        left[0] -= 1
+        if left[0] < 0:
+            return how(x)
+        return linear(x)
+
+    return sf.load_model(model, shape=SHAPE)
+
+
+def raising(x):
+    raise ConnectionError("endpoint lost")
+
+
+def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
+    made, journal = study(model=breaks_after(12, raising)), MemoryJournal()
+    with pytest.raises(ModelFailed, match=r"input p\d+, trials \d+ to \d+.*endpoint lost"):
+        run(made, journal=journal)
+    assert journal.replay()
+
+
+def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
+    def nan(x):
+        scores = linear(x)
+        scores[5] = np.nan
+        return scores
+
+    with pytest.raises(ModelFailed, match=r"input p\d+, trial \d+: the model returned NaN"):
+        run(study(model=breaks_after(6, nan)))
+
+
+def test_progress_grows_and_ends_complete():
+    told: list[Progress] = []
+    results = run(watch=told.append, tray=20)
+    assert told[-1].finished == told[-1].subjects == 12
+    assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
+    assert all(a.trials <= b.trials for a, b in zip(told, told[1:], strict=False))
+
+
+def test_a_procedure_that_asks_for_nothing_is_refused():
+    class Zero:
+        def steps(self):
+            yield 0
+
+    with pytest.raises(InvalidArgument, match="asked for 0 trials"):
+        measure(
+            Pinned(Zero(), 0.1), study().bench(), points().subjects(), pool=Inline(),
+            journal=MemoryJournal(), tray=8,
+        )
+
+
+def test_counts_and_session_can_be_driven_by_hand():
+    session = sf.Session(sf.Okamoto(0.3, 0.3))
+    with pytest.raises(RuntimeError, match="open question"):
+        _ = session.result
+    session.tell(Counts(session.question, session.question))
+    assert session.question is None
+    assert session.result.value == 1
+
+
+def test_a_linear_model_is_a_model():
+    assert linear_model().signature.classes == 2

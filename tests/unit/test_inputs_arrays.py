@@ -1,0 +1,219 @@
+"""Arrays in memory: values, labels, ids, digest."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import load_inputs
+from surefoot.subject import Inputs
+
+POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
+PIXELS = np.arange(4 * 6 * 5, dtype=np.uint8).reshape(4, 6, 5)
+
+
+def test_arrays_become_inputs_with_numbered_ids():
+    inputs = load_inputs(POINTS, [0, 1, 1, 0])
+    assert len(inputs) == 4
+    assert inputs.x.dtype == np.float32
+    assert inputs.ids == ("0", "1", "2", "3")
+    np.testing.assert_array_equal(inputs.x, POINTS)
+    np.testing.assert_array_equal(inputs.labels, [0, 1, 1, 0])
+    assert inputs.labels.dtype == np.int64
+    assert inputs.selection == "all inputs"
+    assert inputs.reading == "values as stored"
+
+
+def test_ids_sort_as_their_inputs_do():
+    ids = load_inputs(np.zeros((101, 2))).ids
+    assert ids[0] == "000"
+    assert list(ids) == sorted(ids)
+
+
+def test_labels_may_be_unknown():
+    assert load_inputs(POINTS).labels is None
+
+
+def test_inputs_pass_unchanged():
+    inputs = load_inputs(POINTS)
+    assert load_inputs(inputs) is inputs
+
+
+@pytest.mark.parametrize(
+    "x", [POINTS.tolist(), torch.from_numpy(POINTS), POINTS.astype(np.float64), POINTS.astype(int)]
+)
+def test_whatever_holds_numbers_is_an_array(x):
+    np.testing.assert_array_equal(load_inputs(x, [0, 1, 2, 3]).x, POINTS)
+
+
+def test_pixels_are_divided_by_255_and_the_reading_says_so():
+    inputs = load_inputs(PIXELS)
+    np.testing.assert_allclose(inputs.x, PIXELS / 255, rtol=1e-6)
+    assert inputs.reading == "values divided by 255"
+    assert inputs.x.max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("x", "scale", "reading"),
+    [
+        (PIXELS, 1.0, "values as stored"),
+        (PIXELS, 2.0, "values divided by 2"),
+        (PIXELS.astype(np.float32), 255, "values divided by 255"),
+        (PIXELS.astype(np.int64), None, "values as stored"),
+    ],
+)
+def test_scale_says_what_to_divide_by(x, scale, reading):
+    inputs = load_inputs(x, scale=scale)
+    np.testing.assert_allclose(inputs.x, x / (scale or 1), rtol=1e-6)
+    assert inputs.reading == reading
+
+
+@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf")])
+def test_a_scale_that_spoils_the_values_is_refused(scale):
+    with pytest.raises(InvalidArgument, match="scale must be a finite number above 0"):
+        load_inputs(PIXELS, scale=scale)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_a_value_that_is_no_number_is_refused_with_the_id_of_its_input(bad):
+    x = POINTS.astype(np.float64)
+    x[2, 1] = bad
+    with pytest.raises(InvalidArgument, match=r"1 inputs hold NaN or infinite.*first is third"):
+        load_inputs(x, ids=["first", "second", "third", "fourth"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        ([0, -1, 1, 0], "-1 is negative"),
+        ([0, 0.5, 1, 0], r"whole numbers, got 0\.5"),
+        ([0, np.nan, 1, 0], "whole numbers, got nan"),
+        ([0, 1e300, 1, 0], "whole numbers"),
+        ([0, 1, 1], "4 inputs but 3 labels"),
+        ([0, 1, 1, 0, 0], "4 inputs but 5 labels"),
+        ([], "4 inputs but 0 labels"),
+        (np.eye(4), r"one class number an input, got shape \(4, 4\)"),
+        (["cat", "dog", "cat", "dog"], "one class number an input"),
+        ([0, 1j, 1, 0], "one class number an input"),
+        (3, "one class number an input"),
+    ],
+)
+def test_labels_that_are_no_class_numbers_are_refused(labels, match):
+    with pytest.raises(InvalidArgument, match=match):
+        load_inputs(POINTS, labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([[0], [1], [2], [0]]), [0.0, 1.0, 2.0, 0.0], np.array([0, 1, 2, 0], np.uint8)],
+)
+def test_labels_may_stand_in_a_column_or_be_whole_floats(labels):
+    np.testing.assert_array_equal(load_inputs(POINTS, labels).labels, [0, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([[None, 1]]),
+        np.array([["a", "b"]]),
+        np.array([[1j, 2]]),
+        np.array([["2024-01-01"]], dtype="datetime64[D]"),
+    ],
+)
+def test_values_of_another_kind_are_refused(x):
+    with pytest.raises(InvalidArgument, match="inputs must be real numbers"):
+        load_inputs(x)
+
+
+@pytest.mark.parametrize("x", [np.ones(3), np.float32(1.0)])
+def test_an_array_without_a_row_an_input_is_refused(x):
+    with pytest.raises(InvalidArgument, match="the first axis counts the inputs"):
+        load_inputs(x)
+
+
+def test_no_inputs_are_refused():
+    with pytest.raises(InvalidArgument, match="holds no inputs"):
+        load_inputs(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "c"], ["a", "b", "c", "a"], ["a"] * 4])
+def test_every_input_needs_an_id_of_its_own(ids):
+    with pytest.raises(InvalidArgument, match="4 inputs need as many different ids"):
+        load_inputs(POINTS, ids=ids)
+
+
+@pytest.mark.parametrize("source", [3, None, object(), 2.5])
+def test_what_holds_no_inputs_is_refused(source):
+    with pytest.raises(InvalidArgument, match="give arrays, a path, or a dataset"):
+        load_inputs(source)
+
+
+def test_a_size_for_arrays_is_refused_and_not_ignored():
+    with pytest.raises(InvalidArgument, match="size="):
+        load_inputs(PIXELS, size=(3, 3))
+
+
+def test_a_class_without_a_name_is_called_by_its_number():
+    inputs = load_inputs(POINTS, [0, 1, 2, 3], class_names=["cat", "dog"])
+    assert [inputs.class_name(c) for c in (0, 1, 2, -1)] == ["cat", "dog", "2", "-1"]
+
+
+def test_there_is_one_subject_an_input():
+    subjects = load_inputs(POINTS, ids=list("abcd")).subjects()
+    assert [(s.name, s.rows) for s in subjects] == [
+        ("a", (0,)),
+        ("b", (1,)),
+        ("c", (2,)),
+        ("d", (3,)),
+    ]
+
+
+def shuffled(inputs: Inputs, order: np.ndarray) -> Inputs:
+    return load_inputs(
+        inputs.x[order],
+        None if inputs.labels is None else inputs.labels[order],
+        ids=[inputs.ids[i] for i in order],
+    )
+
+
+@given(
+    arrays(
+        np.float32,
+        st.tuples(st.integers(1, 6), st.integers(1, 3)),
+        elements=st.floats(0, 1, width=32),
+    ),
+    st.data(),
+)
+def test_the_digest_does_not_depend_on_the_order(x, data):
+    labels = data.draw(
+        st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=len(x), max_size=len(x)))
+    )
+    inputs = load_inputs(x, labels)
+    order = np.array(data.draw(st.permutations(range(len(x)))))
+    assert shuffled(inputs, order).digest() == inputs.digest()
+
+
+@given(st.integers(0, 3), st.integers(0, 2))
+def test_the_digest_sees_every_value_label_and_id(row, column):
+    ids, labels = ["a", "b", "c", "d"], [0, 1, 2, 3]
+    digest = load_inputs(POINTS, labels, ids=ids).digest()
+    x = POINTS.copy()
+    x[row, column] = np.nextafter(x[row, column], np.float32(99))
+    assert load_inputs(x, labels, ids=ids).digest() != digest
+    other = [9 if i == row else label for i, label in enumerate(labels)]
+    assert load_inputs(POINTS, other, ids=ids).digest() != digest
+    renamed = ["z" if i == row else name for i, name in enumerate(ids)]
+    assert load_inputs(POINTS, labels, ids=renamed).digest() != digest
+
+
+def test_the_digest_sees_the_shape_swapped_labels_and_missing_labels():
+    digest = load_inputs(POINTS, [0, 1, 2, 3]).digest()
+    assert len(digest) == 64
+    assert load_inputs(POINTS[:, None, :], [0, 1, 2, 3]).digest() != digest
+    assert load_inputs(POINTS, [1, 0, 2, 3]).digest() != digest
+    assert load_inputs(POINTS).digest() != digest
+    assert load_inputs(POINTS[:3], [0, 1, 2]).digest() != digest
+    assert load_inputs(POINTS[::-1], [3, 2, 1, 0], ids=list("3210")).digest() == digest

@@ -1,0 +1,288 @@
+"""Anything with `predict_proba`, Python callables, and names of them."""
+
+import functools
+import hashlib
+import sys
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
+from surefoot.models import as_probabilities, load_model
+from surefoot.results import Interval
+from surefoot.subject import Scores
+from surefoot.testing import check_model
+from tests.unit.small_models import batch, by_hand, estimator, softmax
+
+SHAPE = (4,)
+
+
+def pipeline(seed=0):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(60, 4)), np.arange(60) % 3
+    return make_pipeline(StandardScaler(), PCA(3), estimator()).fit(x, y)
+
+
+def forest(seed=0):
+    rng = np.random.default_rng(seed)
+    made = RandomForestClassifier(5, max_depth=3, random_state=0)
+    return made.fit(rng.normal(size=(60, 4)), np.arange(60) % 3)
+
+
+class Duck:
+    """Not from scikit-learn, but speaks like it."""
+
+    def __init__(self, seed=0):
+        self.seed = seed
+
+    def predict_proba(self, x):
+        return softmax(by_hand(x, seed=self.seed))
+
+
+@pytest.mark.parametrize("make", [estimator, pipeline, forest])
+def test_an_estimator_says_its_shape_conforms_and_gives_its_probabilities(make):
+    fitted = make()
+    model, x = load_model(fitted), batch(6, SHAPE)
+    assert model.signature.shape == SHAPE
+    assert model.signature.classes == 3
+    assert model.signature.scores is Scores.PROBABILITIES
+    assert model.signature.covers == "the whole object"
+    np.testing.assert_allclose(model.predict(x), fitted.predict_proba(x), rtol=1e-6)
+    check_model(model, x)
+
+
+@pytest.mark.parametrize("make", [estimator, pipeline, forest])
+def test_the_digest_follows_what_an_estimator_was_fitted_on(make):
+    digest = load_model(make(0)).signature.digest
+    assert load_model(make(0)).signature.digest == digest
+    assert load_model(make(1)).signature.digest != digest
+
+
+def test_any_object_with_predict_proba_is_a_classifier():
+    model = load_model(Duck(), shape=SHAPE, bounds=(0, 1))
+    x = batch(5, SHAPE)
+    np.testing.assert_allclose(model.predict(x), softmax(by_hand(x)))
+    check_model(model, x)
+    assert model.signature.bounds == Interval(0.0, 1.0)
+    assert model.signature.digest != load_model(Duck(1), shape=SHAPE).signature.digest
+    with pytest.raises(InvalidArgument, match="shape="):
+        load_model(Duck())
+
+
+def test_an_object_that_cannot_be_pickled_says_what_little_its_digest_covers():
+    duck = Duck()
+    duck.handle = lambda: None
+    signature = load_model(duck, shape=SHAPE).signature
+    assert signature.covers.startswith("only")
+    assert len(signature.digest) == 64
+
+
+def test_a_function_conforms_and_says_what_its_digest_covers():
+    model, x = load_model(by_hand, shape=SHAPE), batch(6, SHAPE)
+    np.testing.assert_allclose(model.predict(x), by_hand(x))
+    check_model(model, x)
+    assert model.signature.scores is Scores.LOGITS
+    assert "source text" in model.signature.covers
+    assert model.signature.digest == load_model(by_hand, shape=SHAPE).signature.digest
+    assert (
+        model.signature.digest != load_model(lambda x: 2 * by_hand(x), shape=SHAPE).signature.digest
+    )
+
+
+def test_a_callable_without_source_says_that_only_its_name_is_covered():
+    model = load_model(functools.partial(by_hand, seed=1), shape=SHAPE)
+    assert model.signature.covers == "only the name of the function"
+    x = batch(3, SHAPE)
+    np.testing.assert_allclose(model.predict(x), by_hand(x, seed=1))
+
+
+def test_a_function_may_return_lists_and_whole_numbers_of_votes():
+    model = load_model(lambda x: [[3, 1, 1]] * len(x), shape=SHAPE)
+    assert model.signature.classes == 3
+    np.testing.assert_array_equal(model.predict(batch(2, SHAPE)), [[3, 1, 1]] * 2)
+
+
+def test_a_function_is_given_normalised_values():
+    seen = []
+
+    def watching(x):
+        seen.append(x)
+        return by_hand(x)
+
+    model, x = (
+        load_model(watching, shape=(3, 2, 2), mean=[1, 2, 3], std=[2, 4, 8]),
+        batch(2, (3, 2, 2)),
+    )
+    model.predict(x)
+    by_channel = np.reshape([1, 2, 3], (3, 1, 1)), np.reshape([2, 4, 8], (3, 1, 1))
+    np.testing.assert_allclose(seen[-1], (x - by_channel[0]) / by_channel[1], rtol=1e-6)
+    assert seen[-1].dtype == np.float32
+
+
+def test_one_column_from_a_function_is_two_classes():
+    def share(x):
+        return 1 / (1 + np.exp(-by_hand(x, 1)[:, 0]))
+
+    x = batch(4, SHAPE)
+    model = load_model(share, shape=SHAPE)
+    assert model.signature.scores is Scores.PROBABILITIES
+    np.testing.assert_allclose(model.predict(x), np.stack([1 - share(x), share(x)], axis=1))
+    logits = load_model(lambda x: by_hand(x, 1), shape=SHAPE, scores="logits")
+    np.testing.assert_allclose(
+        as_probabilities(logits).predict(x), model.predict(x), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "match"),
+    [
+        (lambda x: by_hand(x).argmax(axis=1), "not labels"),
+        (lambda x: by_hand(x).argmax(axis=1)[:, None], "not labels"),
+        (lambda x: by_hand(x)[:, 0] > 0, "not labels"),
+        (lambda x: np.array(["cat"] * len(x)), "not labels"),
+        (lambda x: by_hand(x)[:-1], "first axis must be the batch"),
+        (lambda x: by_hand(x).T, "first axis must be the batch"),
+        (lambda x: 0.5, "first axis must be the batch"),
+        (lambda x: None, "first axis must be the batch"),
+        (lambda x: np.zeros((len(x), 0)), "one row of scores"),
+        (lambda x: np.zeros((len(x), 2, 3)), "one row of scores"),
+    ],
+)
+def test_what_is_no_row_of_scores_is_refused(answer, match):
+    with pytest.raises(ModelFailed, match=match):
+        load_model(answer, shape=SHAPE)
+
+
+def breaking(error):
+    def model(x):
+        if len(x) == 5:
+            raise error
+        return by_hand(x)
+
+    return load_model(model, shape=SHAPE)
+
+
+def test_a_model_that_raises_has_failed_with_its_message():
+    model = breaking(KeyError("lost the\n  tokenizer"))
+    with pytest.raises(ModelFailed, match="the model raised KeyError") as caught:
+        model.predict(batch(5, SHAPE))
+    assert "lost the" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 3 GiB"),
+        RuntimeError("std::bad_alloc"),
+        RuntimeError("CUDA Out Of Memory"),
+        RuntimeError("Failed to allocate memory for requested buffer of size 9"),
+        OSError("bad allocation"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_out_of_memory(error):
+    with pytest.raises(OutOfMemory) as caught:
+        breaking(error).predict(batch(5, SHAPE))
+    assert str(caught.value)
+
+
+@pytest.mark.parametrize("error", [ModelFailed("our own"), OutOfMemory("ours too")])
+def test_an_error_of_ours_passes_unchanged(error):
+    with pytest.raises(SurefootError) as caught:
+        breaking(error).predict(batch(5, SHAPE))
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_stopping_the_program_is_no_failure_of_the_model(error):
+    with pytest.raises(type(error)):
+        breaking(error).predict(batch(5, SHAPE))
+
+
+def test_a_wrong_number_of_rows_later_is_a_failure_of_the_model():
+    model = load_model(lambda x: by_hand(x)[:8], shape=SHAPE)
+    with pytest.raises(ModelFailed, match=r"answered 9 inputs with an output of shape \(8, 3\)"):
+        model.predict(batch(9, SHAPE))
+
+
+@pytest.mark.parametrize("source", [3, None, [1, 2], {"a": 1}, object()])
+def test_what_is_no_classifier_is_refused_with_what_is(source):
+    with pytest.raises(InvalidArgument, match="is no classifier: give a file"):
+        load_model(source, shape=SHAPE)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current folder, with everything imported from it forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+CODE = """
+import numpy as np
+class Holder:
+    @staticmethod
+    def scores(x):
+        return np.stack([x.sum(axis=1), -x.sum(axis=1), 0 * x.sum(axis=1)], axis=1)
+scores = Holder.scores
+number = 3
+"""
+
+
+@pytest.mark.parametrize("name", ["mine_one:scores", "mine_one:Holder.scores"])
+def test_a_name_is_looked_up_in_the_current_folder(name, here):
+    (here / "mine_one.py").write_text(CODE)
+    model = load_model(name, shape=SHAPE)
+    x = batch(4, SHAPE)
+    np.testing.assert_allclose(model.predict(x)[:, 0], x.sum(axis=1))
+    check_model(model, x)
+
+
+def test_a_name_in_a_package_is_looked_up(here):
+    (here / "mine_two").mkdir()
+    (here / "mine_two" / "__init__.py").write_text("")
+    (here / "mine_two" / "inner.py").write_text(CODE)
+    assert load_model("mine_two.inner:scores", shape=SHAPE).signature.classes == 3
+
+
+def test_the_digest_follows_the_text_of_a_named_function(here):
+    (here / "mine_three.py").write_text(CODE)
+    (here / "mine_four.py").write_text(CODE.replace("-x.sum", "-2 * x.sum"))
+    one, two = (load_model(f"mine_{n}:scores", shape=SHAPE) for n in ("three", "four"))
+    assert one.signature.digest != two.signature.digest
+    assert one.signature.digest != hashlib.sha256(b"").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("mine_five:nothing", "names nothing that can be imported.*nothing"),
+        ("mine_five:scores.nothing", "names nothing that can be imported"),
+        ("mine_absent:scores", "names nothing that can be imported.*mine_absent"),
+        ("mine_five.deeper:scores", "names nothing that can be imported"),
+        ("mine_five:number", "int is no classifier"),
+        ("mine_broken:scores", "cannot be imported: its module raised SyntaxError"),
+        ("mine_raising:scores", "cannot be imported: its module raised ZeroDivisionError"),
+        ("mine_five:", "there is no model file"),
+        (":scores", "there is no model file"),
+        ("5:scores", "there is no model file"),
+    ],
+)
+def test_a_name_of_nothing_is_one_sentence(name, match, here):
+    (here / "mine_five.py").write_text(CODE)
+    (here / "mine_broken.py").write_text("def scores(x)\n    return x\n")
+    (here / "mine_raising.py").write_text("1 / 0\n")
+    with pytest.raises(InvalidArgument, match=match) as caught:
+        load_model(name, shape=SHAPE)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,276 @@
+"""PyTorch: modules in memory, exported files, scripted files."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.models import as_probabilities, load_model
+from surefoot.subject import Scores
+from surefoot.testing import check_model
+from tests.unit.small_models import (
+    PICTURE,
+    batch,
+    by_hand,
+    exported,
+    module,
+    scripted,
+    softmax,
+)
+
+
+def exported_file(path):
+    path.write_bytes(exported())
+    return path
+
+
+FILES = {".pt2": exported_file, ".PT2": exported_file, ".pt": scripted, ".ts": scripted}
+
+
+def close(model, x, expected):
+    np.testing.assert_allclose(model.predict(model.place(x)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_module_in_memory_conforms_and_computes():
+    model = load_model(module(), shape=PICTURE, bounds=(0, 1))
+    x = batch(6)
+    close(model, x, by_hand(x))
+    check_model(model, x)
+    signature = model.signature
+    assert signature.shape == PICTURE
+    assert signature.classes == 3
+    assert signature.scores is Scores.LOGITS
+    assert "weights" in signature.covers
+
+
+@pytest.mark.parametrize("suffix", FILES)
+def test_a_file_is_read_without_a_warning_conforms_and_computes(suffix, tmp_path):
+    path = FILES[suffix](tmp_path / f"model{suffix}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = load_model(path, shape=PICTURE)
+        x = batch(6)
+        close(model, x, by_hand(x))
+    check_model(model, x)
+    assert model.signature.covers == "the bytes of the file"
+    assert model.signature.classes == 3
+
+
+@pytest.mark.parametrize("suffix", [".pt2", ".pt"])
+def test_trust_changes_nothing_about_an_honest_file(suffix, tmp_path):
+    path = FILES[suffix](tmp_path / f"model{suffix}")
+    trusted, plain = (load_model(path, shape=PICTURE, trust=t) for t in (True, False))
+    x = batch(5)
+    close(trusted, x, np.asarray(plain.predict(plain.place(x))))
+    assert trusted.signature == plain.signature
+
+
+@pytest.mark.parametrize("suffix", [".pt2", ".pt"])
+def test_the_digest_of_a_file_is_that_of_its_bytes(suffix, tmp_path):
+    one = FILES[suffix](tmp_path / f"one{suffix}")
+    two = tmp_path / f"two{suffix}"
+    two.write_bytes(one.read_bytes())
+    first, second = (load_model(p, shape=PICTURE).signature.digest for p in (one, two))
+    assert first == second
+    other = load_model(scripted(tmp_path / "other.pt", module(seed=1)), shape=PICTURE)
+    assert other.signature.digest != first
+
+
+class Pipeline(nn.Module):
+    """Symbolic sizes, a constant, text arguments, no_grad: what an export writes down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({"first-layer": nn.Linear(8, 8)})
+        self.last = nn.Linear(8, 3)
+        self.scale = torch.full((8,), 2.0)
+
+    def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        with torch.no_grad():
+            x = x * self.scale
+        x = self.layers["first-layer"](x.reshape(x.shape[0], -1)[:, : x.shape[1] // 2 * 2])
+        x = torch.cat([x, x])[: x.shape[0]]
+        x = nn.functional.gelu(x, approximate="tanh")
+        return {"logits": torch.einsum("ij,kj->ik", x, self.last.weight)}
+
+
+def test_what_exports_usually_hold_is_read_without_trust(tmp_path):
+    made, x = Pipeline().eval(), batch(6, (8,))
+    program = torch.export.export(
+        made, (torch.zeros(4, 8),), dynamic_shapes=({0: torch.export.Dim.AUTO},)
+    )
+    torch.export.save(program, tmp_path / "model.pt2")
+    model = load_model(tmp_path / "model.pt2", shape=(8,))
+    close(model, x, made(torch.from_numpy(x))["logits"].detach())
+
+
+def test_a_file_that_is_no_model_is_one_sentence_with_the_path(tmp_path):
+    path = tmp_path / "model.pt2"
+    for content in (exported()[:-40], exported()[:2000], b"PK\x05\x06" + bytes(18)):
+        path.write_bytes(content)
+        with pytest.raises(InvalidArgument) as caught:
+            load_model(path, shape=PICTURE)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_module_in_training_mode_is_refused():
+    with pytest.raises(InvalidArgument, match=r"module\.eval\(\)"):
+        load_model(module().train(), shape=PICTURE)
+
+
+def test_a_module_with_a_part_in_training_mode_is_refused():
+    made = module()
+    made[1].train()
+    with pytest.raises(InvalidArgument, match="training mode"):
+        load_model(made, shape=PICTURE)
+
+
+def test_a_script_saved_in_training_mode_is_evaluated(tmp_path):
+    model = load_model(scripted(tmp_path / "m.pt", module().train()), shape=PICTURE)
+    close(model, batch(5), by_hand(batch(5)))
+
+
+@pytest.mark.parametrize("suffix", ["", ".pt2", ".pt"])
+def test_the_shape_has_to_be_said(suffix, tmp_path):
+    source = FILES[suffix](tmp_path / f"m{suffix}") if suffix else module()
+    with pytest.raises(InvalidArgument, match="shape="):
+        load_model(source)
+
+
+def test_the_digest_follows_the_weights_and_the_structure():
+    digest = load_model(module(), shape=PICTURE).signature.digest
+    assert load_model(module(), shape=PICTURE).signature.digest == digest
+    assert load_model(module(seed=1), shape=PICTURE).signature.digest != digest
+    changed = module()
+    with torch.no_grad():
+        changed[2].bias[1] += 1e-6
+    assert load_model(changed, shape=PICTURE).signature.digest != digest
+    longer = nn.Sequential(*module(), nn.Softmax(dim=1)).eval()
+    assert load_model(longer, shape=PICTURE).signature.digest != digest
+
+
+class Remembering(nn.Module):
+    """Has numbers without axes, half numbers and state that is no tensor."""
+
+    def __init__(self, note: str) -> None:
+        super().__init__()
+        self.note = note
+        self.norm = nn.BatchNorm1d(3)
+        self.register_buffer("coarse", torch.ones(2, dtype=torch.bfloat16))
+        self.register_buffer("empty", torch.zeros(0))
+
+    def get_extra_state(self) -> str:
+        return self.note
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x)
+
+
+def test_the_digest_covers_state_of_any_kind():
+    one, two, three = (
+        load_model(Remembering(note).eval(), shape=(3,)).signature.digest for note in "aab"
+    )
+    assert one == two != three
+
+
+class Answer(NamedTuple):
+    logits: torch.Tensor
+    other: int
+
+
+class Answering(nn.Module):
+    def __init__(self, give) -> None:
+        super().__init__()
+        self.give = give
+        self.inner = module()
+
+    def forward(self, x: torch.Tensor):
+        return self.give(self.inner(x))
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda z: (z, z.sum()),
+        lambda z: [z],
+        lambda z: Answer(z, 3),
+        lambda z: {"logits": z, "loss": 0},
+        lambda z: z[:, :, None, None],
+        lambda z: z.double(),
+    ],
+    ids=["tuple", "list", "named", "dict", "rank four", "double"],
+)
+def test_scores_are_found_in_what_a_module_returns(give):
+    model = load_model(Answering(give).eval(), shape=PICTURE)
+    close(model, batch(5), by_hand(batch(5)))
+
+
+@pytest.mark.parametrize(
+    ("give", "match"),
+    [
+        (lambda z: z.argmax(1), "not labels"),
+        (lambda z: z.mean(0), "first axis must be the batch"),
+        (lambda z: z[:3], "first axis must be the batch"),
+        (lambda z: z[:, :, None].repeat(1, 1, 2), "one row of scores"),
+        (lambda z: {"loss": z}, "AttributeError"),
+    ],
+)
+def test_what_is_no_row_of_scores_is_refused(give, match):
+    with pytest.raises(ModelFailed, match=match):
+        load_model(Answering(give).eval(), shape=PICTURE)
+
+
+def test_one_column_is_two_classes():
+    share = Answering(lambda z: torch.sigmoid(z[:, :1])).eval()
+    x = batch(5)
+    second = 1 / (1 + np.exp(-by_hand(x)[:, :1]))
+    model = load_model(share, shape=PICTURE)
+    close(model, x, np.concatenate([1 - second, second], axis=1))
+    logit = load_model(Answering(lambda z: z[:, 0]).eval(), shape=PICTURE, scores="logits")
+    close(as_probabilities(logit), x, np.concatenate([1 - second, second], axis=1))
+
+
+def test_normalisation_equals_doing_it_by_hand():
+    shape, mean, std = (3, 4, 5), (0.48, 0.45, 0.4), (0.23, 0.22, 0.21)
+    model = load_model(module(shape=shape), shape=shape, mean=mean, std=std)
+    x = batch(5, shape)
+    ready = (x - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
+    close(model, x, by_hand(ready))
+    check_model(model, x)
+
+
+def test_softmax_of_a_module_stays_in_torch():
+    model = as_probabilities(load_model(module(), shape=PICTURE))
+    x = batch(5)
+    assert isinstance(model.predict(model.place(x)), torch.Tensor)
+    close(model, x, softmax(by_hand(x)))
+
+
+class Failing(nn.Module):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.inner = module()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if len(x) == 5:
+            raise self.error
+        return self.inner(x)
+
+
+def test_a_module_that_raises_later_has_failed_with_its_message():
+    model = load_model(Failing(ValueError("five is\n too many")).eval(), shape=PICTURE)
+    with pytest.raises(ModelFailed, match="ValueError: five is too many"):
+        model.predict(model.place(batch(5)))
+
+
+def test_a_full_device_is_out_of_memory():
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+    model = load_model(Failing(error).eval(), shape=PICTURE)
+    with pytest.raises(OutOfMemory, match=r"2\.00 GiB"):
+        model.predict(model.place(batch(5)))

@@ -1,0 +1,174 @@
+"""Perturbations: the shared suite, uniformity in the ball, and NumPy and Torch alike."""
+
+import hashlib
+import math
+import struct
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import kstest
+
+from surefoot.engine.streams import block_size, generator_for, stream
+from surefoot.errors import InvalidArgument
+from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
+from surefoot.results import Interval
+from surefoot.study.registry import PERTURBATIONS
+from surefoot.testing import check_perturbation
+
+UNIT = Interval(0.0, 1.0)
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS)
+@pytest.mark.parametrize("shape", [(6,), (3, 8, 8), (28, 28), (1, 1)])
+def test_every_registered_perturbation_conforms(kind, shape):
+    check_perturbation(PERTURBATIONS[kind](0.1), shape)
+
+
+def noise(perturbation, n, shape, subject="s"):
+    """n perturbations of zero, unclipped: several blocks of the stream, as a run would draw."""
+    x = np.zeros((1, *shape), dtype=np.float32)
+    size = block_size(shape)
+    blocks = []
+    for number in range(math.ceil(n / size)):
+        drawn = perturbation.draw(stream(1, subject, perturbation.kind, number, x), size, shape)
+        blocks.append(perturbation.apply(x, drawn, perturbation.level, None))
+    return np.concatenate(blocks)[:n].reshape(n, -1).astype(np.float64)
+
+
+NORMS = {
+    LinfNoise: lambda z: np.abs(z).max(axis=1),
+    L2Noise: lambda z: np.sqrt((z**2).sum(axis=1)),
+    L1Noise: lambda z: np.abs(z).sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("ball", NORMS)
+@pytest.mark.parametrize("dimension", [1, 2, 5, 100])
+def test_balls_are_uniform_in_the_radius(ball, dimension):
+    """In d dimensions the share of points within radius r is r^d (Kolmogorov-Smirnov, seeded)."""
+    radii = NORMS[ball](noise(ball(2.0), 4000, (dimension,))) / 2.0
+    assert radii.max() <= 1 + 1e-5
+    assert kstest(radii**dimension, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("ball", NORMS)
+def test_balls_are_uniform_in_the_plane(ball):
+    """Cells of equal area inside the ball get equal shares (chi-square on a 2-D grid, seeded)."""
+    z = noise(ball(1.0), 40_000, (2,))
+    edges = np.linspace(-1, 1, 9)
+    counts, _, _ = np.histogram2d(z[:, 0], z[:, 1], bins=[edges, edges])
+    low, high = edges[:-1], edges[1:]
+    far = np.maximum(np.abs(low), np.abs(high))
+    corner = np.stack(np.meshgrid(far, far, indexing="ij"), axis=-1).reshape(-1, 2)
+    inside = (NORMS[ball](corner) <= 1 + 1e-9).reshape(8, 8)
+    area = {LinfNoise: 4.0, L2Noise: math.pi, L1Noise: 2.0}[ball]
+    expected = 40_000 * 0.0625 / area
+    seen = counts[inside]
+    assert len(seen) >= 24
+    statistic = ((seen - expected) ** 2 / expected).sum()
+    assert statistic < len(seen) + 5 * math.sqrt(2 * len(seen))
+
+
+@pytest.mark.parametrize("ball", NORMS)
+def test_balls_have_no_favourite_direction(ball):
+    z = noise(ball(1.0), 6000, (10,))
+    deviation = z.std() / math.sqrt(6000)
+    assert np.abs(z.mean(axis=0)).max() < 4.5 * deviation
+    assert np.abs(np.corrcoef(z.T) - np.eye(10)).max() < 5 / math.sqrt(6000)
+
+
+def test_gaussian_noise_has_the_stated_deviation():
+    z = noise(GaussianNoise(0.3), 3000, (20,)).reshape(-1)
+    assert kstest(z / 0.3, "norm").pvalue > 0.001
+
+
+@pytest.mark.parametrize("lowest", [0.0, -1.0, -0.25, 0.5])
+def test_uniform_noise_spans_what_it_says(lowest):
+    z = noise(UniformNoise(0.8, lowest), 3000, (20,)).reshape(-1)
+    assert kstest((z / 0.8 - lowest) / (1 - lowest), "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS)
+def test_numpy_and_torch_draw_and_apply_the_same(kind):
+    made, shape = PERTURBATIONS[kind](0.2), (3, 4, 4)
+    x = np.random.default_rng(0).random((8, *shape), dtype=np.float32)
+    tensor = torch.from_numpy(x)
+    ours = made.draw(stream(1, "s", kind, 0, x), 8, shape)
+    theirs = made.draw(stream(1, "s", kind, 0, tensor), 8, shape)
+    assert isinstance(theirs, torch.Tensor)
+    np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        made.apply(tensor, theirs, 0.2, UNIT).numpy(), made.apply(x, ours, 0.2, UNIT), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS)
+def test_a_level_scales_the_same_draw(kind):
+    made, shape = PERTURBATIONS[kind](0.2), (5,)
+    x = np.zeros((4, *shape), dtype=np.float32)
+    drawn = made.draw(stream(1, "s", kind, 0, x), 4, shape)
+    weak, strong = made.apply(x, drawn, 0.1, None), made.apply(x, drawn, 0.3, None)
+    np.testing.assert_allclose(strong, 3 * weak, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS)
+@pytest.mark.parametrize("level", [-0.1, math.nan, math.inf])
+def test_a_level_that_is_no_strength_is_refused(kind, level):
+    with pytest.raises(InvalidArgument, match="must be a number of at least 0"):
+        PERTURBATIONS[kind](level)
+
+
+def test_uniform_noise_refuses_an_empty_range():
+    with pytest.raises(InvalidArgument, match="got 1"):
+        UniformNoise(0.1, 1.0)
+
+
+NAMES = [(1, "a", "linf", 0), (2, "a", "linf", 0), (1, "b", "linf", 0), (1, "a", "l2", 0)]
+
+
+@pytest.mark.parametrize("other", [*NAMES[1:], (1, "a", "linf", 1)])
+def test_every_part_of_a_name_matters(other):
+    like = np.zeros((1, 4), dtype=np.float32)
+    assert not np.array_equal(
+        stream(*NAMES[0], like).uniform((64,)), stream(*other, like).uniform((64,))
+    )
+
+
+def sfc64(state):
+    """Doty-Humphrey's generator, written out: 64-bit words."""
+    mask = 2**64 - 1
+    a, b, c, count = state
+    while True:
+        word = (a + b + count) & mask
+        count = (count + 1) & mask
+        a = b ^ (b >> 11)
+        b = (c + (c << 3)) & mask
+        c = (((c << 24) | (c >> 40)) + word) & mask
+        yield word
+
+
+def test_a_stream_is_the_generator_it_names_started_from_the_hash_of_its_name():
+    """A change here changes every published result: it needs a new generator name."""
+    like = np.zeros((1, 4), dtype=np.float32)
+    name = "surefoot-1\0" + "1\0linf\0" + "3\0test-00017"
+    key = hashlib.blake2b(name.encode(), digest_size=24).digest()
+    words = sfc64((*struct.unpack("<3Q", key), 1))
+    halves = (half for word in words for half in (word & 0xFFFFFFFF, word >> 32))
+    expected = [(next(halves) >> 8) / 2**24 for _ in range(50)]
+    assert stream(1, "test-00017", "linf", 3, like).uniform((50,)).tolist() == expected
+    assert generator_for(like) == "sfc64"
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"), [((784,), 64), ((3, 32, 32), 16), ((3, 224, 224), 1), ((6,), 1024)]
+)
+def test_blocks_depend_on_the_shape_alone(shape, size):
+    assert block_size(shape) == size
+
+
+def test_neighbouring_blocks_and_subjects_are_uncorrelated():
+    like = np.zeros((1, 4), dtype=np.float32)
+    rows = [stream(1, f"s{s}", "linf", b, like).uniform((5000,)) for s in range(8) for b in range(8)]
+    correlation = np.corrcoef(np.array(rows)) - np.eye(64)
+    assert np.abs(correlation).max() < 5 / math.sqrt(5000)

@@ -1,0 +1,196 @@
+"""The store: what goes in comes out, also after a crash; strangers are refused."""
+
+import dataclasses
+import sqlite3
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.evidence import Counts
+from surefoot.store import MemoryJournal
+from surefoot.store.records import record_from_json, record_to_json
+from surefoot.store.sql import SqlStore
+from surefoot.subject import Subject, Task
+from surefoot.testing import check_journal
+from tests.worlds import points, study
+
+
+def test_the_memory_journal_conforms():
+    journal = MemoryJournal()
+    check_journal(lambda: journal)
+
+
+def test_the_sqlite_journal_conforms(tmp_path):
+    def reopen():
+        store = SqlStore(f"sqlite:///{tmp_path}/run.db")
+        store.begin("digest", {"a": 1}, None, {})
+        return store.journal("digest")
+
+    check_journal(reopen)
+
+
+@pytest.fixture
+def finished(tmp_path):
+    path = str(tmp_path / "run.db")
+    return path, study().run(path)
+
+
+def test_a_record_survives_the_store_and_json(finished):
+    path, found = finished
+    assert record_from_json(record_to_json(found.record)) == found.record
+    with closing(SqlStore(path, create=False)) as store:
+        assert store.record() == found.record
+        assert store.record(found.record.digest[:6]) == found.record
+
+
+def test_the_same_study_comes_from_the_store_without_running(finished):
+    path, found = finished
+
+    def never(x):
+        raise AssertionError("the model ran again")
+
+    made = study()
+    again = made.run(path, watch=never)
+    assert again.from_store
+    assert again.record == found.record
+
+
+def test_another_study_shares_the_store_without_mixing(finished):
+    path, found = finished
+    other = study(seed=2).run(path)
+    assert other.record.digest != found.record.digest
+    with closing(SqlStore(path)) as store:
+        assert [r.finished for r in store.runs()] == [True, True]
+        assert store.record(found.record.digest).mean == found.record.mean
+
+
+def test_a_stored_run_equals_one_in_memory(finished):
+    _, found = finished
+    plain = study().run().record
+    same = dataclasses.replace(found.record, started="", seconds=0.0)
+    assert same == plain
+    assert found.record.started
+    assert found.record.seconds > 0
+
+
+def test_one_tray_is_one_transaction(tmp_path):
+    """A tray that fails half-way leaves nothing behind."""
+    store = SqlStore(str(tmp_path / "run.db"))
+    store.begin("digest", {}, None, {})
+    journal, subject = store.journal("digest"), Subject("a", (0,))
+    with pytest.raises(KeyError):
+        journal.append([(Task(subject, 0.1, 0, 3), Counts(3, 3)), (Task(subject, 0.1, 3, 5), _Odd())])
+    assert journal.replay() == {}
+
+
+class _Odd:
+    __slots__ = ()
+
+
+def test_write_ahead_logging_is_on(finished):
+    path, _ = finished
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_newer_schema_is_refused(finished):
+    path, _ = finished
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE surefoot_meta SET value = '99' WHERE name = 'schema'")
+        db.commit()
+    with pytest.raises(StoreFailed, match="newer surefoot .schema 99"):
+        study().run(path)
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE songs (title TEXT)")
+        db.commit()
+    before = path.read_bytes()
+    with pytest.raises(StoreFailed, match="another program .it holds songs"):
+        study().run(str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, " * 100)
+    with pytest.raises(StoreFailed, match="not a surefoot store"):
+        study().run(str(path))
+    assert path.read_text().startswith("not a database")
+
+
+def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
+    path, made = str(tmp_path / "run.db"), study()
+    with closing(SqlStore(path)) as store:
+        store.begin(made.digest, {"something": "else"}, None, {})
+    with pytest.raises(StoreFailed, match="holds another study"):
+        made.run(path)
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
+    path = str(tmp_path / "run.db")
+    store = SqlStore(path)
+    store.begin("digest", {}, None, {})
+
+    def tight(connection, _):
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+
+    store.close()
+    sa.event.listen(store._engine, "connect", tight)
+    journal, subject, kept = store.journal("digest"), Subject("a", (0,)), 0
+    with pytest.raises(StoreFailed, match="disk is full .*free some space"):
+        for i in range(10_000):
+            journal.append([(Task(subject, 0.1, i, i + 1), Counts(1, 1))])
+            kept += 1
+    store.close()
+    assert kept > 0
+    assert len(SqlStore(path).journal("digest").replay()["a"]) == kept
+
+
+def test_a_missing_folder_or_store_is_named(tmp_path):
+    with pytest.raises(StoreFailed, match="no folder"):
+        SqlStore(str(tmp_path / "nowhere" / "run.db"))
+    with pytest.raises(StoreFailed, match="no store at"):
+        SqlStore(str(tmp_path / "run.db"), create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_databases_are_refused_by_name():
+    with pytest.raises(InvalidArgument, match="got mysql"):
+        SqlStore("mysql://host/db")
+
+
+def test_an_unfinished_or_unknown_run_is_named(tmp_path):
+    path = str(tmp_path / "run.db")
+    with closing(SqlStore(path)) as store:
+        with pytest.raises(StoreFailed, match="not in the store"):
+            store.record("abc")
+        store.begin("abcdef", {}, None, {})
+        with pytest.raises(StoreFailed, match="not finished: run the same command again"):
+            store.record("abc")
+
+
+def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
+    path, found = finished
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE surefoot_runs SET record = '{}'")
+        db.execute("UPDATE surefoot_journal SET evidence = '[1' WHERE id = 3")
+        db.commit()
+    with closing(SqlStore(path)) as store:
+        with pytest.raises(StoreFailed, match="stored record is damaged"):
+            store.record()
+        with pytest.raises(StoreFailed, match="line of the journal is damaged"):
+            store.journal(found.record.digest).replay()
+
+
+def test_a_study_says_which_inputs_it_used(tmp_path):
+    chosen = sf.select(points(40), study().model, sf.Selection(random=9, seed=4, correct_only=True))
+    spec = study(inputs=chosen).spec
+    assert spec["inputs"]["number"] == 9
+    assert "drawn at random (seed 4)" in spec["inputs"]["selection"]

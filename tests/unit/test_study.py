@@ -1,0 +1,219 @@
+"""A study: what names it, what it refuses, what it says."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.engine.preflight import Verdict, examine
+from surefoot.errors import InvalidArgument
+from surefoot.study.registry import (
+    PERTURBATIONS,
+    PROCEDURES,
+    PROPERTIES,
+    number,
+    parse_perturbation,
+    parse_property,
+)
+from surefoot.study.spec import level_words
+from surefoot.testing import check_model, check_procedure
+from tests.worlds import SHAPE, linear, linear_model, points, study
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+@pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.05, 0.05), (0.4, 0.01)])
+def test_every_registered_procedure_conforms(name, width, error):
+    check_procedure(PROCEDURES[name](width, error))
+
+
+def test_the_model_of_these_tests_conforms():
+    check_model(linear_model(), points().x)
+
+
+DIFFERENT = {
+    "seed": {"seed": 2},
+    "level": {"perturbation": sf.perturb.LinfNoise(0.41)},
+    "kind": {"perturbation": sf.perturb.L2Noise(0.4)},
+    "width": {"procedure": sf.BuSun(0.11, 0.1)},
+    "method": {"procedure": sf.Okamoto(0.1, 0.1)},
+    "property": {"property": sf.TrueLabel()},
+    "inputs": {"inputs": points(seed=8)},
+    "population error": {"population": sf.Mean(0.2)},
+    "bounds": {"model": linear_model(bounds=(-1, 1))},
+}
+
+
+@pytest.mark.parametrize("change", DIFFERENT)
+def test_whatever_decides_the_result_is_in_the_digest(change):
+    assert study(**DIFFERENT[change]).digest != study().digest
+
+
+def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
+    assert study().digest == study().digest
+    assert study().run(batch=5).record.digest == study().run(workers=2).record.digest
+
+
+def test_per_class_intervals_and_the_mean_share_one_error():
+    found = study(population=sf.Mean(0.1)).run()
+    assert found.mean.guarantee.error == 0.05
+    assert sum(row.result.guarantee.error for row in found.classes) == pytest.approx(0.05)
+    assert sum(row.inputs for row in found.classes) == 12
+
+
+def test_without_labels_classes_are_what_the_model_predicts():
+    bare = sf.load_inputs(points().x)
+    found = study(inputs=bare).run()
+    assert {row.name for row in found.classes} == {"0", "1"}
+    with pytest.raises(InvalidArgument, match="holds none"):
+        study(inputs=bare, property=sf.TrueLabel())
+
+
+def test_a_true_label_study_counts_a_misclassified_input_as_lost():
+    inputs = points()
+    wrong = sf.load_inputs(inputs.x, 1 - inputs.labels)
+    found = study(inputs=wrong, property=sf.TrueLabel(), perturbation=sf.perturb.LinfNoise(0.0))
+    assert all(r.value == 0 for r in found.run().local.values())
+
+
+def test_no_confident_mistake_reads_logits_as_probabilities():
+    """Scores of 40 against -40 are confident; the softmax of equal ones is not."""
+    flat = sf.load_model(lambda x: np.zeros((len(x), 2)) + [0.1, 0.0], shape=SHAPE)
+    found = study(model=flat, property=sf.NoConfidentMistake(0.5)).run()
+    assert all(r.value == 1 for r in found.local.values())
+
+
+def test_a_replayed_trial_is_the_one_that_was_counted():
+    made = study()
+    found = made.run()
+    for exhibit in found.record.exhibits:
+        again = made.replay(exhibit.id, exhibit.trial)
+        assert not again.held
+        assert made.fitted.class_name(again.label) == exhibit.slipped_class
+        assert all(made.replay(exhibit.id, i).held for i in range(exhibit.trial))
+    with pytest.raises(InvalidArgument, match="no input 'nobody'"):
+        made.replay("nobody", 0)
+    with pytest.raises(InvalidArgument, match="got -1"):
+        made.replay("p0", -1)
+
+
+def test_exhibits_are_the_least_robust_first():
+    found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
+    shown = [e.robustness for e in found.record.exhibits]
+    assert shown == sorted(shown)
+    assert shown[0] == min(r.value for r in found.local.values())
+    assert found.record.exhibits[0].changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"model": linear_model(bounds=(0, 1))}, "outside the bounds"),
+        ({"model": linear_model((-1, 1)), "perturbation": sf.perturb.LinfNoise(8)}, "did you mean 8/255"),
+        ({"inputs": sf.load_inputs(points().x, [5] * 12)}, "label 5, but the model has 2 classes"),
+        ({"property": sf.TopK(2)}, "k = 2 always holds for 2 classes"),
+        ({"inputs": sf.load_inputs(np.zeros((3, 7)))}, "takes inputs of shape"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(changes, says):
+    with pytest.raises(InvalidArgument, match=says):
+        study(**changes)
+
+
+def test_preflight_stops_a_model_that_answers_at_random():
+    rng = np.random.default_rng(0)
+    moody = sf.load_model(lambda x: linear(x) + rng.normal(size=(len(x), 2)), shape=SHAPE)
+    with pytest.raises(InvalidArgument, match="preflight, answers repeat: .*evaluation mode"):
+        study(model=moody).run()
+
+
+def test_preflight_stops_a_model_that_mixes_its_rows():
+    mixing = sf.load_model(lambda x: linear(x - x.mean(axis=0)), shape=SHAPE)
+    with pytest.raises(InvalidArgument, match="batch of one equals"):
+        study(model=mixing).run()
+
+
+def test_preflight_stops_a_model_whose_answer_depends_on_the_place_in_the_batch():
+    def placed(x):
+        return linear(x) + np.linspace(0, 1, len(x))[:, None] * [1, 0]
+
+    with pytest.raises(InvalidArgument, match="row order"):
+        study(model=sf.load_model(placed, shape=SHAPE)).run()
+
+
+def test_preflight_names_nan_scores():
+    def broken(x):
+        return np.where(np.abs(x[:, :2]) <= 0.99, np.nan, 1.0) if x.min() < 0 else linear(x)
+
+    with pytest.raises(sf.SurefootError, match="NaN or infinite"):
+        study(model=sf.load_model(broken, shape=SHAPE)).run()
+
+
+def test_preflight_wonders_about_chance_accuracy_and_odd_scales():
+    inputs = points(40)
+    rng = np.random.default_rng(1)
+    shuffled = sf.load_inputs(inputs.x, rng.integers(0, 2, 40))
+    findings = {c.name: c for c in examine(shuffled, linear_model(), None)}
+    assert findings["labels and clean accuracy"].verdict is Verdict.ODD
+    tiny = sf.load_inputs(np.abs(inputs.x) / 255, inputs.labels)
+    findings = {c.name: c for c in examine(tiny, linear_model((0, 1)), None)}
+    assert "is the scale right?" in findings["inputs are within bounds"].finding
+
+
+class Sticky:
+    """A perturbation that moves its input even at level 0."""
+
+    kind, phrase, level = "sticky", "{level}", 0.1
+    levels = sf.perturb.LinfNoise(0.1).levels
+    draw = sf.perturb.LinfNoise(0.1).draw
+
+    def apply(self, x, drawn, level, bounds):
+        return x + drawn * 0 + np.float32(1e-3)
+
+
+def test_preflight_stops_a_perturbation_that_is_no_identity_at_zero():
+    checks = {c.name: c for c in examine(points(), linear_model(), Sticky())}
+    assert checks["level 0 changes nothing"].verdict is Verdict.BAD
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("linf:8/255", sf.perturb.LinfNoise(8 / 255)),
+        ("l2:0.5", sf.perturb.L2Noise(0.5)),
+        ("uniform:0.8,lowest=-0.5", sf.perturb.UniformNoise(0.8, -0.5)),
+    ],
+)
+def test_a_perturbation_is_written_as_name_and_level(text, made):
+    assert parse_perturbation(text) == made
+
+
+@pytest.mark.parametrize("text", ["fog:1", "linf", "linf:", "linf:x", "linf:1/0", "linf:-1",
+                                  "linf:0.1,lowest=1", "uniform:0.1,lowest", "linf:nan"])
+def test_a_badly_written_perturbation_is_refused(text):
+    with pytest.raises(InvalidArgument):
+        parse_perturbation(text)
+
+
+def test_properties_are_written_short():
+    assert parse_property("topk:3") == sf.TopK(3)
+    assert parse_property("confident:0.7") == sf.NoConfidentMistake(0.7)
+    for text in ("best", "same:3", "topk:x", "confident:0.3"):
+        with pytest.raises(InvalidArgument):
+            parse_property(text)
+    assert set(PROPERTIES) == {"same", "true", "topk", "confident"}
+    assert set(PERTURBATIONS) == {"linf", "l2", "l1", "gaussian", "uniform"}
+
+
+@pytest.mark.parametrize(("level", "words"), [(8 / 255, "8/255"), (0.2, "0.2"), (0.031, "0.031"),
+                                              (0.123456789, "0.123457"), (0.0, "0")])
+def test_a_level_reads_as_its_user_wrote_it(level, words):
+    assert level_words(level) == words
+    assert number("8/255") == pytest.approx(8 / 255)
+    assert not math.isnan(number("1e-3"))
+
+
+def test_a_study_is_a_frozen_value():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        study().seed = 3
