@@ -85,15 +85,11 @@ def to_input(images: ByteArray) -> FloatArray:
     return images[:, None].astype(np.float32) / np.float32(255)
 
 
-def train(
-    model: nn.Module, images: FloatArray, labels: IntArray, epochs: int, seed: int
-) -> None:
+def train(model: nn.Module, images: FloatArray, labels: IntArray, epochs: int, seed: int) -> None:
     """Train in place with AdamW and a one-cycle learning rate, in a seeded order."""
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
     order = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(
-        model.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
-    )
+    optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     steps = -(-len(x) // BATCH_SIZE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, max_lr=LEARNING_RATE, total_steps=steps * epochs
@@ -148,11 +144,7 @@ def to_onnx(model: nn.Sequential) -> onnx.ModelProto:
         nodes,
         "fashion_cnn",
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 28, 28])],
-        [
-            helper.make_tensor_value_info(
-                "logits", TensorProto.FLOAT, ["batch", len(CLASS_NAMES)]
-            )
-        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(CLASS_NAMES)])],
         weights,
     )
     proto = helper.make_model(
@@ -168,9 +160,7 @@ def to_onnx(model: nn.Sequential) -> onnx.ModelProto:
 def write_test_images(path: Path, images: ByteArray, labels: IntArray) -> None:
     """Save the first `PER_CLASS` test images of each class, kept in test-set order."""
     chosen = np.sort(
-        np.concatenate(
-            [np.flatnonzero(labels == k)[:PER_CLASS] for k in range(len(CLASS_NAMES))]
-        )
+        np.concatenate([np.flatnonzero(labels == k)[:PER_CLASS] for k in range(len(CLASS_NAMES))])
     )
     np.savez_compressed(
         path,

@@ -10,14 +10,30 @@ from scipy.stats import binomtest
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.results import Interval
-from surefoot.statistics import BuSun, FixedSize, Okamoto, chernoff, clopper_pearson, fixed_size, okamoto, shares
+from surefoot.statistics import (
+    BuSun,
+    FixedSize,
+    Okamoto,
+    chernoff,
+    clopper_pearson,
+    fixed_size,
+    okamoto,
+    shares,
+)
 
 
 @pytest.mark.parametrize(
     ("width", "error", "trials"),
     # ⌈ln(2/error)/(2 width²)⌉, recomputed; Bu & Sun 2024, table I, misprints the third as 24692
-    [(0.05, 0.05, 738), (0.03, 0.03, 2334), (0.01, 0.01, 26492), (0.01, 0.05, 18445),
-     (0.003, 0.001, 422273), (0.002, 0.001, 950113), (0.001, 0.001, 3800452)],
+    [
+        (0.05, 0.05, 738),
+        (0.03, 0.03, 2334),
+        (0.01, 0.01, 26492),
+        (0.01, 0.05, 18445),
+        (0.003, 0.001, 422273),
+        (0.002, 0.001, 950113),
+        (0.001, 0.001, 3800452),
+    ],
 )
 def test_okamoto(width, error, trials):
     assert okamoto(width, error) == trials
@@ -26,8 +42,11 @@ def test_okamoto(width, error, trials):
 @pytest.mark.parametrize(
     ("trials", "held", "error", "low", "high"),
     # Bu & Sun 2024, examples 5 and 6, recomputed to more digits
-    [(100, 8, 0.01, 0.026301, 0.176114), (265, 37, 5e-4, 0.07576, 0.22676),
-     (1060, 114, 5e-4, 0.07714, 0.14428)],
+    [
+        (100, 8, 0.01, 0.026301, 0.176114),
+        (265, 37, 5e-4, 0.07576, 0.22676),
+        (1060, 114, 5e-4, 0.07714, 0.14428),
+    ],
 )
 def test_clopper_pearson_as_in_the_paper(trials, held, error, low, high):
     found = clopper_pearson(Counts(trials, held), error)

@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -209,8 +210,11 @@ def test_overlapping_evidence_of_two_writers_counts_once(plain):
 
 @pytest.mark.parametrize(
     "other",
-    [{"procedure": sf.Okamoto(0.3, 0.3)}, {"perturbation": sf.perturb.LinfNoise(0.3)},
-     {"inputs": points(5)}],
+    [
+        {"procedure": sf.Okamoto(0.3, 0.3)},
+        {"perturbation": sf.perturb.LinfNoise(0.3)},
+        {"inputs": points(5)},
+    ],
 )
 def test_a_journal_of_another_study_is_refused(other):
     journal = MemoryJournal()
@@ -234,7 +238,12 @@ def test_severities_keep_the_order_of_trials():
     subjects = made.fitted.subjects()
     with ThreadPoolExecutor(3) as pool:
         mixed = measure(
-            Pinned(Collect(), 0.4), bench, subjects, pool=pool, journal=MemoryJournal(), tray=7,
+            Pinned(Collect(), 0.4),
+            bench,
+            subjects,
+            pool=pool,
+            journal=MemoryJournal(),
+            tray=7,
             in_flight=6,
         )
     whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
@@ -309,7 +318,7 @@ def test_progress_grows_and_ends_complete():
     results = run(watch=told.append, tray=20)
     assert told[-1].finished == told[-1].subjects == 12
     assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
-    assert all(a.trials <= b.trials for a, b in zip(told, told[1:], strict=False))
+    assert all(a.trials <= b.trials for a, b in pairwise(told))
 
 
 def test_a_procedure_that_asks_for_nothing_is_refused():
@@ -319,8 +328,12 @@ def test_a_procedure_that_asks_for_nothing_is_refused():
 
     with pytest.raises(InvalidArgument, match="asked for 0 trials"):
         measure(
-            Pinned(Zero(), 0.1), study().bench(), points().subjects(), pool=Inline(),
-            journal=MemoryJournal(), tray=8,
+            Pinned(Zero(), 0.1),
+            study().bench(),
+            points().subjects(),
+            pool=Inline(),
+            journal=MemoryJournal(),
+            tray=8,
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.subject import Inputs
 
+LAW = settings(deadline=None, database=None, derandomize=True)
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
 PIXELS = np.arange(4 * 6 * 5, dtype=np.uint8).reshape(4, 6, 5)
 
@@ -179,6 +180,7 @@ def shuffled(inputs: Inputs, order: np.ndarray) -> Inputs:
     )
 
 
+@LAW
 @given(
     arrays(
         np.float32,
@@ -196,6 +198,7 @@ def test_the_digest_does_not_depend_on_the_order(x, data):
     assert shuffled(inputs, order).digest() == inputs.digest()
 
 
+@LAW
 @given(st.integers(0, 3), st.integers(0, 2))
 def test_the_digest_sees_every_value_label_and_id(row, column):
     ids, labels = ["a", "b", "c", "d"], [0, 1, 2, 3]

@@ -169,6 +169,8 @@ def test_blocks_depend_on_the_shape_alone(shape, size):
 
 def test_neighbouring_blocks_and_subjects_are_uncorrelated():
     like = np.zeros((1, 4), dtype=np.float32)
-    rows = [stream(1, f"s{s}", "linf", b, like).uniform((5000,)) for s in range(8) for b in range(8)]
+    rows = [
+        stream(1, f"s{s}", "linf", b, like).uniform((5000,)) for s in range(8) for b in range(8)
+    ]
     correlation = np.corrcoef(np.array(rows)) - np.eye(64)
     assert np.abs(correlation).max() < 5 / math.sqrt(5000)

@@ -79,7 +79,7 @@ def test_a_true_label_study_counts_a_misclassified_input_as_lost():
 
 def test_no_confident_mistake_reads_logits_as_probabilities():
     """Scores of 40 against -40 are confident; the softmax of equal ones is not."""
-    flat = sf.load_model(lambda x: np.zeros((len(x), 2)) + [0.1, 0.0], shape=SHAPE)
+    flat = sf.load_model(lambda x: np.tile([0.1, 0.0], (len(x), 1)), shape=SHAPE)
     found = study(model=flat, property=sf.NoConfidentMistake(0.5)).run()
     assert all(r.value == 1 for r in found.local.values())
 
@@ -110,7 +110,10 @@ def test_exhibits_are_the_least_robust_first():
     ("changes", "says"),
     [
         ({"model": linear_model(bounds=(0, 1))}, "outside the bounds"),
-        ({"model": linear_model((-1, 1)), "perturbation": sf.perturb.LinfNoise(8)}, "did you mean 8/255"),
+        (
+            {"model": linear_model((-1, 1)), "perturbation": sf.perturb.LinfNoise(8)},
+            "did you mean 8/255",
+        ),
         ({"inputs": sf.load_inputs(points().x, [5] * 12)}, "label 5, but the model has 2 classes"),
         ({"property": sf.TopK(2)}, "k = 2 always holds for 2 classes"),
         ({"inputs": sf.load_inputs(np.zeros((3, 7)))}, "takes inputs of shape"),
@@ -124,7 +127,7 @@ def test_what_makes_no_sense_is_refused_at_once(changes, says):
 def test_preflight_stops_a_model_that_answers_at_random():
     rng = np.random.default_rng(0)
     moody = sf.load_model(lambda x: linear(x) + rng.normal(size=(len(x), 2)), shape=SHAPE)
-    with pytest.raises(InvalidArgument, match="preflight, answers repeat: .*evaluation mode"):
+    with pytest.raises(InvalidArgument, match=r"preflight, answers repeat: .*evaluation mode"):
         study(model=moody).run()
 
 
@@ -189,8 +192,20 @@ def test_a_perturbation_is_written_as_name_and_level(text, made):
     assert parse_perturbation(text) == made
 
 
-@pytest.mark.parametrize("text", ["fog:1", "linf", "linf:", "linf:x", "linf:1/0", "linf:-1",
-                                  "linf:0.1,lowest=1", "uniform:0.1,lowest", "linf:nan"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fog:1",
+        "linf",
+        "linf:",
+        "linf:x",
+        "linf:1/0",
+        "linf:-1",
+        "linf:0.1,lowest=1",
+        "uniform:0.1,lowest",
+        "linf:nan",
+    ],
+)
 def test_a_badly_written_perturbation_is_refused(text):
     with pytest.raises(InvalidArgument):
         parse_perturbation(text)
@@ -206,8 +221,10 @@ def test_properties_are_written_short():
     assert set(PERTURBATIONS) == {"linf", "l2", "l1", "gaussian", "uniform"}
 
 
-@pytest.mark.parametrize(("level", "words"), [(8 / 255, "8/255"), (0.2, "0.2"), (0.031, "0.031"),
-                                              (0.123456789, "0.123457"), (0.0, "0")])
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [(8 / 255, "8/255"), (0.2, "0.2"), (0.031, "0.031"), (0.123456789, "0.123457"), (0.0, "0")],
+)
 def test_a_level_reads_as_its_user_wrote_it(level, words):
     assert level_words(level) == words
     assert number("8/255") == pytest.approx(8 / 255)

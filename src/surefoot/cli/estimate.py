@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +59,7 @@ def estimate(
     mean: o.Mean = None,
     std: o.Std = None,
     scores: o.ScoresOption = None,
+    shape: o.ShapeOption = None,
     output: o.Output = None,
     labels: o.Labels = None,
     scale: o.Scale = None,
@@ -93,6 +96,7 @@ def estimate(
         mean,
         std,
         scores,
+        shape,
         output,
         labels,
         scale,
@@ -145,18 +149,20 @@ def conclude(
             store, workers=workers, batch=batch, watch=watch, source=source
         )
     decision = None if least is None else found.requires(least)
+    said = "" if decision is None else verdict(decision)
     if found.from_store:
         sys.stderr.write(
             f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
         )
     if report is not None:
-        write_report(found.record, Path(report), store)
+        write_report(found.record, Path(report), store, said)
         sys.stderr.write(f"report written to {report}\n")
     if json:
-        typer.echo(found.to_json())
+        whole = {**jsonlib.loads(found.to_json()), "requirement": decision and asdict(decision)}
+        typer.echo(jsonlib.dumps(whole, ensure_ascii=False))
     else:
         show_record(found.record)
         if decision is not None:
-            typer.echo(f"\n{verdict(decision)}")
+            typer.echo(f"\n{said}")
     sys.stderr.write(f"evidence kept in {store}, run {study.digest[:12]}\n")
     return exit_code(decision)

@@ -9,17 +9,23 @@ from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
-from click.exceptions import ClickException
 
 from surefoot.cli import demo, doctor, estimate, stored
 from surefoot.errors import SurefootError
 
 ERROR = 3
+UsageProblem: type[Exception] = typer.BadParameter.__mro__[
+    2
+]  # click's own base, or the one that typer carries
+
+
+class Stopped(BaseException):
+    """The user, or the system, asked the run to end."""
+
 
 app = typer.Typer(
     name="surefoot",
     help="How likely is a classifier to slip when its input is disturbed, and how sure are we?",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,31 +46,35 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def _stop(signum: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+    raise Stopped
 
 
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
     try:
         code = app(standalone_mode=False)
     except SurefootError as error:
         sys.exit(_say(str(error)))
-    except ClickException as error:
+    except UsageProblem as error:
         context = getattr(error, "ctx", None)
-        hint = f" Try '{context.command_path} --help'." if context is not None else ""
-        sys.exit(_say(error.format_message() + hint))
-    except (KeyboardInterrupt, typer.Abort):
+        way_out = f": try '{context.command_path} --help'" if context is not None else ""
+        told = getattr(error, "format_message", error.__str__)().rstrip(".")
+        sys.exit(_say(told + way_out))
+    except (Stopped, typer.Abort):
         sys.exit(
             _say("stopped: what was measured is in the store; the same command goes on from there")
         )

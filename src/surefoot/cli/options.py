@@ -52,6 +52,14 @@ ScoresOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+ShapeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shape",
+        help="Shape of one input, such as 1,28,28, for models that do not say it.",
+        rich_help_panel=READING,
+    ),
+]
 Output = Annotated[
     str | None, typer.Option(help="Which output of an ONNX file.", rich_help_panel=READING)
 ]
@@ -122,6 +130,7 @@ class Reading:
     mean: str | None = None
     std: str | None = None
     scores: str | None = None
+    shape: str | None = None
     output: str | None = None
     labels: str | None = None
     scale: float | None = None
@@ -177,7 +186,7 @@ class Reading:
             mean=_numbers(self.mean),
             std=_numbers(self.std),
             scores=self.scores,
-            shape=inputs.x.shape[1:],
+            shape=_shape(self.shape) or inputs.x.shape[1:],
             output=self.output,
             device=self.device,
             trust=self.trust,
@@ -192,6 +201,15 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
     from surefoot.study.registry import number
 
     return None if text is None else tuple(number(part) for part in text.split(","))
+
+
+def _shape(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() and int(part) > 0 for part in parts):
+        raise InvalidArgument(f"--shape is the shape of one input, such as 1,28,28, got {text!r}")
+    return tuple(int(part) for part in parts)
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

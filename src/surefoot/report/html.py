@@ -15,7 +15,7 @@ from surefoot.store.records import Record
 DEFAULT_STORE = "surefoot.db"
 
 
-def render(record: Record, store: str = DEFAULT_STORE) -> str:
+def render(record: Record, store: str = DEFAULT_STORE, verdict: str = "") -> str:
     """The page as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,7 +26,7 @@ def render(record: Record, store: str = DEFAULT_STORE) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return pages.get_template("page.html.j2").render(**_content(record, store))
+    return pages.get_template("page.html.j2").render(verdict=verdict, **_content(record, store))
 
 
 def _content(record: Record, store: str) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def _method(procedure: dict[str, Any]) -> str:
     return f"{procedure['kind']} ({numbers})"
 
 
-def write_report(record: Record, path: Path, store: str = DEFAULT_STORE) -> Path:
+def write_report(record: Record, path: Path, store: str = DEFAULT_STORE, verdict: str = "") -> Path:
     """Write the page beside its place, then move it there: whole or not at all."""
-    write_whole(path, render(record, store))
+    write_whole(path, render(record, store, verdict))
     return path
 
 

@@ -182,6 +182,8 @@ class SqlStore:
                 f"{self.where} is a database of another program (it holds {names[0]}): "
                 "use another --store"
             )
+        with self._engine.connect() as db:
+            db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
             _tables.create_all(db)
             found = db.execute(sa.select(_meta.c.value).where(_meta.c.name == "schema")).scalar()
@@ -246,6 +248,11 @@ class SqlJournal:
         return dict(kept)
 
 
+def exists(url: str) -> bool:
+    """Whether there is something at that place already."""
+    return _path_of(url).exists()
+
+
 def _path_of(url: str) -> Path:
     if "://" in url and not url.startswith("sqlite:///"):
         raise InvalidArgument(f"a store is a file or sqlite:///file, got {url}")
@@ -254,7 +261,6 @@ def _path_of(url: str) -> Path:
 
 def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
-from surefoot.engine.drive import Progress, measure
+from surefoot.engine.drive import Journal, Progress, measure
 from surefoot.engine.exhibits import exhibits
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.engine.trays import best_size
@@ -54,30 +54,35 @@ def run(
     watch: Callable[[Progress], None],
     source: Source | None,
 ) -> Assessment:
-    """The whole flow."""
+    """The whole flow. Nothing is written before the preflight has passed."""
     if where is None:
-        return Assessment(_measured(study, MemoryJournal(), workers, batch, watch, source))
-    from surefoot.store.sql import SqlStore
+        findings = preflight(study)
+        return Assessment(
+            _measured(study, findings, MemoryJournal(), workers, batch, watch, source)
+        )
+    from surefoot.store.sql import SqlStore, exists
 
+    early = () if exists(where) else preflight(study)
     with closing(SqlStore(where)) as store:
         known = store.stored(study.digest)
         if known is not None:
             return Assessment(known, from_store=True)
+        findings = early or preflight(study)
         store.begin(study.digest, study.spec, source, environment())
         journal = store.journal(study.digest)
-        record = _measured(study, journal, workers, batch, watch, source)
+        record = _measured(study, findings, journal, workers, batch, watch, source)
         return Assessment(store.finish(record))
 
 
 def _measured(
     study: Study,
-    journal: Any,  # noqa: ANN401
+    findings: tuple[Finding, ...],
+    journal: Journal,
     workers: int | None,
     batch: int | None,
     watch: Callable[[Progress], None],
     source: Source | None,
 ) -> Record:
-    findings = preflight(study)
     bench, subjects = study.bench(), study.fitted.subjects()
     level = study.perturbation.level
     if batch is not None and batch < 1:

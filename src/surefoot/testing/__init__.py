@@ -1,8 +1,8 @@
 """Conformance suites for parts of your own: call them in your tests; they raise AssertionError.
 
-    from surefoot.testing import check_perturbation
-    def test_my_noise_conforms():
-        check_perturbation(MyNoise(0.1), shape=(3, 8, 8))
+from surefoot.testing import check_perturbation
+def test_my_noise_conforms():
+    check_perturbation(MyNoise(0.1), shape=(3, 8, 8))
 """
 
 from surefoot.testing.journals import check_journal

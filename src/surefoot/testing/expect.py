@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def expect(holds: bool, otherwise: str) -> None:  # noqa: FBT001
+def expect(holds: bool, otherwise: str) -> None:
     """Raise AssertionError with a sentence."""
     if not holds:
         raise AssertionError(otherwise)

@@ -53,7 +53,9 @@ def run(procedure: AnyProcedure, p: float, seed: int) -> tuple[Result, list[int]
     return found, asked
 
 
-def outcomes(procedure: AnyProcedure, p: float, drop: float = 0.0) -> Iterator[tuple[float, Result]]:
+def outcomes(
+    procedure: AnyProcedure, p: float, drop: float = 0.0
+) -> Iterator[tuple[float, Result]]:
     """Every way a run can end, with its probability. Answers rarer than `drop` are left out."""
     paths: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
     while paths:

@@ -1,0 +1,63 @@
+"""The command line as a user meets it: a subprocess in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+COMMAND = str(Path(sys.executable).with_name("surefoot"))
+
+
+class Desk:
+    """A folder with the demo's model and data in it, and a way to run commands there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        data = files("surefoot") / "data"
+        shutil.copy(str(data / "fashion_cnn.onnx"), folder / "model.onnx")
+        with np.load(str(data / "fashion_test.npz")) as stored:
+            self.x, self.y = stored["x"], stored["y"]
+        self.save("test.npz", x=self.x[:40], y=self.y[:40])
+
+    def save(self, name: str, **arrays: np.ndarray) -> None:
+        np.savez(self.folder / name, **arrays)
+
+    def start(self, *words: str, **more) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [COMMAND, *words],
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **more,
+        )
+
+    def run(self, *words: str, timeout: float = 120, **more) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [COMMAND, *words],
+            cwd=self.folder,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            **more,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """For a shell: the command on the PATH."""
+        return {**os.environ, "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
+
+    def files(self) -> set[str]:
+        return {p.name for p in self.folder.iterdir()}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)

@@ -1,0 +1,181 @@
+"""Bad input gets one sentence with the value and the way out, exit code 3, nothing half-written."""
+
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, save
+
+OK = ("--perturb", "linf:8/255", "--width", "0.1", "--report", "report.html")
+
+
+def nan_model(path):
+    """Zero over zero for every input."""
+    graph = helper.make_graph(
+        [
+            helper.make_node("Flatten", ["x"], ["f"]),
+            helper.make_node("Sub", ["f", "f"], ["zero"]),
+            helper.make_node("Div", ["zero", "zero"], ["y"]),
+        ],
+        "nan",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 28, 28])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 784])],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def nan_pixel(desk):
+    x = desk.x[:5].astype(np.float32) / 255
+    x[3, 2, 2] = np.nan
+    return x
+
+
+PREPARE = {
+    "corrupt": lambda d: (d.folder / "model.onnx").write_bytes(b"\x08\x07garbage"),
+    "empty": lambda d: (d.folder / "model.onnx").write_bytes(b""),
+    "nan outputs": lambda d: nan_model(d.folder / "model.onnx"),
+    "shape": lambda d: d.save("test.npz", x=d.x[:5, :20], y=d.y[:5]),
+    "labels": lambda d: d.save("test.npz", x=d.x[:5], y=np.array([0, 1, 2, 3, 10])),
+    "too few labels": lambda d: d.save("test.npz", x=d.x[:5], y=d.y[:4]),
+    "nan data": lambda d: d.save("test.npz", x=nan_pixel(d), y=d.y[:5]),
+    "bounds": lambda d: d.save("test.npz", x=d.x[:5].astype(np.float32), y=d.y[:5]),
+    "no inputs": lambda d: d.save("test.npz", x=d.x[:0], y=d.y[:0]),
+    "no arrays": lambda d: d.save("test.npz", pictures=d.x[:5]),
+    "damaged npz": lambda d: (d.folder / "test.npz").write_bytes(b"PK\x03\x04 not a zip"),
+    "a folder without pictures": lambda d: (d.folder / "empty").mkdir(),
+    "": lambda d: None,
+}
+
+CASES = [
+    ("", ("nothing.onnx", "test.npz", *OK), "no model file nothing.onnx: check the path"),
+    ("", ("model.h5", "test.npz", *OK), "no model file model.h5"),
+    ("corrupt", ("model.onnx", "test.npz", *OK), "model.onnx cannot be read as an ONNX model"),
+    ("empty", ("model.onnx", "test.npz", *OK), "model.onnx cannot be read as an ONNX model"),
+    ("nan outputs", ("model.onnx", "test.npz", *OK), "NaN"),
+    ("shape", ("model.onnx", "test.npz", *OK), "takes inputs of shape (1, 28, 28), but test.npz holds (20, 28)"),
+    ("labels", ("model.onnx", "test.npz", *OK), "label 10, but the model has 10 classes (0 to 9)"),
+    ("too few labels", ("model.onnx", "test.npz", *OK), "5 inputs but 4 labels"),
+    ("nan data", ("model.onnx", "test.npz", *OK), "1 inputs hold NaN or infinite values, the first is 3"),
+    ("bounds", ("model.onnx", "test.npz", *OK, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
+    ("no inputs", ("model.onnx", "test.npz", *OK), "holds no inputs"),
+    ("no arrays", ("model.onnx", "test.npz", *OK), "holds pictures: name the inputs x"),
+    ("damaged npz", ("model.onnx", "test.npz", *OK), "test.npz cannot be read"),
+    ("a folder without pictures", ("model.onnx", "empty", *OK), "empty holds no pictures"),
+    ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
+    ("", ("model.onnx", "test.npz", "--perturb", "fog:1"), "no perturbation 'fog': choose one of linf"),
+    ("", ("model.onnx", "test.npz", "--perturb", "linf:-1"), "at least 0, got -1"),
+    ("", ("model.onnx", "test.npz", "--perturb", "linf:8"), "level 8 is outside [0, 1]"),
+    ("", ("model.onnx", "test.npz", "--perturb", "linf"), "linf needs a level"),
+    ("", ("model.onnx", "test.npz", *OK, "--width", "2"), "width must lie between 0 and 1, got 2"),
+    ("", ("model.onnx", "test.npz", *OK, "--confidence", "99"), "between 0 and 1, got 99"),
+    ("", ("model.onnx", "test.npz", *OK, "--method", "guess"), "no method 'guess'"),
+    ("", ("model.onnx", "test.npz", *OK, "--property", "nice"), "no property 'nice'"),
+    ("", ("model.onnx", "test.npz", *OK, "--classes", "12"), "no input of class 12"),
+    ("", ("model.onnx", "test.npz", *OK, "--first", "0"), "at least 1, got 0"),
+    ("", ("model.onnx", "test.npz", *OK, "--first", "3", "--random", "3"), "not both"),
+    ("", ("model.onnx", "test.npz", *OK, "--require", "90"), "between 0 and 1, got 90"),
+    ("", ("model.onnx", "test.npz", *OK, "--bounds", "1,0"), "the lower first"),
+    ("", ("model.onnx", "test.npz", *OK, "--std", "0"), "above 0, got (0.0,)"),
+    ("", ("model.onnx", "test.npz", *OK, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),
+    ("", ("model.onnx", "test.npz", *OK, "--report", "no/such/report.html"), "no folder"),
+    ("", ("model.onnx", "test.npz", *OK, "--store", "no/such/run.db"), "no folder"),
+    ("", ("model.onnx", "test.npz", *OK, "--bathc", "3"), "No such option: --bathc"),
+    ("", ("model.onnx",), "Missing argument 'DATA'"),
+    ("", ("no.such:function", "test.npz", *OK), "names nothing that can be imported"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prepare", "words", "says"), CASES, ids=lambda v: str(v)[:40])
+def test_bad_input_is_one_sentence_and_exit_code_three(desk, prepare, words, says):
+    PREPARE[prepare](desk)
+    before = desk.files()
+    done = desk.run("estimate", *words)
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("surefoot: ")
+    assert says in lines[0]
+    assert done.stdout == ""
+    assert desk.files() == before, "something was written"
+
+
+def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(desk):
+    (desk.folder / "moody.py").write_text(
+        "import numpy as np\n"
+        "calls = 0\n"
+        "def classify(x):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls > 200:\n"
+        "        raise ConnectionError('endpoint lost')\n"
+        "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
+        "    return np.hstack([total, 0.3 - total])\n"
+    )
+    desk.save("two.npz", x=desk.x[:10])
+    done = desk.run("estimate", "moody:classify", "two.npz", *OK, "--batch", "3")
+    assert done.returncode == 3
+    assert "endpoint lost" in done.stderr
+    assert "trials" in done.stderr
+    assert "report.html" not in desk.files()
+
+
+def test_a_foreign_store_is_left_alone(desk):
+    with sqlite3.connect(desk.folder / "other.db") as db:
+        db.execute("CREATE TABLE songs (title TEXT)")
+    db.close()
+    before = (desk.folder / "other.db").read_bytes()
+    done = desk.run("estimate", "model.onnx", "test.npz", *OK, "--store", "other.db")
+    assert done.returncode == 3
+    assert "another program" in done.stderr
+    assert (desk.folder / "other.db").read_bytes() == before
+
+
+def test_a_newer_store_is_left_alone(desk):
+    assert desk.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
+    with sqlite3.connect(desk.folder / "surefoot.db") as db:
+        db.execute("UPDATE surefoot_meta SET value = '2'")
+    db.close()
+    done = desk.run("show")
+    assert done.returncode == 3
+    assert "newer surefoot" in done.stderr
+
+
+def test_a_full_disk_while_measuring_is_one_sentence(desk):
+    """A limit on file size stands in for the full disk: the system refuses to write more."""
+    words = ("estimate", "model.onnx", "test.npz", *OK, "--batch", "4", "--width", "0.05")
+    limited = f"ulimit -f 96; trap '' XFSZ; exec surefoot {' '.join(words)}"
+    done = subprocess.run(
+        ["bash", "-c", limited],
+        cwd=desk.folder,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env=desk.environment(),
+    )
+    assert done.returncode == 3, done.stderr
+    assert "disk is full or cannot be written" in done.stderr
+    assert "report.html" not in desk.files()
+    whole = desk.run(*words)
+    assert whole.returncode == 0, whole.stderr
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_half_written(desk):
+    assert desk.run("estimate", "model.onnx", "test.npz", *OK[:-2], "--first", "2").returncode == 0
+    before = desk.files()
+    limited = "ulimit -f 34; trap '' XFSZ; exec surefoot report --out page.html"
+    done = subprocess.run(
+        ["bash", "-c", limited],
+        cwd=desk.folder,
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env=desk.environment(),
+    )
+    assert done.returncode == 3, done.stderr
+    assert "nothing was left half-written" in done.stderr
+    assert {f for f in desk.files() if not f.startswith("surefoot.db")} == {
+        f for f in before if not f.startswith("surefoot.db")
+    }

@@ -1,0 +1,172 @@
+"""What a user types, and what comes back on stdout, on stderr and as exit code."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
+
+
+def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
+    done = desk.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"On average [\d.]+ % of perturbed inputs keep the label", done.stdout)
+    assert "wrong at most 1 time in 20" in done.stdout
+    assert "evidence kept in surefoot.db" in done.stderr
+    assert "measuring" not in done.stdout
+    assert {"surefoot.db", "report.html"} <= desk.files()
+    assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in desk.files())
+
+
+def test_the_same_command_again_answers_from_the_store(desk):
+    first, second = desk.run(*QUICK), desk.run(*QUICK)
+    assert second.stdout == first.stdout
+    assert "was finished before" in second.stderr
+
+
+def test_json_is_one_object_with_the_guarantee(desk):
+    done = desk.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
+    told = json.loads(done.stdout)
+    assert set(told["mean"]) == {"value", "interval", "guarantee", "trials", "bias"}
+    assert told["mean"]["guarantee"]["footing"] == "conditional"
+    assert len(told["local"]) == 5
+    assert told["requirement"]["reason"] if done.returncode == 2 else told["requirement"]["holds"]
+    assert all(row["result"]["guarantee"]["footing"] == "sound" for row in told["local"])
+
+
+@pytest.mark.parametrize(
+    ("require", "code", "word"),
+    [("0.05", 0, "PASS"), ("0.999", 1, "FAIL"), ("0.6", 2, "UNDECIDED")],
+)
+def test_a_requirement_is_the_exit_code(desk, require, code, word):
+    """Noise this strong leaves a mean near 0.6: certainly above 0.05 and below 0.999."""
+    strong = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--width", "0.1")
+    done = desk.run(*strong, "--require", require, "--report", "page.html")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert f"{word}:" in done.stdout
+    assert f"{word}:" in (desk.folder / "page.html").read_text()
+
+
+def test_doctor_speaks_in_plain_words(desk):
+    done = desk.run("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
+    assert done.returncode == 0, done.stdout
+    for words in (
+        "clean accuracy: ",
+        "level 0 gives back every input unchanged",
+        "read as logits",
+        "within [0, 1]",
+        "batch of one equals a batch of many",
+    ):
+        assert words in done.stdout
+    told = json.loads(desk.run("doctor", "model.onnx", "test.npz", "--json").stdout)
+    assert {line["verdict"] for line in told} == {"good"}
+
+
+def test_doctor_exits_with_one_when_something_is_bad(desk):
+    desk.save("test.npz", x=desk.x[:40], y=desk.y[:40] + 50)
+    done = desk.run("doctor", "model.onnx", "test.npz")
+    assert done.returncode == 1
+    assert "BAD" in done.stdout
+    assert "the model has 10 classes" in done.stdout
+
+
+def test_show_report_and_replay_read_the_store(desk):
+    first = desk.run(*QUICK, "--json")
+    record = json.loads(first.stdout)
+    listed = desk.run("show", "--list")
+    assert record["digest"][:12] in listed.stdout
+    assert "finished" in listed.stdout
+    shown = desk.run("show", record["digest"][:8], "--json")
+    assert json.loads(shown.stdout)["mean"] == record["mean"]
+    assert desk.run("report", "--out", "page.html").returncode == 0
+    page = (desk.folder / "page.html").read_text()
+    exhibit = record["exhibits"][0]
+    command = f"surefoot replay {record['digest'][:12]} {exhibit['id']} {exhibit['trial']}"
+    assert command in page
+    replayed = desk.run(
+        "replay",
+        record["digest"][:12],
+        exhibit["id"],
+        str(exhibit["trial"]),
+        "--json",
+        "--save",
+        "slip.png",
+    )
+    told = json.loads(replayed.stdout)
+    assert told["holds"] is False
+    assert told["perturbed"] == exhibit["slipped_class"]
+    assert (desk.folder / "slip.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_replay_refuses_a_model_that_has_changed(desk):
+    record = json.loads(desk.run(*QUICK, "--json", "--first", "4").stdout)
+    model = desk.folder / "model.onnx"
+    with np.load(desk.folder / "test.npz") as stored:
+        x, y = stored["x"].copy(), stored["y"]
+    x[0, 0, 0] += 1
+    desk.save("test.npz", x=x, y=y)
+    done = desk.run("replay", record["digest"][:12], record["local"][0]["id"], "0")
+    assert done.returncode == 3
+    assert "the digests differ" in done.stderr
+    assert model.exists()
+
+
+def test_selection_and_names_reach_the_result(desk):
+    done = desk.run(
+        *QUICK,
+        "--classes",
+        "0,1",
+        "--random",
+        "6",
+        "--correct-only",
+        "--json",
+        "--class-names",
+        "shirt,trouser",
+    )
+    record = json.loads(done.stdout)
+    said = record["spec"]["inputs"]["selection"]
+    assert "classes shirt, trouser" in said
+    assert "drawn at random (seed 1)" in said
+    assert "classifies correctly" in said
+    assert {row["name"] for row in record["classes"]} <= {"shirt", "trouser"}
+    assert all(row["label"] == row["predicted"] for row in record["local"])
+
+
+@pytest.mark.parametrize("command", ["estimate", "doctor", "show", "report", "replay", "demo"])
+def test_every_command_helps_with_an_example(desk, command):
+    done = desk.run(command, "--help")
+    assert done.returncode == 0
+    assert f"Example: surefoot {command}" in done.stdout
+
+
+def test_results_do_not_depend_on_batch_or_workers(desk):
+    means = set()
+    for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
+        done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
+        told = json.loads(done.stdout)
+        means.add(json.dumps([told["mean"], told["local"], told["classes"]]))
+    assert len(means) == 1
+
+
+def test_a_python_callable_by_name(desk):
+    (desk.folder / "mine.py").write_text(
+        "import numpy as np\n"
+        "def classify(x):\n"
+        "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
+        "    return np.hstack([total, 0.3 - total])\n"
+    )
+    desk.save("two.npz", x=desk.x[:10])
+    done = desk.run(
+        "estimate",
+        "mine:classify",
+        "two.npz",
+        "--perturb",
+        "gaussian:0.1",
+        "--width",
+        "0.2",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["spec"]["model"]["classes"] == 2

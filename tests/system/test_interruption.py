@@ -1,0 +1,88 @@
+"""Killed, stopped or interrupted at any moment: the same command goes on and ends the same."""
+
+import json
+import random
+import signal
+import sqlite3
+import time
+
+import pytest
+
+SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
+        "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
+
+
+def told(done):
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    return {k: record[k] for k in ("mean", "classes", "local", "exhibits", "digest", "trials")}
+
+
+def kept(desk):
+    with sqlite3.connect(desk.folder / "surefoot.db") as db:
+        (n,) = db.execute("SELECT coalesce(sum(stop - start), 0) FROM surefoot_journal").fetchone()
+    db.close()
+    return n
+
+
+def wait_for_evidence(desk, process, least):
+    """Until the journal holds more than `least` trials."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if kept(desk) > least:
+                return
+        except sqlite3.Error:
+            pass
+        time.sleep(0.01)
+    raise AssertionError(f"no progress: {process.communicate()}")
+
+
+def test_kill_9_at_random_moments_loses_nothing_and_changes_nothing(desk):
+    plain = told(desk.run(*SLOW, "--store", "plain.db"))
+    chance, before = random.Random(20), 0
+    for _ in range(4):
+        process = desk.start(*SLOW)
+        wait_for_evidence(desk, process, before)
+        time.sleep(chance.uniform(0, 0.4))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert kept(desk) > before
+        before = kept(desk)
+    assert before < plain["trials"], "the run finished before it could be killed"
+    again = desk.run(*SLOW)
+    assert told(again) == plain
+    assert kept(desk) == plain["trials"], "trials were run twice or are missing"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_one_sentence_and_the_run_goes_on(desk, sent):
+    process = desk.start(*SLOW, "--report", "report.html")
+    wait_for_evidence(desk, process, 0)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert out == ""
+    assert err.strip().splitlines()[-1] == (
+        "surefoot: stopped: what was measured is in the store; the same command goes on from there"
+    )
+    assert "Traceback" not in err
+    assert "report.html" not in desk.files()
+    listed = desk.run("show", "--list")
+    assert "unfinished" in listed.stdout
+    unfinished = desk.run("show")
+    assert unfinished.returncode == 3
+    assert "run the same command again" in unfinished.stderr
+    assert told(desk.run(*SLOW)) == told(desk.run(*SLOW, "--store", "plain.db"))
+
+
+def test_two_processes_on_one_store_agree(desk):
+    first, second = desk.start(*SLOW), desk.start(*SLOW)
+    results = []
+    for process in (first, second):
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        results.append(json.loads(out))
+    assert results[0]["mean"] == results[1]["mean"]
+    assert results[0]["local"] == results[1]["local"]
+    assert told(desk.run(*SLOW))["mean"] == results[0]["mean"]

@@ -1,0 +1,171 @@
+"""Which inputs are studied, and what is said about it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import Selection, load_inputs, select
+
+LAW = settings(deadline=None, database=None, derandomize=True)
+LABELS = np.arange(30) % 3
+
+
+def world(labels=LABELS):
+    """Thirty inputs of one value, their own number; names of two of the three classes."""
+    x = np.arange(30, dtype=np.float32)[:, None]
+    ids = [f"p{i}" for i in range(30)]
+    return load_inputs(x, labels, ids=ids, class_names=["cat", "dog"])
+
+
+def unasked(x):
+    raise AssertionError("the model was asked without need")
+
+
+def right_on_even(x):
+    """Correct on inputs of an even number, wrong on the others."""
+    number = x[:, 0].astype(int)
+    return np.where(number % 2 == 0, number % 3, (number + 1) % 3)
+
+
+def rows(inputs):
+    return inputs.x[:, 0].astype(int).tolist()
+
+
+def test_nothing_asked_is_everything():
+    inputs = world()
+    assert select(inputs, Selection(), unasked) is inputs
+
+
+def test_the_first_n_are_the_first_n():
+    chosen = select(world(), Selection(first=4), unasked)
+    assert rows(chosen) == [0, 1, 2, 3]
+    assert chosen.selection == "4 of 30 inputs: the first 4"
+
+
+def test_a_choice_keeps_ids_labels_and_names_together():
+    chosen = select(world(), Selection(random=7, seed=3), unasked)
+    assert list(chosen.ids) == [f"p{i}" for i in rows(chosen)]
+    assert chosen.labels.tolist() == [i % 3 for i in rows(chosen)]
+    assert chosen.class_names == ("cat", "dog")
+    assert chosen.source == world().source
+
+
+def test_classes_are_chosen_by_number_and_called_by_name():
+    chosen = select(world(), Selection(classes=(2, 0)), unasked)
+    assert rows(chosen) == [i for i in range(30) if i % 3 != 1]
+    assert chosen.selection == "20 of 30 inputs: classes 2, cat"
+
+
+def test_a_seed_is_a_choice():
+    def drawn(seed):
+        return rows(select(world(), Selection(random=10, seed=seed), unasked))
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    assert len(set(drawn(1))) == 10
+    assert sorted(drawn(1)) != list(range(10))
+
+
+def test_a_larger_random_choice_holds_the_smaller():
+    few, many = (rows(select(world(), Selection(random=n, seed=5), unasked)) for n in (5, 12))
+    assert many[:5] == few
+
+
+def test_the_sentence_names_the_seed():
+    chosen = select(world(), Selection(random=10, seed=8), unasked)
+    assert chosen.selection == "10 of 30 inputs: 10 drawn at random (seed 8)"
+
+
+def test_more_than_there_are_is_all_there_are():
+    for asked in (Selection(first=99), Selection(random=99)):
+        assert sorted(rows(select(world(), asked, unasked))) == list(range(30))
+    assert "the first 30" in select(world(), Selection(first=99), unasked).selection
+
+
+def test_only_what_the_model_gets_right_is_kept_and_counted():
+    chosen = select(world(), Selection(correct_only=True), right_on_even)
+    assert rows(chosen) == list(range(0, 30, 2))
+    assert chosen.selection == (
+        "15 of 30 inputs: only the 15 of 30 that the model classifies correctly"
+    )
+
+
+def test_n_correct_ones_are_looked_for_and_the_search_is_told():
+    chosen = select(world(), Selection(first=4, correct_only=True), right_on_even)
+    assert rows(chosen) == [0, 2, 4, 6]
+    assert chosen.selection == (
+        "4 of 30 inputs: the first 7, only the 4 of 7 that the model classifies correctly"
+    )
+
+
+def test_too_few_correct_ones_are_all_there_are():
+    chosen = select(world(), Selection(random=25, seed=1, correct_only=True), right_on_even)
+    assert sorted(rows(chosen)) == list(range(0, 30, 2))
+    assert "only the 15 of 30" in chosen.selection
+
+
+def test_everything_together_is_said_in_order():
+    asked = Selection(classes=(1,), random=3, seed=4, correct_only=True)
+    chosen = select(world(), asked, right_on_even)
+    assert len(chosen) == 3
+    assert all(i % 3 == 1 and i % 2 == 0 for i in rows(chosen))
+    assert chosen.selection.startswith("3 of 30 inputs: classes dog, ")
+    assert "drawn at random (seed 4), only the 3 of " in chosen.selection
+
+
+def test_many_inputs_are_asked_in_pieces_and_no_more_than_needed():
+    x = np.arange(2000, dtype=np.float32)[:, None]
+    inputs, asked = load_inputs(x, np.zeros(2000, int)), []
+
+    def watched(part):
+        asked.append(len(part))
+        return np.zeros(len(part), int)
+
+    assert len(select(inputs, Selection(first=300, correct_only=True), watched)) == 300
+    assert sum(asked) < 2000
+    assert max(asked) <= 256
+
+
+@LAW
+@given(st.integers(1, 40), st.integers(0, 5), st.booleans(), st.sets(st.integers(0, 2)))
+def test_a_choice_is_a_part_without_repeats(n, seed, correct_only, classes):
+    asked = Selection(tuple(sorted(classes)), random=n, seed=seed, correct_only=correct_only)
+    chosen = select(world(), asked, right_on_even)
+    found = rows(chosen)
+    assert len(set(found)) == len(found) <= n
+    assert all(not classes or i % 3 in classes for i in found)
+    assert all(not correct_only or i % 2 == 0 for i in found)
+    assert chosen.selection.startswith(f"{len(found)} of 30 inputs: ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"first": 0},
+        {"first": -2},
+        {"random": 0},
+        {"first": 3, "random": 3},
+        {"random": 3, "seed": -1},
+    ],
+)
+def test_a_selection_of_nothing_or_of_two_kinds_is_refused(said):
+    with pytest.raises(InvalidArgument):
+        Selection(**said)
+
+
+def test_a_class_without_inputs_is_refused_with_those_there_are():
+    with pytest.raises(InvalidArgument, match="no input of class 7: it has 0, 1, 2"):
+        select(world(), Selection(classes=(1, 7)), unasked)
+
+
+@pytest.mark.parametrize("asked", [Selection(classes=(1,)), Selection(correct_only=True)])
+def test_what_needs_labels_is_refused_without_them(asked):
+    with pytest.raises(InvalidArgument, match="holds no labels"):
+        select(world(labels=None), asked, right_on_even)
+
+
+def test_a_model_that_gets_nothing_right_leaves_nothing_to_study():
+    with pytest.raises(InvalidArgument, match=r"holds no inputs.*only the 0 of 30"):
+        select(world(), Selection(correct_only=True), lambda x: np.full(len(x), 9))

@@ -1,0 +1,229 @@
+"""What "did not slip" means: severity, its sign, and ties."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from surefoot.errors import InvalidArgument
+from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
+from surefoot.subject import Reference, Scores
+
+EVERY = [SameLabel(), TrueLabel(), TopK(1), TopK(2), NoConfidentMistake(0.6)]
+
+
+def held(prop, scores, labels):
+    """Whether it holds, as the engine reads it: severity below the limit."""
+    found = prop.severity(np.asarray(scores, np.float32), np.asarray(labels))
+    assert found.shape == (len(scores),)
+    return (found < prop.limit).tolist()
+
+
+LAW = settings(deadline=None, database=None, derandomize=True, max_examples=50)
+VALUES = st.one_of(
+    st.integers(-3, 3).map(float),  # ties are common
+    st.floats(-(2.0**100), 2.0**100, width=32),
+)
+
+
+@st.composite
+def tables(draw):
+    """Scores and labels."""
+    n, classes = draw(st.integers(1, 5)), draw(st.integers(3, 6))
+    scores = draw(arrays(np.float32, (n, classes), elements=VALUES))
+    return scores, draw(arrays(np.int64, (n,), elements=st.integers(0, classes - 1)))
+
+
+@pytest.mark.parametrize("prop", [SameLabel(), TrueLabel()])
+def test_severity_is_the_best_rival_minus_the_own_class(prop):
+    scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.1, 0.2, 0.7]], np.float32)
+    found = prop.severity(scores, np.array([0, 2, 0]))
+    np.testing.assert_allclose(found, [-0.5, 0.1, 0.6], atol=1e-6)
+
+
+@pytest.mark.parametrize("prop", [SameLabel(), TrueLabel(), TopK(1)])
+def test_a_tie_is_a_violation(prop):
+    scores = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    assert held(prop, scores, [0, 2, 1, 0]) == [False, False, False, True]
+
+
+def test_the_smallest_lead_holds_and_the_smallest_lag_does_not():
+    one, more = np.float32(1), np.nextafter(np.float32(1), np.float32(2))
+    assert held(
+        SameLabel(), [[more, one], [one, more], [0.0, 1e-45], [1e-45, 0.0]], [0, 0, 0, 0]
+    ) == [
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+@LAW
+@given(tables())
+def test_the_same_label_holds_iff_it_alone_is_best(table):
+    scores, labels = table
+    best = scores.max(axis=1, keepdims=True)
+    alone = ((scores == best).sum(axis=1) == 1) & (scores.argmax(axis=1) == labels)
+    assert held(SameLabel(), scores, labels) == alone.tolist()
+
+
+@LAW
+@given(tables())
+def test_the_true_label_is_the_same_sum_about_another_label(table):
+    np.testing.assert_array_equal(SameLabel().severity(*table), TrueLabel().severity(*table))
+
+
+@LAW
+@given(tables())
+def test_being_the_best_of_one_is_winning(table):
+    np.testing.assert_array_equal(TopK(1).severity(*table), TrueLabel().severity(*table))
+
+
+@LAW
+@given(tables(), st.integers(1, 5))
+def test_top_k_holds_iff_fewer_than_k_others_reach_the_label(table, k):
+    scores, labels = table
+    assume(k < scores.shape[1])
+    own = np.take_along_axis(scores, labels[:, None], axis=1)
+    others = (scores >= own).sum(axis=1) - 1
+    assert held(TopK(k), scores, labels) == (others < k).tolist()
+
+
+@LAW
+@given(tables(), st.integers(1, 4))
+def test_a_larger_k_is_never_harder(table, k):
+    assume(k + 1 < table[0].shape[1])
+    assert (TopK(k + 1).severity(*table) <= TopK(k).severity(*table)).all()
+
+
+def test_top_k_compares_with_the_kth_rival():
+    scores = np.array([[0.1, 0.4, 0.3, 0.2]], np.float32)
+    for k, expected in ((1, 0.3), (2, 0.2), (3, 0.1)):
+        np.testing.assert_allclose(TopK(k).severity(scores, np.array([0])), [expected], atol=1e-6)
+    np.testing.assert_allclose(TopK(2).severity(scores, np.array([1])), [-0.2], atol=1e-6)
+    assert held(TopK(2), scores, [3]) == [False]
+    assert held(TopK(3), scores, [3]) == [True]
+
+
+@LAW
+@given(tables())
+def test_a_confident_mistake_is_the_best_wrong_class(table):
+    scores, labels = table
+    expected = [
+        max(v for c, v in enumerate(row) if c != own) for row, own in zip(*table, strict=True)
+    ]
+    np.testing.assert_array_equal(NoConfidentMistake().severity(scores, labels), expected)
+
+
+def test_confidence_at_the_limit_is_a_mistake_and_just_below_is_none():
+    limit = 0.75  # a float of any width
+    below = np.nextafter(np.float32(limit), np.float32(0))
+    prop = NoConfidentMistake(limit)
+    assert held(prop, [[0.25, limit], [1 - below, below], [limit, 0.25]], [0, 0, 0]) == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_losing_without_confidence_is_no_confident_mistake():
+    scores = [[0.45, 0.55]]
+    assert held(NoConfidentMistake(0.6), scores, [0]) == [True]
+    assert held(SameLabel(), scores, [0]) == [False]
+
+
+@pytest.mark.parametrize("prop", EVERY, ids=repr)
+@LAW
+@given(table=tables())
+def test_numpy_and_torch_agree_on_every_bit(prop, table):
+    scores, labels = table
+    there = prop.severity(torch.from_numpy(scores), torch.from_numpy(labels))
+    assert isinstance(there, torch.Tensor)
+    assert there.shape == (len(scores),)
+    np.testing.assert_array_equal(there.numpy(), prop.severity(scores, labels))
+
+
+@pytest.mark.parametrize("prop", EVERY, ids=repr)
+@LAW
+@given(table=tables())
+def test_severity_leaves_its_arguments_alone(prop, table):
+    scores, labels = table
+    kept = scores.copy(), labels.copy()
+    prop.severity(scores, labels)
+    np.testing.assert_array_equal(scores, kept[0])
+    np.testing.assert_array_equal(labels, kept[1])
+
+
+@pytest.mark.parametrize("prop", EVERY, ids=repr)
+@LAW
+@given(table=tables(), order=st.randoms(use_true_random=False))
+def test_rows_do_not_meet(prop, table, order):
+    scores, labels = table
+    mixed = list(range(len(scores)))
+    order.shuffle(mixed)
+    np.testing.assert_array_equal(
+        prop.severity(scores[mixed], labels[mixed]), prop.severity(scores, labels)[mixed]
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint8])
+def test_scores_of_any_number_type_are_compared_rightly(dtype):
+    scores = np.array([[3, 1, 2], [1, 1, 0], [0, 2, 1]], dtype)
+    found = SameLabel().severity(scores, np.array([0, 0, 0]))
+    np.testing.assert_array_equal(found, [-1, 0, 2])
+
+
+@pytest.mark.parametrize("prop", [SameLabel(), TrueLabel(), NoConfidentMistake()], ids=repr)
+def test_two_classes_have_one_rival(prop):
+    scores, labels = np.array([[0.2, 0.8], [0.9, 0.1]], np.float32), np.array([1, 1])
+    other = scores[:, 0]
+    own = 0 if isinstance(prop, NoConfidentMistake) else scores[:, 1]
+    np.testing.assert_allclose(prop.severity(scores, labels), other - own)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, float("nan")])
+def test_a_k_that_counts_nothing_is_refused(k):
+    with pytest.raises(InvalidArgument, match="k must be a whole number from 1"):
+        TopK(k)
+
+
+@pytest.mark.parametrize("k", [3, 4, 100])
+def test_a_k_that_always_holds_is_refused(k):
+    with pytest.raises(InvalidArgument, match="always holds for 3 classes"):
+        TopK(k).severity(np.zeros((2, 3)), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("limit", [0.49, 0, -1, 1.01, float("nan"), float("inf")])
+def test_a_confidence_below_a_half_or_above_one_is_refused(limit):
+    with pytest.raises(InvalidArgument, match=r"between 0\.5 and 1"):
+        NoConfidentMistake(limit)
+
+
+@pytest.mark.parametrize("limit", [0.5, 1.0])
+def test_the_edges_of_confidence_are_allowed(limit):
+    assert NoConfidentMistake(limit).limit == limit
+
+
+def test_each_says_which_label_and_which_scores_it_is_about():
+    assert SameLabel().reference is Reference.PREDICTED
+    assert NoConfidentMistake().reference is Reference.PREDICTED
+    assert TrueLabel().reference is Reference.TRUE
+    assert TopK().reference is Reference.TRUE
+    assert NoConfidentMistake().needs is Scores.PROBABILITIES
+    assert SameLabel().needs is TrueLabel().needs is TopK().needs is None
+
+
+def test_each_says_in_words_what_holds():
+    assert "3 best" in TopK(3).phrase
+    assert "0.7" in NoConfidentMistake(0.7).phrase
+    assert len({prop.phrase for prop in EVERY}) == len(EVERY)
+    assert len({prop.kind for prop in EVERY}) == 4
+
+
+def test_equal_properties_are_equal_values():
+    assert SameLabel() == SameLabel()
+    assert TopK(2) == TopK(2) != TopK(3)
+    assert hash(NoConfidentMistake(0.6)) == hash(NoConfidentMistake(0.6))
