@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
 
+FILES = ("model.onnx", "test.npz")
 OK = ("--perturb", "linf:8/255", "--width", "0.1", "--report", "report.html")
+FINE = (*FILES, *OK)
 
 
 def nan_model(path):
@@ -50,37 +52,37 @@ PREPARE = {
 CASES = [
     ("", ("nothing.onnx", "test.npz", *OK), "no model file nothing.onnx: check the path"),
     ("", ("model.h5", "test.npz", *OK), "no model file model.h5"),
-    ("corrupt", ("model.onnx", "test.npz", *OK), "model.onnx cannot be read as an ONNX model"),
-    ("empty", ("model.onnx", "test.npz", *OK), "model.onnx cannot be read as an ONNX model"),
-    ("nan outputs", ("model.onnx", "test.npz", *OK), "NaN"),
-    ("shape", ("model.onnx", "test.npz", *OK), "takes inputs of shape (1, 28, 28), but test.npz holds (20, 28)"),
-    ("labels", ("model.onnx", "test.npz", *OK), "label 10, but the model has 10 classes (0 to 9)"),
-    ("too few labels", ("model.onnx", "test.npz", *OK), "5 inputs but 4 labels"),
-    ("nan data", ("model.onnx", "test.npz", *OK), "1 inputs hold NaN or infinite values, the first is 3"),
-    ("bounds", ("model.onnx", "test.npz", *OK, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
-    ("no inputs", ("model.onnx", "test.npz", *OK), "holds no inputs"),
-    ("no arrays", ("model.onnx", "test.npz", *OK), "holds pictures: name the inputs x"),
-    ("damaged npz", ("model.onnx", "test.npz", *OK), "test.npz cannot be read"),
+    ("corrupt", FINE, "model.onnx cannot be read as an ONNX model"),
+    ("empty", FINE, "model.onnx cannot be read as an ONNX model"),
+    ("nan outputs", FINE, "NaN"),
+    ("shape", FINE, "takes inputs of shape (1, 28, 28), but test.npz holds (20, 28)"),
+    ("labels", FINE, "label 10, but the model has 10 classes (0 to 9)"),
+    ("too few labels", FINE, "5 inputs but 4 labels"),
+    ("nan data", FINE, "1 inputs hold NaN or infinite values, the first is 3"),
+    ("bounds", (*FINE, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
+    ("no inputs", FINE, "holds no inputs"),
+    ("no arrays", FINE, "holds pictures: name the inputs x"),
+    ("damaged npz", FINE, "test.npz cannot be read"),
     ("a folder without pictures", ("model.onnx", "empty", *OK), "empty holds no pictures"),
     ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
-    ("", ("model.onnx", "test.npz", "--perturb", "fog:1"), "no perturbation 'fog': choose one of linf"),
-    ("", ("model.onnx", "test.npz", "--perturb", "linf:-1"), "at least 0, got -1"),
-    ("", ("model.onnx", "test.npz", "--perturb", "linf:8"), "level 8 is outside [0, 1]"),
-    ("", ("model.onnx", "test.npz", "--perturb", "linf"), "linf needs a level"),
-    ("", ("model.onnx", "test.npz", *OK, "--width", "2"), "width must lie between 0 and 1, got 2"),
-    ("", ("model.onnx", "test.npz", *OK, "--confidence", "99"), "between 0 and 1, got 99"),
-    ("", ("model.onnx", "test.npz", *OK, "--method", "guess"), "no method 'guess'"),
-    ("", ("model.onnx", "test.npz", *OK, "--property", "nice"), "no property 'nice'"),
-    ("", ("model.onnx", "test.npz", *OK, "--classes", "12"), "no input of class 12"),
-    ("", ("model.onnx", "test.npz", *OK, "--first", "0"), "at least 1, got 0"),
-    ("", ("model.onnx", "test.npz", *OK, "--first", "3", "--random", "3"), "not both"),
-    ("", ("model.onnx", "test.npz", *OK, "--require", "90"), "between 0 and 1, got 90"),
-    ("", ("model.onnx", "test.npz", *OK, "--bounds", "1,0"), "the lower first"),
-    ("", ("model.onnx", "test.npz", *OK, "--std", "0"), "above 0, got (0.0,)"),
-    ("", ("model.onnx", "test.npz", *OK, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),
-    ("", ("model.onnx", "test.npz", *OK, "--report", "no/such/report.html"), "no folder"),
-    ("", ("model.onnx", "test.npz", *OK, "--store", "no/such/run.db"), "no folder"),
-    ("", ("model.onnx", "test.npz", *OK, "--bathc", "3"), "No such option: --bathc"),
+    ("", (*FILES, "--perturb", "fog:1"), "no perturbation 'fog': choose one of linf"),
+    ("", (*FILES, "--perturb", "linf:-1"), "at least 0, got -1"),
+    ("", (*FILES, "--perturb", "linf:8"), "level 8 is outside [0, 1]"),
+    ("", (*FILES, "--perturb", "linf"), "linf needs a level"),
+    ("", (*FINE, "--width", "2"), "width must lie between 0 and 1, got 2"),
+    ("", (*FINE, "--confidence", "99"), "between 0 and 1, got 99"),
+    ("", (*FINE, "--method", "guess"), "no method 'guess'"),
+    ("", (*FINE, "--property", "nice"), "no property 'nice'"),
+    ("", (*FINE, "--classes", "12"), "no input of class 12"),
+    ("", (*FINE, "--first", "0"), "at least 1, got 0"),
+    ("", (*FINE, "--first", "3", "--random", "3"), "not both"),
+    ("", (*FINE, "--require", "90"), "between 0 and 1, got 90"),
+    ("", (*FINE, "--bounds", "1,0"), "the lower first"),
+    ("", (*FINE, "--std", "0"), "above 0, got (0.0,)"),
+    ("", (*FINE, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),
+    ("", (*FINE, "--report", "no/such/report.html"), "no folder"),
+    ("", (*FINE, "--store", "no/such/run.db"), "no folder"),
+    ("", (*FINE, "--bathc", "3"), "No such option: --bathc"),
     ("", ("model.onnx",), "Missing argument 'DATA'"),
     ("", ("no.such:function", "test.npz", *OK), "names nothing that can be imported"),
 ]  # fmt: skip
@@ -162,7 +164,8 @@ def test_a_full_disk_while_measuring_is_one_sentence(desk):
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing_half_written(desk):
-    assert desk.run("estimate", "model.onnx", "test.npz", *OK[:-2], "--first", "2").returncode == 0
+    strong = ("--perturb", "linf:90/255", "--width", "0.2")
+    assert desk.run("estimate", *FILES, *strong).returncode == 0
     before = desk.files()
     limited = "ulimit -f 34; trap '' XFSZ; exec surefoot report --out page.html"
     done = subprocess.run(
