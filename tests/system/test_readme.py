@@ -1,0 +1,51 @@
+"""The README tells the truth: its example runs, its links exist, its demo works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_python_example_runs_as_printed(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, text=True, capture_output=True,
+        check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "of perturbed inputs keep the label" in done.stdout
+    assert "wrong at most 1 time in 20" in done.stdout
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_every_link_of_the_documentation_leads_somewhere():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_demo_shows_progress_and_writes_one_small_page(desk):
+    done = desk.run("demo", "--out", ".", timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "On average" in done.stdout
+    assert "measuring: " in done.stderr
+    assert "s left" in done.stderr
+    assert "open report.html in a browser" in done.stderr
+    page = (desk.folder / "report.html").read_text()
+    assert len(page) < 2_000_000
+    assert "Fashion" not in done.stdout
+    assert re.search(r"(src|href)=\"(https?:)?//", page) is None
+
+
+def test_the_embedded_model_is_small_and_its_licence_is_named():
+    data = ROOT / "src" / "surefoot" / "data"
+    assert (data / "fashion_cnn.onnx").stat().st_size < 500_000
+    licence = (data / "LICENCE-fashion-mnist.txt").read_text()
+    assert "Zalando" in licence
+    assert "Permission is hereby granted" in licence
