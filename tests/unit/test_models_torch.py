@@ -274,3 +274,12 @@ def test_a_full_device_is_out_of_memory():
     model = load_model(Failing(error).eval(), shape=PICTURE)
     with pytest.raises(OutOfMemory, match=r"2\.00 GiB"):
         model.predict(model.place(batch(5)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_module_of_another_precision_gets_inputs_of_that_precision(dtype):
+    module = torch.nn.Linear(4, 3).to(dtype).eval()
+    model = load_model(module, shape=(4,))
+    x = np.random.default_rng(0).random((5, 4), dtype=np.float32)
+    check_model(model, x, tolerance=0.02)
+    assert model.predict(model.place(x)).dtype == torch.float32

@@ -214,7 +214,7 @@ def test_a_badly_written_perturbation_is_refused(text):
 def test_properties_are_written_short():
     assert parse_property("topk:3") == sf.TopK(3)
     assert parse_property("confident:0.7") == sf.NoConfidentMistake(0.7)
-    for text in ("best", "same:3", "topk:x", "confident:0.3"):
+    for text in ("best", "same:3", "topk:x", "topk:2.5", "confident:0.3"):
         with pytest.raises(InvalidArgument):
             parse_property(text)
     assert set(PROPERTIES) == {"same", "true", "topk", "confident"}

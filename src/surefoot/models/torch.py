@@ -43,6 +43,7 @@ class TorchModel:
 
     run: Any
     device: Any
+    dtype: Any
     normalise: Normalise
     signature: Signature = field(repr=False)
 
@@ -58,7 +59,7 @@ class TorchModel:
         """What the module returns."""
         torch = require_torch()
         with model_at_work(), torch.inference_mode():
-            return as_rows(_tensor(self.run(self.normalise(x))), len(x)).float()
+            return as_rows(_tensor(self.run(self.normalise(x).to(self.dtype))), len(x)).float()
 
 
 def _tensor(output: Any) -> Any:  # noqa: ANN401
@@ -106,9 +107,10 @@ def wrap_module(
         bounds=bounds,
         preparation=normalise.words(),
     )
-    draft = TorchModel(module, where, normalise, blank)
+    dtype = weights.dtype if weights is not None and weights.is_floating_point() else torch.float32
+    draft = TorchModel(module, where, dtype, normalise, blank)
     signature = sign(blank, lambda x: draft.rows(draft.place(x)), scores)
-    return TorchModel(module, where, normalise, signature)
+    return TorchModel(module, where, dtype, normalise, signature)
 
 
 def _module_digest(module: Any) -> str:  # noqa: ANN401

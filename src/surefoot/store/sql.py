@@ -7,12 +7,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import InvalidArgument, StoreFailed
@@ -107,10 +108,9 @@ class SqlStore:
             "record": None,
         }
         with self._at_work(), self._engine.begin() as db:
-            there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).first()
-            if there is None:
-                db.execute(sa.insert(_runs).values(row))
-            elif json.loads(there.spec) != json.loads(told):
+            db.execute(insert(_runs).values(row).on_conflict_do_nothing())
+            there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).one()
+            if json.loads(there.spec) != json.loads(told):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"
@@ -122,17 +122,12 @@ class SqlStore:
 
     def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
+        this_run = _runs.c.digest == record.digest
+        with self._at_work(), self._engine.connect() as db:
+            row = db.execute(sa.select(_runs.c.started, _runs.c.seconds).where(this_run)).one()
+        whole = replace(record, started=row.started, seconds=row.seconds)
         with self._at_work(), self._engine.begin() as db:
-            row = db.execute(sa.select(_runs).where(_runs.c.digest == record.digest)).one()
-            whole = Record(
-                **{
-                    **{f: getattr(record, f) for f in record.__dataclass_fields__},
-                    "started": row.started,
-                    "seconds": row.seconds,
-                }
-            )
-            text = record_to_json(whole)
-            db.execute(sa.update(_runs).where(_runs.c.digest == record.digest).values(record=text))
+            db.execute(sa.update(_runs).where(this_run).values(record=record_to_json(whole)))
         return whole
 
     def runs(self) -> list[RunLine]:
@@ -185,11 +180,14 @@ class SqlStore:
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
-            _tables.create_all(db)
+            for table in _tables.sorted_tables:
+                db.execute(sa.schema.CreateTable(table, if_not_exists=True))
+                for index in table.indexes:
+                    db.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+            version = {"name": "schema", "value": str(SCHEMA)}
+            db.execute(insert(_meta).values(version).on_conflict_do_nothing())
             found = db.execute(sa.select(_meta.c.value).where(_meta.c.name == "schema")).scalar()
-            if found is None:
-                db.execute(sa.insert(_meta).values(name="schema", value=str(SCHEMA)))
-            elif int(found) > SCHEMA:
+            if int(found or 0) > SCHEMA:
                 raise StoreFailed(
                     f"{self.where} was written by a newer surefoot (schema {found}, this one reads "
                     f"{SCHEMA}): upgrade surefoot, or use another --store"

@@ -73,7 +73,7 @@ def parse_property(text: str) -> Property:
         plain: Property = made()
         return plain
     amount = number(value)
-    given: Property = made(int(amount) if kind == "topk" else amount)
+    given: Property = made(int(amount) if amount.is_integer() and kind == "topk" else amount)
     return given
 
 
