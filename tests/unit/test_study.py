@@ -127,7 +127,7 @@ def test_what_makes_no_sense_is_refused_at_once(changes, says):
 def test_preflight_stops_a_model_that_answers_at_random():
     rng = np.random.default_rng(0)
     moody = sf.load_model(lambda x: linear(x) + rng.normal(size=(len(x), 2)), shape=SHAPE)
-    with pytest.raises(InvalidArgument, match=r"preflight, answers repeat: .*evaluation mode"):
+    with pytest.raises(InvalidArgument, match=r"preflight, answers repeat: use evaluation mode"):
         study(model=moody).run()
 
 
@@ -162,6 +162,16 @@ def test_preflight_wonders_about_chance_accuracy_and_odd_scales():
     tiny = sf.load_inputs(np.abs(inputs.x) / 255, inputs.labels)
     findings = {c.name: c for c in examine(tiny, linear_model((0, 1)), None)}
     assert "is the scale right?" in findings["inputs are within bounds"].finding
+
+
+def test_preflight_tells_rounding_from_mixing():
+    def rough(x):
+        return linear(x) * (1 + 1e-3 * (len(x) == 1))
+
+    checks = {c.name: c for c in examine(points(), sf.load_model(rough, shape=SHAPE), None)}
+    found = checks["a batch of one equals a batch of many"]
+    assert found.verdict is Verdict.ODD
+    assert "may come out either way" in found.finding
 
 
 class Sticky:
