@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from surefoot.procedure import Ask, Session
     from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
-    from surefoot.statistics import BuSun, FixedSize, Okamoto
+    from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
     from surefoot.study import Assessment, Study, select
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ _HOMES = {
     "procedure": ("Ask", "Session"),
     "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "results": ("Decision", "Estimate", "Footing", "Guarantee", "Interval", "Undecided"),
-    "statistics": ("BuSun", "FixedSize", "Okamoto"),
+    "statistics": ("BuSun", "ExactSequential", "FixedSize", "Okamoto"),
     "study": ("Assessment", "Study", "select"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -60,6 +60,7 @@ __all__ = [
     "Counts",
     "Decision",
     "Estimate",
+    "ExactSequential",
     "FixedSize",
     "Footing",
     "Guarantee",

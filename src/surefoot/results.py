@@ -53,15 +53,15 @@ UNIT = Interval(0.0, 1.0)
 class Estimate:
     """The probability that the property holds, with an interval for it.
 
-    `bias` bounds how far the expected `value` may lie from the truth; a population needs it to
-    combine many estimates without adding up their widths.
+    `unbiased` is an estimate from the same trials whose expectation is exactly the truth, where
+    the method has one; a population combines these without adding up the widths.
     """
 
     value: float
     interval: Interval
     guarantee: Guarantee
     trials: int
-    bias: float = 1.0
+    unbiased: float | None = None
 
 
 @dataclass(frozen=True)

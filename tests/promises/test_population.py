@@ -50,8 +50,10 @@ def test_betting_on_no_values_says_nothing():
     assert betting(np.zeros(0), 0.05) == Interval(0.0, 1.0)
 
 
-def estimate(value, bias=0.0):
-    return Estimate(value, Interval(0, 1), Guarantee(Footing.SOUND, 0.01), 10, bias)
+def estimate(value, unbiased=True):
+    around = Interval(max(0, value - 0.1), min(1, value + 0.1))
+    exact = value if unbiased else None
+    return Estimate(value, around, Guarantee(Footing.SOUND, 0.01), 10, exact)
 
 
 def test_the_mean_covers_the_population_when_local_values_are_themselves_estimates():
@@ -65,12 +67,11 @@ def test_the_mean_covers_the_population_when_local_values_are_themselves_estimat
     assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
 
 
-def test_a_bias_widens_the_interval():
-    local = [estimate(0.5)] * 50
-    shifted = [estimate(0.5, bias=0.1)] * 50
-    a, b = Mean(0.1).conclude(local, 0.1), Mean(0.1).conclude(shifted, 0.1)
-    assert b.interval.low == pytest.approx(a.interval.low - 0.1)
-    assert b.interval.high == pytest.approx(a.interval.high + 0.1)
+def test_an_estimate_that_may_be_biased_enters_with_its_ends_and_its_error():
+    a = Mean(0.1).conclude([estimate(0.4)] * 50, 0.1)
+    b = Mean(0.1).conclude([estimate(0.5, unbiased=False)] * 50, 0.1)
+    assert b.interval.low == pytest.approx(a.interval.low - 0.01)
+    assert b.interval.high == pytest.approx(1 - b.interval.low)
 
 
 def test_undecided_inputs_count_against_both_ends():

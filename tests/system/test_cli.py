@@ -29,7 +29,7 @@ def test_the_same_command_again_answers_from_the_store(desk):
 def test_json_is_one_object_with_the_guarantee(desk):
     done = desk.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     told = json.loads(done.stdout)
-    assert set(told["mean"]) == {"value", "interval", "guarantee", "trials", "bias"}
+    assert set(told["mean"]) == {"value", "interval", "guarantee", "trials", "unbiased"}
     assert told["mean"]["guarantee"]["footing"] == "conditional"
     assert len(told["local"]) == 5
     assert told["requirement"]["reason"] if done.returncode == 2 else told["requirement"]["holds"]

@@ -14,7 +14,7 @@ from surefoot.cli.estimate import conclude
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"
-_WIDTH, _ERROR = 0.03, 0.01
+_WIDTH, _ERROR = 0.02, 0.01
 
 
 def demo(
@@ -27,7 +27,7 @@ def demo(
 
     Example: surefoot demo --out .
     """
-    from surefoot.statistics import BuSun
+    from surefoot.statistics import ExactSequential
     from surefoot.study import Study
     from surefoot.study.registry import parse_perturbation
 
@@ -42,7 +42,7 @@ def demo(
         )
         reading = o.Reading(str(model), str(inputs), bounds="0,1")
         loaded, chosen = reading.load()
-        study = Study(loaded, chosen, parse_perturbation(_PERTURB), BuSun(_WIDTH, _ERROR))
+        study = Study(loaded, chosen, parse_perturbation(_PERTURB), ExactSequential(_WIDTH, _ERROR))
         command = f"surefoot demo --out {out}"
         source = reading.source(command=command, perturb=_PERTURB, property="same")
         report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)

@@ -32,7 +32,9 @@ def estimate(
     ],
     width: Annotated[str, typer.Option(help="How far an estimate may be off.")] = "0.02",
     confidence: Annotated[str, typer.Option(help="How sure to be.")] = "0.99",
-    method: Annotated[str, typer.Option(help="bu-sun, fixed-size or okamoto.")] = "bu-sun",
+    method: Annotated[
+        str, typer.Option(help="exact-sequential, bu-sun, fixed-size or okamoto.")
+    ] = "exact-sequential",
     prop: Annotated[
         str,
         typer.Option("--property", help="What must hold: same, true, topk:5, confident:0.6."),

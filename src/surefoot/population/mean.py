@@ -29,24 +29,35 @@ class Mean:
     def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
         """The mean, spending `error`. The order of `local` must not depend on the values.
 
-        A local value is a bounded variable whose expectation is off the truth by at most its
-        bias, so the interval for the mean of such variables, widened by the largest bias, holds
-        the population's mean. An undecided input counts as 0 for the lower end, 1 for the upper.
+        Unbiased local estimates are bounded variables whose mean is the population's, so an
+        interval for the mean of such variables holds it. An input without one enters the lower
+        end with the lower end of its interval, less the probability that this is wrong, and the
+        upper end likewise; an undecided input with 0 and 1.
         """
         known = [r for r in local if isinstance(r, Estimate)]
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
-        bias = max(r.bias for r in known)
-        lows = np.array([r.value if isinstance(r, Estimate) else 0.0 for r in local])
-        highs = np.array([r.value if isinstance(r, Estimate) else 1.0 for r in local])
+        lows, highs = (np.array(ends) for ends in zip(*map(_ends, local), strict=True))
         value = float(np.mean([r.value for r in known]))
-        low = max(0.0, betting(lows, error).low - bias)
-        high = min(1.0, betting(highs, error).high + bias)
+        slack = max((r.guarantee.error for r in known if r.unbiased is None), default=0.0)
+        low = max(0.0, betting(lows, error).low - slack)
+        high = min(1.0, betting(highs, error).high + slack)
         missing = len(local) - len(known)
         note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
         around = Interval(min(low, value), max(high, value))
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials, bias)
+        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
+
+
+def _ends(result: Result) -> tuple[float, float]:
+    """What an input contributes to the lower and to the upper end."""
+    match result:
+        case Estimate(unbiased=float(exact)):
+            return exact, exact
+        case Estimate(interval=interval):
+            return interval.low, interval.high
+        case _:
+            return 0.0, 1.0
 
 
 def requirement(mean: Estimate | Undecided, least: float) -> Decision | Undecided:

@@ -9,15 +9,19 @@ from surefoot.statistics.bounds import (
 )
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting
+from surefoot.statistics.library import design_for
 from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.sequential import ExactSequential
 
 __all__ = [
     "BuSun",
+    "ExactSequential",
     "FixedSize",
     "Okamoto",
     "betting",
     "chernoff",
     "clopper_pearson",
+    "design_for",
     "fixed_size",
     "okamoto",
     "shares",

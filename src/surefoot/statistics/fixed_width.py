@@ -25,11 +25,16 @@ def check_width_and_error(width: float, error: float) -> None:
         )
 
 
+def around(rate: float, width: float) -> Interval:
+    """The values within `width` of the rate."""
+    return Interval(max(0.0, rate - width), min(1.0, rate + width))
+
+
 def _conclude(final: Counts, width: float, error: float, spent: int) -> Estimate:
     """The observed rate of a stage whose size was settled before it began: unbiased."""
-    near = Interval(max(0.0, final.rate - width), min(1.0, final.rate + width))
     promise = Guarantee(Footing.SOUND, error)
-    return Estimate(final.rate, near, promise, spent + final.trials, bias=0.0)
+    near = around(final.rate, width)
+    return Estimate(final.rate, near, promise, spent + final.trials, final.rate)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.statistics import BuSun, FixedSize, Okamoto
+from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
 from surefoot.subject import Perturbation, Property
 
 PERTURBATIONS: dict[str, type[Any]] = {
@@ -18,7 +18,12 @@ PERTURBATIONS: dict[str, type[Any]] = {
 PROPERTIES: dict[str, type[Any]] = {
     p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake)
 }
-PROCEDURES: dict[str, type[Any]] = {"bu-sun": BuSun, "fixed-size": FixedSize, "okamoto": Okamoto}
+PROCEDURES: dict[str, type[Any]] = {
+    "exact-sequential": ExactSequential,
+    "bu-sun": BuSun,
+    "fixed-size": FixedSize,
+    "okamoto": Okamoto,
+}
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401

@@ -1,0 +1,92 @@
+"""Designs by width and error: shipped with the package, kept from an earlier run, or made now."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from surefoot.statistics.designs import Design, draft
+from surefoot.statistics.proof import calibrate
+
+CACHE = "SUREFOOT_CACHE"
+
+
+@lru_cache(maxsize=64)
+def design_for(width: float, error: float) -> Design:
+    """A design that is proved to keep `error` at `width`."""
+    known = _shipped().get(_name(width, error)) or _kept(width, error)
+    if known is not None:
+        return known
+    made = calibrate(width, error)
+    _keep(made)
+    return made
+
+
+def _name(width: float, error: float) -> str:
+    return f"{width!r}-{error!r}"
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> dict[str, Design]:
+    """The designs that come with the package (`scripts/make_designs.py` made them)."""
+    text = (files("surefoot.statistics") / "designs.json").read_text(encoding="utf-8")
+    found = (read_design(line) for line in json.loads(text))
+    return {_name(d.width, d.error): d for d in found if d is not None}
+
+
+def read_design(told: dict[str, float]) -> Design | None:
+    """The design these numbers describe; None if they do not hang together.
+
+    Looks and limits follow from z and the pseudo-count; only what was proved of them is taken
+    on trust, and only if it is enough.
+    """
+    try:
+        made = draft(*(float(told[name]) for name in ("width", "error", "z", "pseudo")))
+        proved = float(told["proved"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    if not 0 < proved <= made.error:
+        return None
+    return Design(**{**_fields(made), "proved": proved})
+
+
+def written(design: Design) -> dict[str, float]:
+    """What is kept of a design."""
+    return {name: asdict(design)[name] for name in ("width", "error", "z", "pseudo", "proved")}
+
+
+def _fields(design: Design) -> dict[str, object]:
+    return {name: getattr(design, name) for name in design.__dataclass_fields__}
+
+
+def _place(width: float, error: float) -> Path:
+    folder = os.environ.get(CACHE) or Path.home() / ".cache" / "surefoot"
+    return Path(folder) / f"design-{_name(width, error)}.json"
+
+
+def _kept(width: float, error: float) -> Design | None:
+    try:
+        told = json.loads(_place(width, error).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    found = read_design(told) if isinstance(told, dict) else None
+    same = found is not None and (found.width, found.error) == (width, error)
+    return found if same else None
+
+
+def _keep(design: Design) -> None:
+    """Write the design for the next time; a place that cannot be written is no misfortune."""
+    place = _place(design.width, design.error)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, beside = tempfile.mkstemp(dir=place.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(written(design), file)
+        Path(beside).replace(place)
+    except OSError:
+        return
