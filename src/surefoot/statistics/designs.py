@@ -79,7 +79,7 @@ def _limits(looks: NDArray[np.int64], width: float, z: float, pseudo: float) -> 
     """The largest k at each look that stops; everything stops at the last."""
     spread = np.minimum(looks * (width / z) ** 2, 0.25)
     near = 0.5 - np.sqrt(0.25 - spread)
-    few = np.floor(near * (looks + 2 * pseudo) - pseudo).astype(np.int64)
+    few: NDArray[np.int64] = np.floor(near * (looks + 2 * pseudo) - pseudo).astype(np.int64)
     few[0] = max(few[0], 0)
     few[-1] = looks[-1]
     return few

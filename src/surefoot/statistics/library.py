@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -52,16 +52,12 @@ def read_design(told: dict[str, float]) -> Design | None:
         return None
     if not 0 < proved <= made.error:
         return None
-    return Design(**{**_fields(made), "proved": proved})
+    return replace(made, proved=proved)
 
 
 def written(design: Design) -> dict[str, float]:
     """What is kept of a design."""
     return {name: asdict(design)[name] for name in ("width", "error", "z", "pseudo", "proved")}
-
-
-def _fields(design: Design) -> dict[str, object]:
-    return {name: getattr(design, name) for name in design.__dataclass_fields__}
 
 
 def _place(width: float, error: float) -> Path:

@@ -2,8 +2,8 @@
 
 k/n is a unimodal-likelihood estimator, so P_p(k/n ≥ t) rises with p below t and P_p(k/n ≤ t) falls
 with p above t (X. Chen). Hence for every p in [p1, p2] with p2 - p1 < width the miss is at most
-P_{p2}(k/n ≥ p1 + width) + P_{p1}(k/n ≤ p2 - width). A cover of [0, 1/2] by such intervals proves the
-bound; the other half mirrors it. Intervals that do not pass are halved.
+P_{p2}(k/n ≥ p1 + width) + P_{p1}(k/n ≤ p2 - width). A cover of [0, 1/2] by such intervals proves
+the bound; the other half mirrors it. Intervals that do not pass are halved.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,8 @@ def blocks(design: Design) -> Iterator[Block]:
     step = 0.5 * design.width / max(1.0, design.z / 2)
     count = math.ceil(0.5 / step)
     edges = np.linspace(0.0, 0.5, count + 1)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        yield Block(float(low), float(high))
+    for low, high in pairwise(edges.tolist()):
+        yield Block(low, high)
 
 
 def worst_in(design: Design, block: Block, enough: float) -> float:
