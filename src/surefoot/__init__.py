@@ -21,11 +21,18 @@ if TYPE_CHECKING:
     from surefoot.evidence import Counts, Severities
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.population import Mean
+    from surefoot.population import Mean, RobustShare
     from surefoot.procedure import Ask, Session
     from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
-    from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
+    from surefoot.statistics import (
+        BuSun,
+        ExactBinomial,
+        ExactSequential,
+        FixedSize,
+        KappaTest,
+        Okamoto,
+    )
     from surefoot.study import Assessment, Study, select
 
 __version__ = "0.1.0"
@@ -44,11 +51,18 @@ _HOMES = {
     "evidence": ("Counts", "Severities"),
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
-    "population": ("Mean",),
+    "population": ("Mean", "RobustShare"),
     "procedure": ("Ask", "Session"),
     "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "results": ("Decision", "Estimate", "Footing", "Guarantee", "Interval", "Undecided"),
-    "statistics": ("BuSun", "ExactSequential", "FixedSize", "Okamoto"),
+    "statistics": (
+        "BuSun",
+        "ExactBinomial",
+        "ExactSequential",
+        "FixedSize",
+        "KappaTest",
+        "Okamoto",
+    ),
     "study": ("Assessment", "Study", "select"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -60,12 +74,14 @@ __all__ = [
     "Counts",
     "Decision",
     "Estimate",
+    "ExactBinomial",
     "ExactSequential",
     "FixedSize",
     "Footing",
     "Guarantee",
     "Interval",
     "InvalidArgument",
+    "KappaTest",
     "Mean",
     "MissingPackage",
     "ModelFailed",
@@ -74,6 +90,7 @@ __all__ = [
     "OutOfMemory",
     "ReplayMismatch",
     "ReportFailed",
+    "RobustShare",
     "SameLabel",
     "Selection",
     "Session",

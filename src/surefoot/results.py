@@ -66,12 +66,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a claim holds."""
+    """Whether a claim holds.
+
+    `p_value`: evidence this strong for the decision would come with at most this probability if
+    the opposite were true; for deciding on many claims at once.
+    """
 
     claim: str
     holds: bool
     guarantee: Guarantee
     trials: int
+    held: int | None = None
+    p_value: float | None = None
 
 
 @dataclass(frozen=True)

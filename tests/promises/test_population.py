@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.population import Mean, requirement
+from surefoot.evidence import Counts
+from surefoot.population import Mean, RobustShare, all_robust, requirement
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
-from surefoot.statistics import betting
+from surefoot.statistics import betting, clopper_pearson
 
 WORLDS = {
     "mostly one": (lambda rng, n: np.where(rng.random(n) < 0.85, 1.0, rng.random(n)), 0.925),
@@ -90,8 +91,59 @@ def test_no_estimate_at_all_is_undecided():
 
 def test_a_requirement_holds_is_refuted_or_stays_undecided():
     mean = Estimate(0.9, Interval(0.85, 0.95), Guarantee(Footing.CONDITIONAL, 0.01), 10)
-    assert requirement(mean, 0.85) == Decision(
+    assert requirement(mean, 0.85, "the mean robustness") == Decision(
         "the mean robustness is at least 0.85", True, mean.guarantee, 10
     )
-    assert requirement(mean, 0.951).holds is False
-    assert isinstance(requirement(mean, 0.9), Undecided)
+    assert requirement(mean, 0.951, "the mean robustness").holds is False
+    assert isinstance(requirement(mean, 0.9, "the mean robustness"), Undecided)
+
+
+def decision(holds, p_value=0.01):
+    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, 0.05), 10, 9, p_value)
+
+
+def test_the_robust_share_corrects_for_wrong_decisions():
+    """(P(w) - a)/(1 - a) and P(w)/(1 - a), with Clopper-Pearson ends for P(w)."""
+    local = [decision(True)] * 80 + [decision(False)] * 20
+    found = RobustShare(0.05).conclude(local, 0.05)
+    exact = clopper_pearson(Counts(100, 80), 0.05)
+    assert found.value == 0.8
+    assert found.interval.low == pytest.approx((exact.low - 0.05) / 0.95)
+    assert found.interval.high == pytest.approx(exact.high / 0.95)
+
+
+def test_undecided_inputs_are_declared_neither():
+    local = [decision(True)] * 60 + [decision(False)] * 20 + [Undecided("no", 10)] * 20
+    found = RobustShare(0.05).conclude(local, 0.05)
+    assert found.interval.low == pytest.approx(
+        (clopper_pearson(Counts(100, 60), 0.05).low - 0.05) / 0.95
+    )
+    assert found.interval.high == pytest.approx(clopper_pearson(Counts(100, 80), 0.05).high / 0.95)
+    assert "20 of 100 inputs were undecided" in found.guarantee.assumption
+    assert isinstance(RobustShare(0.05).conclude([Undecided("no", 10)], 0.05), Undecided)
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.1, 0.6, 1.0])
+@pytest.mark.parametrize("wrong", [0.0, 0.05])
+def test_the_robust_share_covers_the_truth_when_decisions_err(truth, wrong):
+    """Seeded; allowance: four standard deviations over 600 populations at error 0.1."""
+    rng, runs, error, missed = np.random.default_rng(4), 600, 0.1, 0
+    for _ in range(runs):
+        robust = rng.random(80) < truth
+        flipped = rng.random(80) < wrong
+        local = [decision(bool(r) != bool(f)) for r, f in zip(robust, flipped, strict=True)]
+        missed += truth not in RobustShare(error).conclude(local, error).interval
+    assert missed <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+def test_all_inputs_are_robust_only_if_every_one_was_declared_so():
+    assert all_robust([decision(True)] * 5).holds
+    assert isinstance(all_robust([decision(True)] * 5 + [Undecided("no", 3)]), Undecided)
+    assert isinstance(all_robust([Undecided("no", 3)]), Undecided)
+
+
+def test_one_fragile_input_refutes_if_its_evidence_survives_the_search():
+    weak = [decision(True)] * 9 + [decision(False, p_value=0.04)]
+    strong = [decision(True)] * 9 + [decision(False, p_value=0.004)]
+    assert isinstance(all_robust(weak), Undecided)
+    assert all_robust(strong).holds is False

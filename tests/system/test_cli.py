@@ -29,8 +29,8 @@ def test_the_same_command_again_answers_from_the_store(desk):
 def test_json_is_one_object_with_the_guarantee(desk):
     done = desk.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     told = json.loads(done.stdout)
-    assert set(told["mean"]) == {"value", "interval", "guarantee", "trials", "unbiased"}
-    assert told["mean"]["guarantee"]["footing"] == "conditional"
+    assert set(told["population"]) == {"value", "interval", "guarantee", "trials", "unbiased"}
+    assert told["population"]["guarantee"]["footing"] == "conditional"
     assert len(told["local"]) == 5
     assert told["requirement"]["reason"] if done.returncode == 2 else told["requirement"]["holds"]
     assert all(row["result"]["guarantee"]["footing"] == "sound" for row in told["local"])
@@ -79,7 +79,7 @@ def test_show_report_and_replay_read_the_store(desk):
     assert record["digest"][:12] in listed.stdout
     assert "finished" in listed.stdout
     shown = desk.run("show", record["digest"][:8], "--json")
-    assert json.loads(shown.stdout)["mean"] == record["mean"]
+    assert json.loads(shown.stdout)["population"] == record["population"]
     assert desk.run("report", "--out", "page.html").returncode == 0
     page = (desk.folder / "page.html").read_text()
     exhibit = record["exhibits"][0]
@@ -146,7 +146,7 @@ def test_results_do_not_depend_on_batch_or_workers(desk):
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
         done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
         told = json.loads(done.stdout)
-        means.add(json.dumps([told["mean"], told["local"], told["classes"]]))
+        means.add(json.dumps([told["population"], told["local"], told["classes"]]))
     assert len(means) == 1
 
 

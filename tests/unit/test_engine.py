@@ -65,7 +65,7 @@ def test_the_order_of_the_data_never_changes_a_study():
     first, second = study(inputs=inputs), study(inputs=back)
     assert first.digest == second.digest
     a, b = first.run(), second.run()
-    assert (a.local, a.mean, a.classes) == (b.local, b.mean, b.classes)
+    assert (a.local, a.population, a.classes) == (b.local, b.population, b.classes)
 
 
 @pytest.mark.parametrize("procedure", PROCEDURES)

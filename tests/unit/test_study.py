@@ -57,7 +57,7 @@ def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
 
 def test_per_class_intervals_and_the_mean_share_one_error():
     found = study(population=sf.Mean(0.1)).run()
-    assert found.mean.guarantee.error == 0.05
+    assert found.population.guarantee.error == 0.05
     assert sum(row.result.guarantee.error for row in found.classes) == pytest.approx(0.05)
     assert sum(row.inputs for row in found.classes) == 12
 

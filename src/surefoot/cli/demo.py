@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.estimate import conclude
+from surefoot.cli.running import Running, conclude
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"
@@ -28,24 +28,20 @@ def demo(
     Example: surefoot demo --out .
     """
     from surefoot.statistics import ExactSequential
-    from surefoot.study import Study
-    from surefoot.study.registry import parse_perturbation
 
     folder = Path(out)
     if not folder.is_dir():
         raise InvalidArgument(f"there is no folder {out}: make it first")
     data = files("surefoot") / "data"
+    report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)
     with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
         sys.stderr.write(
             "A small network (90 % accurate) meets 300 Fashion-MNIST test images, each disturbed\n"
             "by random noise of up to 32/255 a pixel. How likely does its answer change?\n\n"
         )
+        running = Running(_PERTURB, report=report, store=store, json=json)
         reading = o.Reading(str(model), str(inputs), bounds="0,1")
-        loaded, chosen = reading.load()
-        study = Study(loaded, chosen, parse_perturbation(_PERTURB), ExactSequential(_WIDTH, _ERROR))
-        command = f"surefoot demo --out {out}"
-        source = reading.source(command=command, perturb=_PERTURB, property="same")
-        report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)
-        code = conclude(study, source, store, report, None, json=json, workers=None, batch=None)
+        study, source = running.study(reading, ExactSequential(_WIDTH, _ERROR))
+        code = conclude(study, source, running, lambda found: None)
     sys.stderr.write(f"open {report} in a browser\n")
     return code

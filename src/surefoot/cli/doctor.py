@@ -14,27 +14,13 @@ from surefoot.cli.screen import HOLDS, show_findings
 BAD = 1
 
 
+@o.expanded
 def doctor(
-    model: o.ModelArg,
-    data: o.DataArg,
+    reading: o.Reading,
     perturb: Annotated[
         str, typer.Option(help="Also check this perturbation, such as linf:8/255.")
     ] = "linf:0",
     json: o.Json = False,
-    bounds: o.Bounds = None,
-    mean: o.Mean = None,
-    std: o.Std = None,
-    scores: o.ScoresOption = None,
-    shape: o.ShapeOption = None,
-    output: o.Output = None,
-    labels: o.Labels = None,
-    scale: o.Scale = None,
-    size: o.Size = None,
-    class_names: o.Names = None,
-    device: o.Device = None,
-    trust: o.Trust = False,
-    classes: o.Classes = None,
-    first: o.First = None,
 ) -> int:
     """Check model and data before a run, in plain words. Exit code 1 if something is bad.
 
@@ -44,24 +30,6 @@ def doctor(
     from surefoot.store.records import Finding
     from surefoot.study.registry import parse_perturbation
 
-    reading = o.Reading(
-        model,
-        data,
-        bounds,
-        mean,
-        std,
-        scores,
-        shape,
-        output,
-        labels,
-        scale,
-        size,
-        class_names,
-        device,
-        trust,
-        classes,
-        first,
-    )
     loaded, inputs = reading.load()
     signature = loaded.signature
     checks = tuple(examine(inputs, loaded, parse_perturbation(perturb)))

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from surefoot.cli import demo, doctor, estimate, stored
+from surefoot.cli import certify, demo, doctor, estimate, stored
 from surefoot.errors import SurefootError
 
 ERROR = 3
@@ -31,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("estimate")(estimate.estimate)
+app.command("certify")(certify.certify)
 app.command("doctor")(doctor.doctor)
 app.command("show")(stored.show)
 app.command("report")(stored.report)

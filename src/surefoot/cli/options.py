@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -18,131 +21,99 @@ DEFAULT_STORE = "surefoot.db"
 
 READING, CHOOSING, RUNNING = "Reading model and data", "Choosing inputs", "Running"
 
-ModelArg = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="model.onnx, model.pt2, model.pt (TorchScript), or package.module:function",
-    ),
-]
-DataArg = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
-    ),
-]
-Bounds = Annotated[
-    str | None,
-    typer.Option(help="Range of input values, such as 0,1.", rich_help_panel=READING),
-]
-Mean = Annotated[
-    str | None,
-    typer.Option(
-        "--mean",
-        help="Normalisation: one number, or one a channel: 0.485,0.456,0.406",
-        rich_help_panel=READING,
-    ),
-]
-Std = Annotated[str | None, typer.Option("--std", help="Normalisation.", rich_help_panel=READING)]
-ScoresOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scores",
-        help="logits or probabilities, where the output does not tell.",
-        rich_help_panel=READING,
-    ),
-]
-ShapeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shape",
-        help="Shape of one input, such as 1,28,28, for models that do not say it.",
-        rich_help_panel=READING,
-    ),
-]
-Output = Annotated[
-    str | None, typer.Option(help="Which output of an ONNX file.", rich_help_panel=READING)
-]
-Labels = Annotated[
-    str | None, typer.Option(help="Labels that go with x.npy.", rich_help_panel=READING)
-]
-Scale = Annotated[
-    float | None,
-    typer.Option(
-        help="Divide data by this (default: 255 for uint8 and float models, else 1).",
-        rich_help_panel=READING,
-    ),
-]
-Size = Annotated[
-    str | None,
-    typer.Option(help="Resize pictures to HEIGHTxWIDTH.", rich_help_panel=READING),
-]
-Names = Annotated[
-    str | None,
-    typer.Option(
-        "--class-names", help="Names of the classes, comma-separated.", rich_help_panel=READING
-    ),
-]
-Device = Annotated[
-    str | None,
-    typer.Option(help="For PyTorch models: cpu or cuda.", rich_help_panel=READING),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Read model files that can run code (pickles).", rich_help_panel=READING
-    ),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        help="Only these classes: numbers or names, comma-separated.",
-        rich_help_panel=CHOOSING,
-    ),
-]
-First = Annotated[int | None, typer.Option(help="Only the first n.", rich_help_panel=CHOOSING)]
-Random = Annotated[
-    int | None,
-    typer.Option("--random", help="A random n (by --seed).", rich_help_panel=CHOOSING),
-]
-Correct = Annotated[
-    bool,
-    typer.Option(
-        "--correct-only",
-        help="Only inputs the model classifies correctly.",
-        rich_help_panel=CHOOSING,
-    ),
-]
 Json = Annotated[bool, typer.Option("--json", help="The whole result as JSON on stdout.")]
 StoreOption = Annotated[
     str, typer.Option("--store", help="Where evidence is kept; the same command resumes from it.")
 ]
 
 
+def expanded(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with every dataclass among its parameters replaced by the fields of it."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name not in groups:
+            parameters.append(_parameter(name, hints[name], parameter.default))
+            continue
+        inner = get_type_hints(groups[name], include_extras=True)
+        for f in fields(groups[name]):
+            default = inspect.Parameter.empty if f.default is MISSING else f.default
+            parameters.append(_parameter(f.name, inner[f.name], default))
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:  # noqa: ANN401
+        parts = {
+            name: kind(**{f.name: given.pop(f.name) for f in fields(kind)})
+            for name, kind in groups.items()
+        }
+        return command(**parts, **given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def _parameter(name: str, kind: object, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _reads(text: str, name: str | None = None) -> Any:  # noqa: ANN401
+    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=READING)
+
+
+def _chooses(text: str, name: str | None = None) -> Any:  # noqa: ANN401
+    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=CHOOSING)
+
+
 @dataclass(frozen=True)
 class Reading:
     """How model and data are read and chosen; kept in the store, so a trial can be replayed."""
 
-    model: str
-    data: str
-    bounds: str | None = None
-    mean: str | None = None
-    std: str | None = None
-    scores: str | None = None
-    shape: str | None = None
-    output: str | None = None
-    labels: str | None = None
-    scale: float | None = None
-    size: str | None = None
-    class_names: str | None = None
-    device: str | None = None
-    trust: bool = False
-    classes: str | None = None
-    first: int | None = None
-    random: int | None = None
-    correct_only: bool = False
-    seed: int = 1
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="model.onnx, model.pt2, model.pt (TorchScript), or package.module:function",
+        ),
+    ]
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
+        ),
+    ]
+    bounds: Annotated[str | None, _reads("Range of input values, such as 0,1.")] = None
+    mean: Annotated[
+        str | None, _reads("Normalisation: one number, or one a channel: 0.485,0.456,0.406")
+    ] = None
+    std: Annotated[str | None, _reads("Normalisation.")] = None
+    scores: Annotated[
+        str | None, _reads("logits or probabilities, where the output does not tell.")
+    ] = None
+    shape: Annotated[
+        str | None, _reads("Shape of one input, such as 1,28,28, for models that do not say it.")
+    ] = None
+    output: Annotated[str | None, _reads("Which output of an ONNX file.")] = None
+    labels: Annotated[str | None, _reads("Labels that go with x.npy.")] = None
+    scale: Annotated[
+        float | None,
+        _reads("Divide data by this (default: 255 for uint8 and float models, else 1)."),
+    ] = None
+    size: Annotated[str | None, _reads("Resize pictures to HEIGHTxWIDTH.")] = None
+    class_names: Annotated[str | None, _reads("Names of the classes, comma-separated.")] = None
+    device: Annotated[str | None, _reads("For PyTorch models: cpu or cuda.")] = None
+    trust: Annotated[bool, _reads("Read model files that can run code (pickles).", "--trust")] = (
+        False
+    )
+    classes: Annotated[
+        str | None, _chooses("Only these classes: numbers or names, comma-separated.")
+    ] = None
+    first: Annotated[int | None, _chooses("Only the first n.")] = None
+    random: Annotated[int | None, _chooses("A random n (by --seed).")] = None
+    correct_only: Annotated[
+        bool, _chooses("Only inputs the model classifies correctly.", "--correct-only")
+    ] = False
 
     def source(self, **more: Any) -> Source:  # noqa: ANN401
         """For the record."""
@@ -153,8 +124,8 @@ class Reading:
         }
         return Source(self.model, self.data, {**options, **more})
 
-    def load(self) -> tuple[Model, Inputs]:
-        """Model and chosen inputs."""
+    def load(self, seed: int = 1) -> tuple[Model, Inputs]:
+        """Model and chosen inputs; the seed is for a random choice."""
         from surefoot.inputs import Selection, load_inputs
         from surefoot.study import select
 
@@ -172,7 +143,7 @@ class Reading:
             classes=_class_numbers(self.classes, inputs),
             first=self.first,
             random=self.random,
-            seed=self.seed,
+            seed=seed,
             correct_only=self.correct_only,
         )
         return model, select(inputs, model, selection)

@@ -30,7 +30,8 @@ def show_record(record: Record) -> None:
     if record.classes:
         table = Table(title="Class by class", title_justify="left", title_style="bold")
         table.add_column("class")
-        for name in ("inputs", "mean robustness", "interval"):
+        what = words.QUANTITIES[record.spec["population"]["kind"]].removeprefix("the ")
+        for name in ("inputs", what, "interval"):
             table.add_column(name, justify="right")
         for row in record.classes:
             table.add_row(row.name, str(row.inputs), *words.cells(row.result))

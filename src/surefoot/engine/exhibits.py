@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
-from surefoot.results import Estimate, Interval, Result
+from surefoot.results import Decision, Estimate, Interval, Result
 from surefoot.store.records import Change, Exhibit
 from surefoot.subject import Subject, Task
 
@@ -28,9 +28,9 @@ def exhibits(
 ) -> tuple[Exhibit, ...]:
     """The worst inputs, at most eight, the least robust first; ties in the order of ids."""
     known = [
-        (r.value, bench.inputs.ids[i], i, r.trials)
+        (rate, bench.inputs.ids[i], i, r.trials)
         for i, r in enumerate(local)
-        if isinstance(r, Estimate) and r.value < 1
+        if (rate := _rate(r)) is not None and rate < 1
     ]
     subjects = bench.inputs.subjects()
     shown = []
@@ -54,6 +54,17 @@ def exhibits(
             )
         )
     return tuple(shown)
+
+
+def _rate(result: Result) -> float | None:
+    """The share of trials that held, where it says something against the input."""
+    match result:
+        case Estimate(value=value):
+            return value
+        case Decision(holds=False, held=int(held), trials=trials):
+            return held / trials
+        case _:
+            return None
 
 
 def _first_slip(

@@ -60,19 +60,19 @@ def _ends(result: Result) -> tuple[float, float]:
             return 0.0, 1.0
 
 
-def requirement(mean: Estimate | Undecided, least: float) -> Decision | Undecided:
-    """Whether the population's mean is at least `least`, as far as its interval tells."""
+def requirement(whole: Estimate | Undecided, least: float, what: str) -> Decision | Undecided:
+    """Whether `what` of the population is at least `least`, as far as its interval tells."""
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a required robustness lies between 0 and 1, got {least}")
-    claim = f"the mean robustness is at least {least:g}"
-    if isinstance(mean, Undecided):
-        return mean
-    if mean.interval.low >= least:
-        return Decision(claim, True, mean.guarantee, mean.trials)
-    if mean.interval.high < least:
-        return Decision(claim, False, mean.guarantee, mean.trials)
+    claim = f"{what} is at least {least:g}"
+    if isinstance(whole, Undecided):
+        return whole
+    if whole.interval.low >= least:
+        return Decision(claim, True, whole.guarantee, whole.trials)
+    if whole.interval.high < least:
+        return Decision(claim, False, whole.guarantee, whole.trials)
     return Undecided(
-        f"{least:g} lies within the interval from {mean.interval.low:.4f} to "
-        f"{mean.interval.high:.4f}: more inputs would narrow it",
-        mean.trials,
+        f"{least:g} lies within the interval from {whole.interval.low:.4f} to "
+        f"{whole.interval.high:.4f}: more inputs would narrow it",
+        whole.trials,
     )

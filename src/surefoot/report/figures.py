@@ -6,11 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.results import Estimate
+from surefoot.report.words import QUANTITIES
+from surefoot.results import Decision, Estimate
 from surefoot.store.records import Record
 
 _INK, _GRID, _STEADY, _WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
 _BINS = 20
+
+
+def local_results(record: Record) -> str:
+    """What was found input by input: a histogram of values, or how many decisions of each kind."""
+    decides = record.spec["population"]["kind"] == "robust-share"
+    return decisions(record) if decides else histogram(record)
+
+
+def decisions(record: Record) -> str:
+    """How many inputs were declared robust, fragile, or stayed undecided."""
+    import altair as alt
+
+    kinds = ["robust", "fragile", "undecided"]
+    counts = dict.fromkeys(kinds, 0)
+    for row in record.local:
+        match row.result:
+            case Decision(holds=holds):
+                counts["robust" if holds else "fragile"] += 1
+            case _:
+                counts["undecided"] += 1
+    rows = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
+    base = alt.Chart(alt.InlineData(values=rows))
+    y = alt.Y("kind:N", sort=kinds, title=None)
+    x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * len(record.local)]))
+    shade = alt.Scale(domain=kinds, range=[_STEADY, _WEAK, "#9aa5b1"])
+    bars = base.mark_bar(height=22).encode(
+        y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
+    )
+    labels = base.mark_text(align="left", dx=5, color=_INK).encode(y=y, x=x, text="inputs:Q")
+    return _svg((bars + labels).properties(width=600, height=alt.Step(34)))
 
 
 def histogram(record: Record) -> str:
@@ -77,7 +108,11 @@ def class_intervals(record: Record) -> str:
     ]
     order = [str(row["class"]) for row in sorted(rows, key=lambda r: r["value"])]
     y = alt.Y("class:N", sort=order, title=None)
-    x = alt.X("low:Q", title="mean robustness of the class (%)", scale=alt.Scale(domain=[0, 100]))
+    x = alt.X(
+        "low:Q",
+        title=f"{QUANTITIES[record.spec['population']['kind']]} in the class (%)",
+        scale=alt.Scale(domain=[0, 100]),
+    )
     base = alt.Chart(alt.InlineData(values=rows))
     lines = base.mark_rule(strokeWidth=3, color=_STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
     dots = base.mark_circle(size=70, color=_STEADY, opacity=1).encode(y=y, x="value:Q")

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.errors import ReportFailed
 from surefoot.report import words
-from surefoot.report.figures import class_intervals, histogram
+from surefoot.report.figures import class_intervals, local_results
 from surefoot.store.records import Record
 
 DEFAULT_STORE = "surefoot.db"
@@ -37,7 +37,8 @@ def _content(record: Record, store: str) -> dict[str, Any]:
         "assumptions": words.assumptions(record),
         "facts": words.facts(record),
         "selection": words.selection(record),
-        "histogram": histogram(record),
+        "histogram": local_results(record),
+        "what": words.QUANTITIES[record.spec["population"]["kind"]].removeprefix("the "),
         "class_figure": class_intervals(record) if record.classes else "",
         "classes": [(row.name, row.inputs, *words.cells(row.result)) for row in record.classes],
         "exhibits": [

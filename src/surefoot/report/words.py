@@ -8,6 +8,10 @@ from fractions import Fraction
 from surefoot.results import Decision, Estimate, Interval, Result, Undecided
 from surefoot.store.records import Record
 
+QUANTITIES = {"mean": "the mean robustness", "robust-share": "the robust share"}
+SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
+"""Probability of failure on demand, IEC 61508, low demand."""
+
 
 def percent(value: float) -> str:
     """A share as people say it; never rounded up to 100 % or down to 0 %."""
@@ -44,26 +48,42 @@ def confidence(error: float) -> str:
 
 def headline(record: Record) -> str:
     """The claim in one sentence."""
-    words = record.spec["words"]
-    mean = record.mean
-    if isinstance(mean, Undecided):
-        return f"Undecided: {mean.reason}."
+    whole, held = record.population, record.spec["words"]["property"]
+    if isinstance(whole, Undecided):
+        return f"Undecided: {whole.reason}."
+    if record.spec["population"]["kind"] == "robust-share":
+        kappa = record.spec["procedure"]["kappa"]
+        claim = (
+            f"{percent(whole.value)} of the inputs were declared robust (at most {_in(kappa)} of "
+            f"their perturbed versions fail to {held}); in the whole population of such inputs the "
+            f"robust share is {between(whole.interval)}"
+        )
+    else:
+        claim = (
+            f"On average {percent(whole.value)} of perturbed inputs {held}; for the whole "
+            f"population of such inputs the mean is {between(whole.interval)}"
+        )
     return (
-        f"On average {percent(mean.value)} of perturbed inputs {words['property']}; for the whole "
-        f"population of such inputs the mean is {between(mean.interval)} "
-        f"({odds(record.spec['population']['error'])}; {record.trials:,} trials on "
+        f"{claim} ({odds(record.spec['population']['error'])}; {record.trials:,} trials on "
         f"{len(record.local):,} inputs)."
     )
+
+
+def _in(kappa: float) -> str:
+    """A small probability as people say it."""
+    once = 1 / kappa
+    return f"1 in {round(once):,}" if abs(once - round(once)) < 1e-6 * once else f"{kappa:g}"
 
 
 def how_sure(record: Record) -> list[str]:
     """What is promised, in the order a careful reader asks."""
     procedure, error = record.spec["procedure"], record.spec["population"]["error"]
+    what = QUANTITIES[record.spec["population"]["kind"]]
     together = (
-        f"The interval for the mean and the {len(record.classes)} per-class intervals hold all "
+        f"The interval for {what} and the {len(record.classes)} per-class intervals hold all "
         f"together with confidence {confidence(error)}."
         if record.classes
-        else f"The interval for the mean holds with confidence {confidence(error)}."
+        else f"The interval for {what} holds with confidence {confidence(error)}."
     )
     lines = [together]
     if "width" in procedure:
@@ -71,6 +91,17 @@ def how_sure(record: Record) -> list[str]:
             f"The value of each single input is within {procedure['width']:g} of its true "
             f"probability ({odds(procedure['error'])}, each input by itself)."
         )
+    if "kappa" in procedure:
+        lines.append(
+            f"The decision on each single input is {odds(procedure['error'])}, each by itself; "
+            "an input that the evidence does not decide stays undecided."
+        )
+        lines += [
+            f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
+            "IEC 61508; this is a statement about a number, not a certification."
+            for level, limit in SIL.items()
+            if limit == procedure["kappa"]
+        ]
     return lines
 
 
@@ -81,10 +112,10 @@ def assumptions(record: Record) -> list[str]:
         + record.spec["words"]["perturbation"]
         + "."
     ]
-    if isinstance(record.mean, Estimate) and record.mean.guarantee.assumption:
-        note = record.mean.guarantee.assumption
+    if isinstance(record.population, Estimate) and record.population.guarantee.assumption:
+        note = record.population.guarantee.assumption
         lines.append(
-            note[0].upper() + note[1:] + ". Each single input's value needs no such thing."
+            note[0].upper() + note[1:] + ". What is said of each single input needs no such thing."
         )
     lines.append(
         "Robustness here is against random perturbations; an adversary who searches for a bad one "
@@ -95,6 +126,26 @@ def assumptions(record: Record) -> list[str]:
 
 def facts(record: Record) -> list[str]:
     """What else the run showed."""
+    lines = _decisions(record) or _values(record)
+    labelled = [row for row in record.local if row.label is not None]
+    if labelled:
+        right = sum(row.label == row.predicted for row in labelled)
+        lines.append(f"Undisturbed, {right:,} of {len(labelled):,} inputs get their true label.")
+    return lines
+
+
+def _decisions(record: Record) -> list[str]:
+    made = [row.result for row in record.local if isinstance(row.result, Decision)]
+    if not made:
+        return []
+    robust, whole = sum(r.holds for r in made), len(record.local)
+    return [
+        f"{robust:,} of {whole:,} inputs were declared robust, {len(made) - robust:,} fragile, "
+        f"{whole - len(made):,} stayed undecided."
+    ]
+
+
+def _values(record: Record) -> list[str]:
     known = [row for row in record.local if isinstance(row.result, Estimate)]
     steady = sum(1 for row in known if _value(row.result) == 1)
     lines = [
@@ -108,10 +159,6 @@ def facts(record: Record) -> list[str]:
             f"The least robust input is {worst[0].id}: {percent(_value(worst[0].result))} of its "
             "perturbations hold."
         )
-    labelled = [row for row in record.local if row.label is not None]
-    if labelled:
-        right = sum(row.label == row.predicted for row in labelled)
-        lines.append(f"Undisturbed, {right:,} of {len(labelled):,} inputs get their true label.")
     return lines
 
 

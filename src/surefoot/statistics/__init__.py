@@ -1,5 +1,6 @@
 """Statistics of yes/no trials, usable alone: no model, no disk, no device."""
 
+from surefoot.statistics.binomial_test import ExactBinomial
 from surefoot.statistics.bounds import (
     chernoff,
     clopper_pearson,
@@ -9,14 +10,17 @@ from surefoot.statistics.bounds import (
 )
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting
+from surefoot.statistics.kappa import KappaTest
 from surefoot.statistics.library import design_for
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.sequential import ExactSequential
 
 __all__ = [
     "BuSun",
+    "ExactBinomial",
     "ExactSequential",
     "FixedSize",
+    "KappaTest",
     "Okamoto",
     "betting",
     "chernoff",

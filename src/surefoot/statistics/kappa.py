@@ -25,6 +25,11 @@ _GROWTH = 0.1
 Trials = Generator[int, Counts, Decision | Undecided]
 
 
+def claim_of(kappa: float) -> str:
+    """What is decided."""
+    return f"the failure probability is at most {kappa:g}"
+
+
 def check_kappa(kappa: float, error: float) -> None:
     """Refuse what no test can mean."""
     if not 0 < kappa < 1:
@@ -122,10 +127,10 @@ class KappaTest:
         while True:
             seen += yield self._more(seen)
             failed = seen.trials - seen.held
-            if log_evidence_below(failed, seen.trials, self.kappa) >= target:
-                return self._decide(seen, holds=True)
-            if log_evidence_above(failed, seen.trials, self.kappa) >= target:
-                return self._decide(seen, holds=False)
+            if (found := log_evidence_below(failed, seen.trials, self.kappa)) >= target:
+                return self._decide(seen, found, holds=True)
+            if (found := log_evidence_above(failed, seen.trials, self.kappa)) >= target:
+                return self._decide(seen, found, holds=False)
             if seen.trials >= self.most:
                 return self._undecided(seen)
 
@@ -134,9 +139,11 @@ class KappaTest:
         step = math.ceil(_GROWTH * max(seen.trials, 1 / self.kappa))
         return max(1, min(clean, step, self.most - seen.trials))
 
-    def _decide(self, seen: Counts, *, holds: bool) -> Decision:
-        claim = f"the failure probability is at most {self.kappa:g}"
-        return Decision(claim, holds, Guarantee(Footing.SOUND, self.error), seen.trials)
+    def _decide(self, seen: Counts, log_evidence: float, *, holds: bool) -> Decision:
+        """One over an e-value is a p-value that stays valid whenever one stops."""
+        promise = Guarantee(Footing.SOUND, self.error)
+        p_value = math.exp(-log_evidence)
+        return Decision(claim_of(self.kappa), holds, promise, seen.trials, seen.held, p_value)
 
     def _undecided(self, seen: Counts) -> Undecided:
         failed = seen.trials - seen.held

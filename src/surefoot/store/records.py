@@ -82,7 +82,7 @@ class Record:
 
     digest: str
     spec: dict[str, Any]
-    mean: Estimate | Undecided
+    population: Estimate | Undecided
     classes: tuple[ClassRow, ...]
     local: tuple[Local, ...]
     exhibits: tuple[Exhibit, ...]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.population import requirement
+from surefoot.population import all_robust, requirement
 from surefoot.report.html import write_report
-from surefoot.report.words import summary
+from surefoot.report.words import QUANTITIES, summary
 from surefoot.results import Decision, Estimate, Result, Undecided
 from surefoot.store.records import ClassRow, Record, record_to_json
 
@@ -21,9 +21,9 @@ class Assessment:
     from_store: bool = False
 
     @property
-    def mean(self) -> Estimate | Undecided:
-        """Mean robustness over the population of inputs."""
-        return self.record.mean
+    def population(self) -> Estimate | Undecided:
+        """What is said of the population the inputs come from: mean robustness, or robust share."""
+        return self.record.population
 
     @property
     def classes(self) -> tuple[ClassRow, ...]:
@@ -36,8 +36,13 @@ class Assessment:
         return {row.id: row.result for row in self.record.local}
 
     def requires(self, least: float) -> Decision | Undecided:
-        """Whether the mean robustness is at least this much."""
-        return requirement(self.mean, least)
+        """Whether the population's mean robustness, or robust share, is at least this much."""
+        what = QUANTITIES[self.record.spec["population"]["kind"]]
+        return requirement(self.population, least, what)
+
+    def all_robust(self) -> Decision | Undecided:
+        """Whether every input studied keeps below κ, for a study that decides input by input."""
+        return all_robust([row.result for row in self.record.local])
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""

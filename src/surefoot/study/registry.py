@@ -9,7 +9,14 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.statistics import BuSun, ExactSequential, FixedSize, Okamoto
+from surefoot.statistics import (
+    BuSun,
+    ExactBinomial,
+    ExactSequential,
+    FixedSize,
+    KappaTest,
+    Okamoto,
+)
 from surefoot.subject import Perturbation, Property
 
 PERTURBATIONS: dict[str, type[Any]] = {
@@ -24,6 +31,7 @@ PROCEDURES: dict[str, type[Any]] = {
     "fixed-size": FixedSize,
     "okamoto": Okamoto,
 }
+TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
@@ -43,6 +51,14 @@ def number(text: str) -> float:
         raise InvalidArgument(f"{text!r} is no number: write 0.03 or 8/255") from None
     if not math.isfinite(value):
         raise InvalidArgument(f"{text!r} is no number to compute with: write 0.03 or 8/255")
+    return value
+
+
+def share(name: str, text: str) -> float:
+    """A number between 0 and 1."""
+    value = number(text)
+    if not 0 <= value <= 1:
+        raise InvalidArgument(f"{name} lies between 0 and 1, got {text}: write 0.99 for 99 %")
     return value
 
 

@@ -101,12 +101,12 @@ def _measured(
             in_flight=1 if crew == 1 else 2 * crew,
             watch=watch,
         )
-    mean, classes = aggregate(study, local)
+    whole, classes = aggregate(study, local)
     labels = study.fitted.labels
     return Record(
         digest=study.digest,
         spec=study.spec,
-        mean=mean,
+        population=whole,
         classes=classes,
         local=tuple(
             Local(
@@ -134,22 +134,22 @@ def preflight(study: Study) -> tuple[Finding, ...]:
 def aggregate(
     study: Study, local: Sequence[Result]
 ) -> tuple[Estimate | Undecided, tuple[ClassRow, ...]]:
-    """The population's mean and each class's, all holding together within one error.
+    """The statement about the population and each class's, all holding together within one error.
 
     Half of the error goes to the whole, the other half is shared by the classes. Inputs are taken
     in an order that depends on their ids alone.
     """
-    inputs, mean = study.fitted, study.mean
+    inputs, over = study.fitted, study.over
     order = sorted(range(len(local)), key=lambda i: _shuffled(inputs.ids[i]))
     groups = _groups(inputs, study.predicted)
     if len(groups) < 2:
-        return mean.conclude([local[i] for i in order], mean.error), ()
-    whole = mean.conclude([local[i] for i in order], mean.error / 2)
-    share = shares(mean.error / 2, len(groups))
+        return over.conclude([local[i] for i in order], over.error), ()
+    whole = over.conclude([local[i] for i in order], over.error / 2)
+    share = shares(over.error / 2, len(groups))
     rows = []
     for label in sorted(groups):
         members = [local[i] for i in order if i in groups[label]]
-        rows.append(ClassRow(inputs.class_name(label), len(members), mean.conclude(members, share)))
+        rows.append(ClassRow(inputs.class_name(label), len(members), over.conclude(members, share)))
     return whole, tuple(rows)
 
 

@@ -19,13 +19,14 @@ from surefoot.engine.streams import block_size, generator_for
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
-from surefoot.population import Mean
+from surefoot.population import Mean, RobustShare
 from surefoot.properties import SameLabel
 from surefoot.results import Interval
+from surefoot.statistics import ExactBinomial, KappaTest
 from surefoot.store.records import Source
 from surefoot.study import running
 from surefoot.study.assessment import Assessment
-from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES, describe
+from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES, TESTS, describe
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores
 
 FORMAT = 1
@@ -40,7 +41,7 @@ class Study:
     perturbation: Perturbation
     procedure: Any
     property: Property = field(default_factory=SameLabel)
-    population: Mean | None = None
+    population: Mean | RobustShare | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -69,9 +70,12 @@ class Study:
         return as_probabilities(self.model) if needs is Scores.PROBABILITIES else self.model
 
     @cached_property
-    def mean(self) -> Mean:
-        """The population's statement; by default with the procedure's error."""
-        return self.population or Mean(self.procedure.error)
+    def over(self) -> Mean | RobustShare:
+        """What is said of the population; by default what suits the procedure, at its error."""
+        if self.population is not None:
+            return self.population
+        decides = isinstance(self.procedure, KappaTest | ExactBinomial)
+        return (RobustShare if decides else Mean)(self.procedure.error)
 
     @cached_property
     def predicted(self) -> NDArray[np.int64]:
@@ -121,8 +125,8 @@ class Study:
             "bounds": None if bounds is None else asdict(bounds),
             "perturbation": describe(self.perturbation, PERTURBATIONS),
             "property": describe(self.property, PROPERTIES),
-            "procedure": describe(self.procedure, PROCEDURES),
-            "population": {"kind": self.mean.kind, "error": self.mean.error},
+            "procedure": describe(self.procedure, {**PROCEDURES, **TESTS}),
+            "population": {"kind": self.over.kind, "error": self.over.error},
             "seed": self.seed,
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
             "block": block_size(self.fitted.x.shape[1:]),

@@ -1,0 +1,83 @@
+"""The exact binomial test at planned looks, its error spent over them: Mu & Lim made sound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.results import Decision, Footing, Guarantee, Undecided
+from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.kappa import Trials, check_kappa, claim_of
+
+
+@dataclass(frozen=True)
+class ExactBinomial:
+    """Decide p ≤ kappa or p > kappa by exact tests at `looks` sizes that double up to `most`.
+
+    Look i may err with probability error/looks on each side, so that all of them together err
+    with at most `error`; with one look it is the plain exact test of a fixed size.
+    """
+
+    kappa: float
+    error: float
+    most: int
+    looks: int = 8
+    evidence: ClassVar[type[Counts]] = Counts
+
+    def __post_init__(self) -> None:
+        check_kappa(self.kappa, self.error)
+        if self.looks < 1 or self.most < self.looks:
+            raise InvalidArgument(
+                f"{self.looks} looks within {self.most} trials: at least one look, and a trial each"
+            )
+
+    def sizes(self) -> list[int]:
+        """How many trials there are at each look."""
+        halves = (math.ceil(self.most / 2**i) for i in range(self.looks))
+        return sorted(set(halves))
+
+    def steps(self) -> Trials:
+        """One question a look."""
+        sizes = self.sizes()
+        share = self.error / len(sizes)
+        seen = Counts(0, 0)
+        for size in sizes:
+            seen += yield size - seen.trials
+            failed = seen.trials - seen.held
+            if (tail := tail_below(failed, seen.trials, self.kappa)) <= share:
+                return self._decide(seen, len(sizes) * tail, holds=True)
+            if (tail := tail_above(failed, seen.trials, self.kappa)) <= share:
+                return self._decide(seen, len(sizes) * tail, holds=False)
+        failures = Counts(seen.trials, seen.trials - seen.held)
+        bound = clopper_pearson(failures, 2 * share).high
+        return Undecided(
+            f"{failures.held} of {seen.trials:,} trials failed, which does not decide whether the "
+            f"failure probability is at most {self.kappa:g}; it does show at most {bound:.3g}",
+            seen.trials,
+        )
+
+    def _decide(self, seen: Counts, p_value: float, *, holds: bool) -> Decision:
+        promise = Guarantee(Footing.SOUND, self.error)
+        return Decision(claim_of(self.kappa), holds, promise, seen.trials, seen.held, p_value)
+
+
+def tail_below(failed: int, trials: int, kappa: float) -> float:
+    """P(at most `failed` of `trials` fail) when each fails with probability κ."""
+    from scipy.special import betainc
+
+    return 1.0 if failed >= trials else float(betainc(trials - failed, failed + 1, 1 - kappa))
+
+
+def tail_above(failed: int, trials: int, kappa: float) -> float:
+    """P(at least `failed` of `trials` fail) when each fails with probability κ."""
+    from scipy.special import betainc
+
+    return 1.0 if failed == 0 else float(betainc(failed, trials - failed + 1, kappa))
+
+
+def clean_size(kappa: float, error: float) -> int:
+    """Trials without a failure that show p ≤ κ in one look: ⌈ln error / ln(1 - κ)⌉."""
+    return math.ceil(math.log(error) / math.log1p(-kappa))

@@ -1,0 +1,202 @@
+"""Is p at most κ? The rate of false certificates, exactly where it can be."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.results import Decision, Undecided
+from surefoot.statistics import ExactBinomial, KappaTest
+from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
+from surefoot.statistics.kappa import (
+    clean_trials,
+    log_evidence_above,
+    log_evidence_below,
+    supported,
+)
+
+
+def ends(procedure, p, most):
+    """P(certified), P(refuted), P(neither), by an exact recursion over (failures, next question).
+
+    The questions of these tests depend on the counts alone, so paths that meet can be merged.
+    """
+    found = {"yes": 0.0, "no": 0.0, "open": 0.0}
+    states = {(0, 0): 1.0}
+    while states:
+        grown: dict[tuple[int, int], float] = {}
+        for (failed, trials), chance in states.items():
+            ask, result = position(procedure, failed, trials)
+            if ask is None:
+                match result:
+                    case Decision(holds=holds):
+                        found["yes" if holds else "no"] += chance
+                    case Undecided():
+                        found["open"] += chance
+                continue
+            for more in range(ask + 1):
+                share = math.comb(ask, more) * p**more * (1 - p) ** (ask - more)
+                if chance * share > 1e-15:
+                    key = (failed + more, trials + ask)
+                    grown[key] = grown.get(key, 0.0) + chance * share
+        states = grown
+    assert sum(found.values()) == pytest.approx(1, abs=1e-6)
+    return found
+
+
+def position(procedure, failed, trials):
+    """What the procedure asks, or concludes, once it has seen these counts."""
+    target = math.log(1 / procedure.error)
+    seen = Counts(trials, trials - failed)
+    if trials and log_evidence_below(failed, trials, procedure.kappa) >= target:
+        return None, procedure._decide(seen, target, holds=True)
+    if trials and log_evidence_above(failed, trials, procedure.kappa) >= target:
+        return None, procedure._decide(seen, target, holds=False)
+    if trials >= procedure.most:
+        return None, procedure._undecided(seen)
+    return procedure._more(seen), None
+
+
+def told(procedure, failures):
+    """Run a procedure on given numbers of failures a question."""
+    steps, asked = procedure.steps(), []
+    n = next(steps)
+    try:
+        for failed in failures:
+            asked.append(n)
+            n = steps.send(Counts(n, n - failed))
+    except StopIteration as stop:
+        return asked, stop.value
+    raise AssertionError(f"asks for {n} more after {asked}")
+
+
+@pytest.mark.parametrize("error", [0.05, 0.2])
+@pytest.mark.parametrize("kappa", [0.05, 0.2])
+def test_false_certificates_at_kappa_are_rare_exactly(kappa, error):
+    rates = ends(KappaTest(kappa, error, most=250), kappa, 250)
+    assert rates["yes"] <= error
+    assert rates["no"] <= error
+    assert rates["yes"] > error / 4, "the test is far from using its error"
+
+
+@pytest.mark.parametrize("factor", [1.05, 1.5, 3])
+def test_a_worse_model_is_certified_even_more_rarely(factor):
+    assert ends(KappaTest(0.1, 0.1, most=300), 0.1 * factor, 300)["yes"] <= 0.1
+    assert ends(KappaTest(0.1, 0.1, most=300), 0.1 / factor, 300)["no"] <= 0.1
+
+
+def test_the_mean_of_an_e_value_at_kappa_is_exactly_one():
+    """Neither more, which would be unsound, nor less, which would waste samples."""
+    from scipy.stats import binom
+
+    n, kappa = 500, 0.02
+    k = np.arange(n + 1)
+    for evidence in (log_evidence_below, log_evidence_above):
+        logs = np.array([evidence(int(i), n, kappa) for i in k])
+        assert np.exp(binom.logpmf(k, n, kappa) + logs).sum() == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(("kappa", "clean"), [(1e-2, 315), (1e-3, 3161), (1e-4, 31619)])
+def test_a_clean_run_ends_near_the_floor(kappa, clean):
+    """The floor for any test is ln(1/error)/κ."""
+    assert clean_trials(0, kappa, 0.05) == clean
+    assert clean <= 1.07 * math.log(20) / kappa
+    asked, result = told(KappaTest(kappa, 0.05), [0] * 100)
+    assert sum(asked) == result.trials == clean
+    assert result.holds
+
+
+def test_many_failures_are_refuted_early():
+    asked, result = told(KappaTest(1e-3, 0.05), [30] * 10)
+    assert len(asked) == 1
+    assert not result.holds
+
+
+def test_a_budget_ends_undecided_with_what_is_shown():
+    _, result = told(KappaTest(1e-3, 0.05, most=2000), [0] * 100)
+    assert isinstance(result, Undecided)
+    assert result.trials == 2000
+    assert "does show at most 0.00158" in result.reason
+    bound = supported(0, 2000, 0.05)
+    assert log_evidence_below(0, 2000, bound) == pytest.approx(math.log(20), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_evidence_grows_with_kappa_above_the_observed_rate(seed):
+    """What makes the bound of an undecided run valid for the κ that the data choose."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(10, 100_000))
+    failed = int(rng.integers(0, min(n, 200)))
+    grid = np.geomspace(max(failed / n, 1e-7) * 1.0001, 0.9999, 300)
+    values = np.array([log_evidence_below(failed, n, float(k)) for k in grid])
+    finite = values[np.isfinite(values)]
+    assert (np.diff(finite) >= -1e-7).all()
+
+
+def test_the_shown_bound_is_wrong_rarely():
+    """Seeded; allowance: four standard deviations over 600 runs at error 0.1."""
+    rng, runs, error, p = np.random.default_rng(2), 600, 0.1, 0.02
+    wrong = sum(supported(int(rng.binomial(1500, p)), 1500, error) < p for _ in range(runs))
+    assert wrong <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+def binomial_rates(procedure, p):
+    """P(certified), P(refuted) of the test at planned looks, exactly."""
+    yes = no = 0.0
+    alive, before, share = {0: 1.0}, 0, procedure.error / len(procedure.sizes())
+    for size in procedure.sizes():
+        grown: dict[int, float] = {}
+        m = size - before
+        for failed, chance in alive.items():
+            for more in range(m + 1):
+                mass = chance * math.comb(m, more) * p**more * (1 - p) ** (m - more)
+                grown[failed + more] = grown.get(failed + more, 0.0) + mass
+        alive, before = {}, size
+        for failed, mass in grown.items():
+            if tail_below(failed, size, procedure.kappa) <= share:
+                yes += mass
+            elif tail_above(failed, size, procedure.kappa) <= share:
+                no += mass
+            else:
+                alive[failed] = mass
+    return yes, no
+
+
+@pytest.mark.parametrize("looks", [1, 3, 6])
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.11, 0.2])
+def test_the_exact_test_at_planned_looks_keeps_its_error(looks, p):
+    yes, no = binomial_rates(ExactBinomial(0.1, 0.1, most=200, looks=looks), p)
+    if p >= 0.1:
+        assert yes <= 0.1
+    if p <= 0.1:
+        assert no <= 0.1
+
+
+def test_the_exact_test_decides_and_stays_undecided():
+    test = ExactBinomial(0.01, 0.05, most=4000)
+    assert test.sizes()[-1] == 4000
+    assert told(test, [0] * 8)[1].holds
+    assert not told(test, [20])[1].holds
+    _, open_end = told(ExactBinomial(0.01, 0.05, most=200, looks=2), [1, 1])
+    assert "does show at most" in open_end.reason
+
+
+@pytest.mark.parametrize(
+    ("kappa", "error", "trials"),
+    # ⌈ln α / ln(1-κ)⌉, recomputed
+    [(1e-2, 0.05, 299), (1e-3, 0.05, 2995), (1e-4, 0.05, 29956), (1e-4, 0.01, 46050)],
+)
+def test_clean_samples_of_one_look(kappa, error, trials):
+    assert clean_size(kappa, error) == trials
+
+
+@pytest.mark.parametrize(
+    "bad", [{"kappa": 0}, {"kappa": 1}, {"error": 0}, {"error": 1}, {"most": 0}]
+)
+def test_meaningless_tests_are_refused(bad):
+    with pytest.raises(InvalidArgument):
+        KappaTest(**{"kappa": 0.1, "error": 0.1, "most": 10, **bad})
+    with pytest.raises(InvalidArgument):
+        ExactBinomial(**{"kappa": 0.1, "error": 0.1, "most": 10, **bad})
