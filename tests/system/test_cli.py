@@ -134,7 +134,9 @@ def test_selection_and_names_reach_the_result(desk):
     assert all(row["label"] == row["predicted"] for row in record["local"])
 
 
-@pytest.mark.parametrize("command", ["estimate", "doctor", "show", "report", "replay", "demo"])
+@pytest.mark.parametrize(
+    "command", ["estimate", "certify", "doctor", "show", "report", "replay", "demo"]
+)
 def test_every_command_helps_with_an_example(desk, command):
     done = desk.run(command, "--help")
     assert done.returncode == 0
@@ -170,3 +172,54 @@ def test_a_python_callable_by_name(desk):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spec"]["model"]["classes"] == 2
+
+
+CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12")
+
+
+def test_certify_passes_fails_or_stays_undecided(desk):
+    weak = desk.run(*CERTIFY, "--kappa", "0.9", "--json")
+    assert weak.returncode == 0, weak.stderr
+    told = json.loads(weak.stdout)
+    assert told["requirement"]["holds"] is True
+    assert {row["result"]["held"] is not None for row in told["local"]} == {True}
+    strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
+    refuted = desk.run(*strong, "--first", "12", "--report", "page.html")
+    assert refuted.returncode == 1, refuted.stdout
+    assert "FAIL:" in refuted.stdout
+    assert "numerically the SIL 2 low-demand limit" in refuted.stdout
+    assert "SIL certified" not in (desk.folder / "page.html").read_text()
+    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--budget", "50")
+    assert short.returncode == 2
+    assert "UNDECIDED:" in short.stdout
+
+
+def test_certify_can_require_a_share(desk):
+    done = desk.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the robust share is at least 0.2" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "either --kappa"),
+        (("--kappa", "0.1", "--sil", "2"), "either --kappa"),
+        (("--kappa", "2"), "kappa must lie between 0 and 1, got 2"),
+        (("--sil", "5"), "--sil"),
+        (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
+    ],
+)
+def test_certify_refuses_what_means_nothing(desk, words, says):
+    done = desk.run(*CERTIFY, *words)
+    assert done.returncode == 3
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_fragile_input_can_be_replayed(desk):
+    strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
+    told = json.loads(desk.run(*strong, "--first", "12", "--json").stdout)
+    exhibit = told["exhibits"][0]
+    done = desk.run("replay", told["digest"][:12], exhibit["id"], str(exhibit["trial"]))
+    assert "the property is violated" in done.stdout

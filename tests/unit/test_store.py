@@ -64,7 +64,7 @@ def test_another_study_shares_the_store_without_mixing(finished):
     assert other.record.digest != found.record.digest
     with closing(SqlStore(path)) as store:
         assert [r.finished for r in store.runs()] == [True, True]
-        assert store.record(found.record.digest).mean == found.record.population
+        assert store.record(found.record.digest).population == found.record.population
 
 
 def test_a_stored_run_equals_one_in_memory(finished):
