@@ -135,7 +135,7 @@ def test_selection_and_names_reach_the_result(desk):
 
 
 @pytest.mark.parametrize(
-    "command", ["estimate", "certify", "doctor", "show", "report", "replay", "demo"]
+    "command", ["estimate", "certify", "plan", "doctor", "show", "report", "replay", "demo"]
 )
 def test_every_command_helps_with_an_example(desk, command):
     done = desk.run(command, "--help")
@@ -223,3 +223,22 @@ def test_a_fragile_input_can_be_replayed(desk):
     exhibit = told["exhibits"][0]
     done = desk.run("replay", told["digest"][:12], exhibit["id"], str(exhibit["trial"]))
     assert "the property is violated" in done.stdout
+
+
+def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
+    before = desk.files()
+    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["inputs"] == 40
+    assert told["rate"] > 0
+    by_p = {row["p"]: row for row in told["rehearsals"]}
+    assert by_p[1.0]["mean"] == 361
+    assert by_p[0.5]["mean"] > 4000
+    shown = desk.run(
+        "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
+        "--confidence", "0.95", "--assume", "1,0.99",
+    )  # fmt: skip
+    assert "315" in shown.stdout
+    assert "concluded" in shown.stdout
+    assert desk.files() == before

@@ -45,17 +45,27 @@ def certify(
     """
     from surefoot.study.registry import share
 
-    limit = _kappa(kappa, sil)
-    error = round(1 - share("--confidence", confidence), 12)
     least = None if require is None else share("--require", require)
-    most = budget or round(_BUDGET / limit)
-    study, source = running.study(reading, _test(method, limit, error, most))
+    study, source = running.study(reading, procedure_for(method, kappa, sil, confidence, budget))
     return conclude(
         study,
         source,
         running,
         lambda found: found.all_robust() if least is None else found.requires(least),
     )
+
+
+def procedure_for(
+    method: str, kappa: str | None, sil: int | None, confidence: str, budget: int | None
+) -> Any:  # noqa: ANN401
+    """The test of this name."""
+    from surefoot.study.registry import TESTS, share
+
+    if method not in TESTS:
+        raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")
+    limit = _kappa(kappa, sil)
+    error = round(1 - share("--confidence", confidence), 12)
+    return TESTS[method](limit, error, budget or max(1, round(_BUDGET / max(limit, 1e-12))))
 
 
 def _kappa(kappa: str | None, sil: int | None) -> float:
@@ -65,11 +75,3 @@ def _kappa(kappa: str | None, sil: int | None) -> float:
     if (kappa is None) == (sil is None):
         raise InvalidArgument("say either --kappa, such as 1e-3, or --sil 1 to 4")
     return SIL[f"SIL {sil}"] if kappa is None else number(kappa)
-
-
-def _test(method: str, kappa: float, error: float, most: int) -> Any:  # noqa: ANN401
-    from surefoot.study.registry import TESTS
-
-    if method not in TESTS:
-        raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")
-    return TESTS[method](kappa, error, most)

@@ -34,11 +34,10 @@ def estimate(
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --width 0.02
     --confidence 0.99 --report report.html
     """
-    from surefoot.study.registry import number, share
+    from surefoot.study.registry import share
 
     least = None if require is None else share("--require", require)
-    procedure = _procedure(method, number(width), share("--confidence", confidence))
-    study, source = running.study(reading, procedure)
+    study, source = running.study(reading, procedure_for(method, width, confidence))
     return conclude(
         study,
         source,
@@ -47,11 +46,12 @@ def estimate(
     )
 
 
-def _procedure(method: str, width: float, confidence: float) -> Any:  # noqa: ANN401
-    from surefoot.study.registry import PROCEDURES
+def procedure_for(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401
+    """The method of this name, at this width and confidence."""
+    from surefoot.study.registry import PROCEDURES, number, share
 
     if method not in PROCEDURES:
         raise InvalidArgument(
             f"there is no method {method!r}: choose one of {', '.join(PROCEDURES)}"
         )
-    return PROCEDURES[method](width, round(1 - confidence, 12))
+    return PROCEDURES[method](number(width), round(1 - share("--confidence", confidence), 12))

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from surefoot.cli import certify, demo, doctor, estimate, stored
+from surefoot.cli import certify, demo, doctor, estimate, plan, stored
 from surefoot.errors import SurefootError
 
 ERROR = 3
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 app.command("estimate")(estimate.estimate)
 app.command("certify")(certify.certify)
+app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("show")(stored.show)
 app.command("report")(stored.report)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
@@ -23,6 +25,7 @@ from surefoot.executors import cores, open_pool
 from surefoot.procedure import Pinned
 from surefoot.results import Estimate, Result, Undecided
 from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.planning import Rehearsal, rehearse
 from surefoot.store.memory import MemoryJournal
 from surefoot.store.records import ClassRow, Finding, Local, Record, Source
 from surefoot.study.assessment import Assessment
@@ -88,7 +91,7 @@ def _measured(
     if batch is not None and batch < 1:
         raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
     tray = batch or best_size(lambda n: bench.answer([Task(subjects[0], level, 0, n)]))
-    crew = workers or (cores() if study.model.signature.thread_safe else 1)
+    crew = _crew(study, workers)
     with open_pool(crew) as pool:
         local = measure(
             Pinned(study.procedure, level),
@@ -160,6 +163,38 @@ def _shuffled(name: str) -> bytes:
 def _groups(inputs: Inputs, predicted: NDArray[np.int64]) -> dict[int, set[int]]:
     labels = predicted if inputs.labels is None else inputs.labels
     return {int(c): set(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study will cost, for inputs that hold with an assumed probability."""
+
+    inputs: int
+    rate: float
+    workers: int
+    rehearsals: tuple[Rehearsal, ...]
+
+    def seconds(self, rehearsal: Rehearsal) -> float:
+        """The time of the whole run if every input were like this."""
+        return self.inputs * rehearsal.mean / self.rate
+
+
+def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
+    """Rehearse the procedure on assumed probabilities and time the model on one tray."""
+    bench, subject = study.bench(), study.fitted.subjects()[0]
+    level = study.perturbation.level
+    tray = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]))
+    crew = _crew(study, workers)
+    with open_pool(crew) as pool:
+        begun = time.perf_counter()
+        wait([pool.submit(bench.answer, [Task(subject, level, 0, tray)]) for _ in range(2 * crew)])
+        rate = 2 * crew * tray / (time.perf_counter() - begun)
+    rehearsals = tuple(rehearse(study.procedure, p) for p in assumed)
+    return Plan(len(study.fitted), rate, crew, rehearsals)
+
+
+def _crew(study: Study, workers: int | None) -> int:
+    return workers or (cores() if study.model.signature.thread_safe else 1)
 
 
 def environment() -> dict[str, str]:

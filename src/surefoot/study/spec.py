@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -155,6 +155,12 @@ class Study:
     ) -> Assessment:
         """Measure every input and conclude; with a store, go on where an earlier run stopped."""
         return running.run(self, store, workers, batch, watch or (lambda _: None), source)
+
+    def plan(
+        self, assumed: Sequence[float] = (1.0, 0.999, 0.99, 0.9, 0.5), workers: int | None = None
+    ) -> running.Plan:
+        """What `run` will cost if inputs hold with these probabilities; times the model briefly."""
+        return running.plan(self, assumed, workers)
 
     def replay(self, subject: str, trial: int) -> running.Replay:
         """Run one trial again, by its name."""

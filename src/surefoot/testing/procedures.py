@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import is_dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from surefoot.evidence import Counts
 from surefoot.procedure import Procedure, Session
 from surefoot.results import Decision, Estimate, Result, Undecided
+from surefoot.statistics.planning import simulate
 from surefoot.testing.expect import expect
 
 _MOST_QUESTIONS = 10_000
@@ -39,18 +40,28 @@ def check_procedure(procedure: AnyProcedure) -> None:
 
 
 def run(procedure: AnyProcedure, p: float, seed: int) -> tuple[Result, list[int]]:
-    """One run on simulated trials that hold with probability p."""
-    rng = np.random.default_rng(seed)
-    session = Session(procedure)
-    asked: list[int] = []
-    while session.question is not None:
-        n = session.question
-        expect(isinstance(n, int) and n >= 1, f"asked for {n!r} trials")
-        asked.append(n)
-        expect(len(asked) <= _MOST_QUESTIONS, "asks without end")
-        session.tell(Counts(n, int(rng.binomial(n, p))))
-    found: Result = session.result
+    """One run on simulated trials that hold with probability p; its questions make sense."""
+    found, asked = simulate(_Bounded(procedure), p, np.random.default_rng(seed))
+    expect(all(isinstance(n, int) and n >= 1 for n in asked), f"asked for {asked} trials")
     return found, asked
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """The procedure, stopped when it asks without end."""
+
+    procedure: AnyProcedure
+
+    def steps(self) -> Generator[int, Counts, Any]:
+        """Pass questions and answers on."""
+        steps = self.procedure.steps()
+        try:
+            n = next(steps)
+            for _ in range(_MOST_QUESTIONS):
+                n = steps.send((yield n))
+        except StopIteration as stop:
+            return stop.value
+        raise AssertionError("asks without end")
 
 
 def outcomes(
