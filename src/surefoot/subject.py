@@ -176,12 +176,19 @@ class Entry:
     evidence: Any
 
 
+def plain(name: str) -> str:
+    """A name that any screen and any page can show: what cannot be printed becomes a mark."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """Points with stable ids and, where known, the labels they should get.
 
     `frame` is the shape in which one row is a picture; empty when it is none. `selection` says in
-    words which part of the source this is.
+    words which part of the source this is. `axes` is how the axes of a row were moved from where
+    the data had them: perturbations are drawn as the data had them, so that models of either
+    layout meet the same ones.
     """
 
     x: NDArray[np.float32]
@@ -192,8 +199,12 @@ class Inputs:
     frame: tuple[int, ...] = ()
     selection: str = "all inputs"
     reading: str = ""
+    axes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(map(plain, self.ids)))
+        object.__setattr__(self, "class_names", tuple(map(plain, self.class_names)))
+        object.__setattr__(self, "source", plain(self.source))
         if len(self.x) == 0:
             raise InvalidArgument(
                 f"{self.source} holds no inputs ({self.selection}): give at least one"

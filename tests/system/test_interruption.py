@@ -9,7 +9,7 @@ import time
 import pytest
 
 SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
-        "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
+        "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 
 
 def told(done):

@@ -139,7 +139,7 @@ def test_inputs_that_are_no_pictures_show_their_largest_changes(browser, tmp_pat
     found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
     open_page(browser, found.report(tmp_path / "page.html"))
     assert len(drawn(browser, "#weakest .card tbody tr")) >= 6
-    assert 'study.replay("p' in browser.find_element(By.ID, "weakest").text
+    assert "study.replay('p" in browser.find_element(By.ID, "weakest").text
 
 
 def test_a_model_that_never_slips_says_so(browser, tmp_path):

@@ -89,7 +89,7 @@ def pooled_net(path: Path) -> Path:
     """Any height and width; scores of shape (n, 3, 1, 1)."""
     matrix, bias = weights((2,), 3)
     nodes = [
-        helper.make_node("GlobalAveragePool", ["x"], ["population"]),
+        helper.make_node("GlobalAveragePool", ["x"], ["mean"]),
         helper.make_node("Conv", ["mean", "kernel", "bias"], ["scores"]),
     ]
     return save_graph(

@@ -70,7 +70,7 @@ def test_fitting_changes_the_shape_and_nothing_else():
         ((6, 5, 2), (2, 6, 5)),
         ((6, 5), (5, 6)),
         ((6, 5), (31,)),
-        ((30,), (6, 5)),
+        ((30,), (6, 6)),
         ((6, 5, 3), (1, 6, 5)),
         ((28, 28), (3, 28, 28)),
     ],
@@ -110,3 +110,10 @@ def test_what_has_two_sides_and_one_or_three_colours_is_a_picture(shape):
 )
 def test_everything_else_is_none(shape):
     assert picture_frame(shape) == ()
+
+
+@pytest.mark.parametrize("want", [(6, 5), (1, 6, 5), (30, 1)])
+def test_flat_rows_become_pictures_row_by_row_and_back(want):
+    flat = inputs_of(30)
+    np.testing.assert_array_equal(fit(flat, want).x, flat.x.reshape(-1, *want))
+    np.testing.assert_array_equal(fit(fit(flat, want), (30,)).x, flat.x)

@@ -162,7 +162,7 @@ def test_a_normalisation_that_cannot_be_is_refused(mean, std, match, tmp_path):
 
 @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0,), (0, 1, 2), (0, float("nan"))])
 def test_bounds_that_bound_nothing_are_refused(bounds, tmp_path):
-    with pytest.raises(InvalidArgument, match="bounds are two numbers"):
+    with pytest.raises(InvalidArgument, match="bounds are two finite numbers"):
         load_model(linear_net(tmp_path / "m.onnx"), bounds=bounds)
 
 

@@ -50,7 +50,7 @@ def test_an_estimator_says_its_shape_conforms_and_gives_its_probabilities(make):
     assert model.signature.shape == SHAPE
     assert model.signature.classes == 3
     assert model.signature.scores is Scores.PROBABILITIES
-    assert model.signature.covers == "the whole object"
+    assert model.signature.covers.startswith("the whole object, and the answers")
     np.testing.assert_allclose(model.predict(x), fitted.predict_proba(x), rtol=1e-6)
     check_model(model, x)
 
@@ -95,7 +95,7 @@ def test_a_function_conforms_and_says_what_its_digest_covers():
 
 def test_a_callable_without_source_says_that_only_its_name_is_covered():
     model = load_model(functools.partial(by_hand, seed=1), shape=SHAPE)
-    assert model.signature.covers == "only the name of the function"
+    assert model.signature.covers.startswith("only the name of the function, and the answers")
     x = batch(3, SHAPE)
     np.testing.assert_allclose(model.predict(x), by_hand(x, seed=1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -67,8 +68,12 @@ def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except SurefootError as error:
         sys.exit(_say(str(error)))
     except UsageProblem as error:
@@ -80,11 +85,13 @@ def main() -> None:
         sys.exit(
             _say("stopped: what was measured is in the store; the same command goes on from there")
         )
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ERROR)
+        sys.exit(_say("the output could not be written: the other end of the pipe has closed"))
     except OSError as error:
         sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}"))
+    except Exception as error:  # noqa: BLE001  never exit with 1, which means refuted
+        sys.exit(_say(f"a fault in surefoot, please report it: {type(error).__name__}: {error}"))
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -178,7 +178,7 @@ def _shape(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdigit() and int(part) > 0 for part in parts):
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise InvalidArgument(f"--shape is the shape of one input, such as 1,28,28, got {text!r}")
     return tuple(int(part) for part in parts)
 
@@ -187,7 +187,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     height, _, width = text.lower().partition("x")
-    if not (height.isdigit() and width.isdigit()):
+    if not (height.isdecimal() and width.isdecimal()):
         raise InvalidArgument(f"--size is HEIGHTxWIDTH, such as 224x224, got {text!r}")
     return int(height), int(width)
 
@@ -199,7 +199,7 @@ def _class_numbers(text: str | None, inputs: Inputs) -> tuple[int, ...]:
     for part in (p.strip() for p in text.split(",")):
         if part in inputs.class_names:
             found.append(inputs.class_names.index(part))
-        elif part.isdigit():
+        elif part.isdecimal():
             found.append(int(part))
         else:
             raise InvalidArgument(f"there is no class {part!r} in {inputs.source}")

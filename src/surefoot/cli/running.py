@@ -29,7 +29,7 @@ class Running:
     perturb: Annotated[
         str,
         typer.Option(
-            help="linf, l2, l1, gaussian or uniform, with a level: linf:8/255, gaussian:0.1"
+            help="linf, l2, l1, gaussian or uniform (one-sided), with a level: linf:8/255"
         ),
     ]
     prop: Annotated[

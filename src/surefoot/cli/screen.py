@@ -16,11 +16,16 @@ def show_record(record: Record) -> None:
     """The claim, how sure, on what assumption; the classes; the weakest inputs."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from surefoot.report import words
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    on_screen = sys.stdout.isatty()
+    console = Console(highlight=False, soft_wrap=not on_screen, width=None if on_screen else 160)
     console.print(words.headline(record), style="bold", markup=False)
+    console.print(words.about(record), markup=False)
+    for line in words.cautions(record):
+        console.print(line, style="yellow", markup=False)
     console.print()
     for line in (*words.how_sure(record), *words.facts(record)):
         console.print(line, markup=False)
@@ -34,7 +39,7 @@ def show_record(record: Record) -> None:
         for name in ("inputs", what, "interval"):
             table.add_column(name, justify="right")
         for row in record.classes:
-            table.add_row(row.name, str(row.inputs), *words.cells(row.result))
+            table.add_row(Text(row.name), str(row.inputs), *words.cells(row.result))
         console.print()
         console.print(table)
     if record.exhibits:
@@ -43,7 +48,16 @@ def show_record(record: Record) -> None:
             table.add_column(name)
         for e in record.exhibits:
             table.add_row(
-                e.id, words.percent(e.robustness), e.clean_class, e.slipped_class, str(e.trial)
+                *map(
+                    Text,
+                    (
+                        e.id,
+                        words.percent(e.robustness),
+                        e.clean_class,
+                        e.slipped_class,
+                        str(e.trial),
+                    ),
+                )
             )
         console.print()
         console.print(table)

@@ -128,7 +128,7 @@ def _list(store: str, as_json: bool) -> None:
         said = r.spec["words"]
         typer.echo(
             f"{r.digest[:12]}  {r.started}  {state:<10}  {r.trials:>12,} trials  "
-            f"{said['source']}; {said['perturbation']}"
+            f"{r.spec['procedure']['kind']}  {said['source']}; {said['perturbation']}"
         )
     if not runs:
         typer.echo(f"{store} holds no runs yet")

@@ -46,7 +46,12 @@ class SamplingBench(Generic[S]):
 
     def answer(self, tasks: Sequence[Task]) -> list[S]:
         """All tasks share one forward pass."""
-        severities = self.severities(tasks)
+        try:
+            severities = self.severities(tasks)
+        except MemoryError as error:
+            raise OutOfMemory(
+                f"{tasks[0]}: {error or 'no room for the perturbed inputs'}"
+            ) from error
         cuts = np.cumsum([task.units for task in tasks])[:-1]
         return [self.collect.of(part, self.prop.limit) for part in np.split(severities, cuts)]
 
@@ -65,6 +70,11 @@ class SamplingBench(Generic[S]):
             raise ModelFailed(f"{named}: {error}") from error
         except OutOfMemory as error:
             raise OutOfMemory(f"{named}: {error}") from error
+        if scores.shape[1] != self.model.signature.classes:
+            raise ModelFailed(
+                f"{named}: the model returned {scores.shape[1]} scores an input, not "
+                f"{self.model.signature.classes} as before"
+            )
         xp = array_namespace(scores)
         finite = xp.isfinite(scores)
         if not bool(xp.all(finite)):
@@ -77,14 +87,15 @@ class SamplingBench(Generic[S]):
     def perturbed(self, task: Task) -> Array:
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
         rows = self._rows(task)
-        x = self.model.place(
-            self.inputs.x[rows[:1]] if len(task.subject.rows) == 1 else self.inputs.x[rows]
-        )
-        shape, block = self.inputs.x.shape[1:], self.block
+        given = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
+        axes = self.inputs.axes
+        if axes:  # back to where the data had them
+            given = given.transpose(0, *(int(a) + 1 for a in np.argsort(axes)))
+        x, block = self.model.place(given), self.block
         pieces = []
         for number in range(task.start // block, (task.stop - 1) // block + 1):
             source = stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
-            drawn = self.perturbation.draw(source, block, shape)
+            drawn = self.perturbation.draw(source, block, given.shape[1:])
             begin = max(task.start - number * block, 0)
             end = min(task.stop - number * block, block)
             here = x if len(x) == 1 else x[number * block + begin - task.start :][: end - begin]
@@ -93,7 +104,11 @@ class SamplingBench(Generic[S]):
                     here, drawn[begin:end], task.level, self.model.signature.bounds
                 )
             )
-        return _joined(pieces)
+        whole = _joined(pieces)
+        if not axes:
+            return whole
+        moved = array_namespace(whole).permute_dims(whole, (0, *(a + 1 for a in axes)))
+        return np.ascontiguousarray(moved) if isinstance(moved, np.ndarray) else moved
 
     def _rows(self, task: Task) -> NDArray[np.intp]:
         rows = np.asarray(task.subject.rows, dtype=np.intp)

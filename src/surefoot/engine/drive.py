@@ -158,7 +158,7 @@ def measure(
                 try:
                     answers = future.result()
                 except OutOfMemory as error:
-                    tray = _smaller(load, error)
+                    tray = min(tray, _smaller(load, error))
                     queue.extendleft(reversed(load))
                     continue
                 journal.append(list(zip(load, answers, strict=True)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.errors import OutOfMemory
 from surefoot.results import Decision, Estimate, Interval, Result
 from surefoot.store.records import Change, Exhibit
 from surefoot.subject import Subject, Task
@@ -71,11 +72,19 @@ def _first_slip(
     bench: SamplingBench[Any], subject: Subject, level: float, trials: int, tray: int
 ) -> int | None:
     """The first trial that violates the property."""
-    for start in range(0, trials, tray):
+    start = 0
+    while start < trials:
         task = Task(subject, level, start, min(start + tray, trials))
-        broken = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
+        try:
+            broken = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
+        except (OutOfMemory, MemoryError):
+            if tray == 1:
+                raise
+            tray //= 2
+            continue
         if len(broken):
             return start + int(broken[0])
+        start = task.stop
     return None
 
 

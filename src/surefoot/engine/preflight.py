@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.properties import SameLabel
 from surefoot.subject import Inputs, Model, Perturbation, Scores, Task
@@ -37,11 +37,17 @@ class Check:
     finding: str
 
 
-def clean_scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
-    """Scores of the undisturbed inputs, in modest batches."""
-    return np.concatenate(
-        [to_numpy(model.predict(model.place(x[i : i + _CHUNK]))) for i in range(0, len(x), _CHUNK)]
-    )
+def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> NDArray[np.floating]:
+    """Scores of the undisturbed inputs, in modest batches; smaller ones where memory is short."""
+    try:
+        parts = [
+            to_numpy(model.predict(model.place(x[i : i + most]))) for i in range(0, len(x), most)
+        ]
+    except OutOfMemory:
+        if most == 1:
+            raise
+        return clean_scores(model, x, most // 2)
+    return np.concatenate(parts)
 
 
 def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -86,6 +92,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
     yield _check("kind of scores", lambda: _scores(model))
     yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    if perturbation is not None and perturbation.level > 0:
+        yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
 
@@ -93,7 +101,7 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
 def _check(name: str, look: Callable[[], tuple[Verdict, str]]) -> Check:
     try:
         return Check(name, *look())
-    except (ModelFailed, InvalidArgument) as error:
+    except (ModelFailed, OutOfMemory, InvalidArgument) as error:
         return Check(name, Verdict.BAD, str(error))
 
 
@@ -150,6 +158,11 @@ def _batches(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
 
 def _bounds(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
     bounds, low, high = model.signature.bounds, inputs.x.min(), inputs.x.max()
+    if bounds is None and low >= 0 and high >= 100:
+        return Verdict.ODD, (
+            f"no bounds stated, and values run from {low:g} to {high:g}: if these are pixels of a "
+            "model that takes 0 to 1, say --scale 255 --bounds 0,1"
+        )
     if bounds is None:
         return Verdict.ODD, (
             f"no bounds stated; values run from {low:g} to {high:g}; perturbed inputs are not "
@@ -194,6 +207,19 @@ def _accuracy(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
             Verdict.ODD,
             finding + ", about what guessing gives: check scaling, layout and labels",
         )
+    return Verdict.GOOD, finding
+
+
+def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Verdict, str]:
+    bench = SamplingBench(
+        inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, seed=0
+    )
+    moved = to_numpy(bench.perturbed(Task(inputs.subjects()[0], perturbation.level, 0, 4)))
+    usual = float(np.abs(moved - inputs.x[:1]).max())
+    span = float(inputs.x.max() - inputs.x.min())
+    finding = f"values move by up to {usual:.2g}; the data span {span:.3g}"
+    if usual * 1000 < span:
+        return Verdict.ODD, finding + ": hardly a disturbance, is the level in the data's unit?"
     return Verdict.GOOD, finding
 
 

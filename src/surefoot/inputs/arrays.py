@@ -30,6 +30,8 @@ def from_arrays(
             f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, "
             "the others are one input"
         )
+    if values.size == 0:
+        raise InvalidArgument(f"{source} holds no inputs: the array has shape {values.shape}")
     divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
     if not 0 < divisor < np.inf:
         raise InvalidArgument(

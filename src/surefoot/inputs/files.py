@@ -20,6 +20,7 @@ from surefoot.subject import Inputs
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
 _PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
 _MOST_BYTES = 16 * 2**30
 Size = tuple[int, int] | None
 
@@ -113,7 +114,7 @@ def from_csv(path: Path, size: Size, scale: float | None) -> Inputs:
     if short is not None:
         raise InvalidArgument(f"{path}: row {short + 1} lacks a file or a label")
     given = [row["label"].strip() for row in rows]
-    numbered = all(label.isascii() and label.isdigit() for label in given)
+    numbered = all(label.isascii() and label.isdecimal() for label in given)
     names = [] if numbered else sorted(set(given))
     number: Callable[[str], int] = int if numbered else names.index
     table = [
@@ -140,7 +141,7 @@ def _pictures(
     arrays: list[NDArray[np.uint8]] = []
     for file, _ in table:
         try:
-            with Image.open(file) as picture:
+            with Image.open(file, formats=_FORMATS) as picture:
                 _refuse_deep(file, picture.mode)
                 plain = picture.convert("L" if picture.mode in ("1", "L") else "RGB")
                 if size is not None:

@@ -20,16 +20,20 @@ def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
     squeezed = tuple(n for n in shape if n != 1)
     if squeezed == tuple(n for n in have if n != 1):
         x = inputs.x.reshape(len(inputs), *shape)
-        return replace(inputs, x=x, frame=picture_frame(shape))
+        return replace(inputs, x=x, frame=picture_frame(shape), axes=())
     if len(have) == 3 and len(shape) == 3:
         last_to_first = (have[2], have[0], have[1]) == shape and have[2] in (1, 3, 4)
         first_to_last = (have[1], have[2], have[0]) == shape and have[0] in (1, 3, 4)
         if last_to_first or first_to_last:
-            axes = (0, 3, 1, 2) if last_to_first else (0, 2, 3, 1)
-            x = np.ascontiguousarray(inputs.x.transpose(axes))
-            return replace(inputs, x=x, frame=picture_frame(shape))
-    if len(shape) == 1 and math.prod(have) == shape[0]:
-        return replace(inputs, x=inputs.x.reshape(len(inputs), -1), frame=inputs.frame)
+            axes = (2, 0, 1) if last_to_first else (1, 2, 0)
+            x = np.ascontiguousarray(inputs.x.transpose(0, *(a + 1 for a in axes)))
+            whole = tuple(inputs.axes[a] for a in axes) if inputs.axes else axes
+            moved = () if whole == (0, 1, 2) else whole
+            return replace(inputs, x=x, frame=picture_frame(shape), axes=moved)
+    one_way = len(squeezed) == 1 or len(have) == 1
+    if one_way and math.prod(have) == math.prod(shape):
+        frame = inputs.frame if len(squeezed) == 1 else picture_frame(shape)
+        return replace(inputs, x=inputs.x.reshape(len(inputs), *shape), frame=frame, axes=())
     raise InvalidArgument(
         f"the model takes inputs of shape {shape}, but {inputs.source} holds {have}: "
         "resize or rearrange the data"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,6 +56,11 @@ def load_model(
     }
     if isinstance(source, str) and _NAME.match(source) and not Path(source).exists():
         source = named_object(source)
+    onnx_file = isinstance(source, str | Path) and str(source).lower().endswith(".onnx")
+    if output is not None and not onnx_file:
+        raise InvalidArgument(f"output {output!r}: only an ONNX file has outputs to choose from")
+    if device is not None and (onnx_file or hasattr(source, "predict_proba")):
+        raise InvalidArgument(f"device {device!r}: only PyTorch models can be moved to a device")
     if not isinstance(source, str | Path):
         if hasattr(source, "state_dict") and hasattr(source, "forward"):
             return wrap_module(source, device=device, **told)
@@ -106,8 +112,10 @@ def _numbers(values: Sequence[float] | float | None, default: float) -> tuple[fl
 def _interval(bounds: Sequence[float] | Interval | None) -> Interval | None:
     if bounds is None or isinstance(bounds, Interval):
         return bounds
-    if len(bounds) != 2 or not bounds[0] < bounds[1]:
-        raise InvalidArgument(f"bounds are two numbers, the lower first, got {tuple(bounds)}")
+    if len(bounds) != 2 or not -math.inf < bounds[0] < bounds[1] < math.inf:
+        raise InvalidArgument(
+            f"bounds are two finite numbers, the lower first, got {tuple(bounds)}"
+        )
     return Interval(float(bounds[0]), float(bounds[1]))
 
 

@@ -107,8 +107,10 @@ def open_onnx(
     row, batch = _row_shape(path, list(feed.shape), shape)
     normalise.check(row)
     whole = np.issubdtype(dtype, np.integer)
+    fetch = _fetch(path, session, output)
     words = [
         normalise.words(),
+        f"answers from output {fetch}" if output is not None else "",
         f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else "",
     ]
     blank = Signature(
@@ -122,7 +124,6 @@ def open_onnx(
         thread_safe=True,
         preparation=", ".join(w for w in words if w),
     )
-    fetch = _fetch(path, session, output)
     draft = OnnxModel(session, feed.name, fetch, dtype, batch, normalise, blank)
     signature = sign(blank, draft.rows, scores)
     return OnnxModel(session, feed.name, fetch, dtype, batch, normalise, signature)

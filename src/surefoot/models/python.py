@@ -77,7 +77,7 @@ def wrap_callable(
         preparation=normalise.words(),
     )
     draft = PythonModel(run, normalise, blank)
-    return PythonModel(run, normalise, sign(blank, draft.rows, scores))
+    return PythonModel(run, normalise, sign(blank, draft.rows, scores, by_answers=True))
 
 
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ def model_at_work() -> Iterator[None]:
     except Exception as error:
         if any(sign in str(error).lower() for sign in _NO_ROOM):
             raise OutOfMemory(str(error)) from error
-        text = " ".join(str(error).split())[:300]
+        text = " ".join(str(error).split())
+        text = text if len(text) <= 300 else f"{text[:100]} … {text[-190:]}"
         raise ModelFailed(f"the model raised {type(error).__name__}: {text}") from error
 
 
@@ -89,11 +91,16 @@ def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32
 
 
 def sign(
-    blank: Signature, run: Callable[[NDArray[np.float32]], Array], stated: Scores | None
+    blank: Signature,
+    run: Callable[[NDArray[np.float32]], Array],
+    stated: Scores | None,
+    *,
+    by_answers: bool = False,
 ) -> Signature:
     """Complete a signature from one run: number of classes, kind of scores.
 
-    `run` gives the rows before `both_classes`.
+    `run` gives the rows before `both_classes`. `by_answers`: the digest covers them too, for
+    models in memory, where state can hide that no digest of code or weights sees.
     """
     x = probe(blank.shape, blank.bounds)
     rows = run(x)
@@ -105,7 +112,13 @@ def sign(
             f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
             "say scores=logits instead"
         )
-    return replace(blank, classes=max(2, rows.shape[1]), scores=stated or seen)
+    signed = replace(blank, classes=max(2, rows.shape[1]), scores=stated or seen)
+    if not by_answers:
+        return signed
+    answers = ",".join(f"{v:.5e}" for v in values.ravel())
+    digest = hashlib.sha256(f"{blank.digest}\0{answers}".encode()).hexdigest()
+    covers = f"{blank.covers}, and the answers to {_PROBES} fixed inputs"
+    return replace(signed, digest=digest, covers=covers)
 
 
 @dataclass(frozen=True)

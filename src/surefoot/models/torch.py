@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.models.archive import (
     is_export,
     is_script,
@@ -95,9 +95,16 @@ def wrap_module(
         )
     normalise.check(shape)
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
-    where = torch.device(device) if device else getattr(weights, "device", torch.device("cpu"))
-    if device and hasattr(module, "to"):
-        module = module.to(where)
+    where = getattr(weights, "device", torch.device("cpu"))
+    if device:
+        try:
+            where = torch.device(device)
+            module = module.to(where)
+        except Exception as error:
+            raise InvalidArgument(
+                f"device {device!r} cannot be used ({_first_line(error)}): say cpu, or cuda on a "
+                "machine that has it"
+            ) from error
     blank = Signature(
         shape=shape,
         classes=0,
@@ -109,8 +116,17 @@ def wrap_module(
     )
     dtype = weights.dtype if weights is not None and weights.is_floating_point() else torch.float32
     draft = TorchModel(module, where, dtype, normalise, blank)
-    signature = sign(blank, lambda x: draft.rows(draft.place(x)), scores)
+    try:
+        signature = sign(blank, lambda x: draft.rows(draft.place(x)), scores, by_answers=not digest)
+    except ModelFailed as error:
+        raise ModelFailed(
+            f"{error} (inputs of shape {shape} were tried: if the model takes another, say --shape)"
+        ) from error
     return TorchModel(module, where, dtype, normalise, signature)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:120]
 
 
 def _module_digest(module: Any) -> str:  # noqa: ANN401

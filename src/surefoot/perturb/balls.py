@@ -59,7 +59,7 @@ class L2Noise:
         points = stream.normal((n, *shape))
         xp = array_namespace(points)
         lengths = xp.sqrt(xp.sum(points * points, axis=axes_of(points), keepdims=True))
-        points *= _radius(stream, n, shape) / lengths
+        points *= _radius(stream, n, shape) / xp.where(lengths > 0, lengths, 1.0)
         return points
 
     def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
@@ -92,7 +92,8 @@ class L1Noise:
         u -= 1  # in [-1, 1)
         sizes = -xp.log1p(-xp.abs(u) * (1 - 2.0**-24))
         points = xp.where(u < 0, -sizes, sizes)
-        points *= _radius(stream, n, shape) / xp.sum(sizes, axis=axes_of(sizes), keepdims=True)
+        total = xp.sum(sizes, axis=axes_of(sizes), keepdims=True)
+        points *= _radius(stream, n, shape) / xp.where(total > 0, total, 1.0)
         return points
 
     def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:

@@ -64,7 +64,7 @@ def requirement(whole: Estimate | Undecided, least: float, what: str) -> Decisio
     """Whether `what` of the population is at least `least`, as far as its interval tells."""
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a required robustness lies between 0 and 1, got {least}")
-    claim = f"{what} is at least {least:g}"
+    claim = f"{what} is at least {least!r}"
     if isinstance(whole, Undecided):
         return whole
     if whole.interval.low >= least:
@@ -72,7 +72,7 @@ def requirement(whole: Estimate | Undecided, least: float, what: str) -> Decisio
     if whole.interval.high < least:
         return Decision(claim, False, whole.guarantee, whole.trials)
     return Undecided(
-        f"{least:g} lies within the interval from {whole.interval.low:.4f} to "
+        f"{least!r} lies within the interval from {whole.interval.low:.4f} to "
         f"{whole.interval.high:.4f}: more inputs would narrow it",
         whole.trials,
     )

@@ -33,6 +33,8 @@ def _content(record: Record, store: str) -> dict[str, Any]:
     return {
         "record": record,
         "headline": words.headline(record),
+        "about": words.about(record),
+        "cautions": words.cautions(record),
         "how_sure": words.how_sure(record),
         "assumptions": words.assumptions(record),
         "facts": words.facts(record),
@@ -105,8 +107,10 @@ def write_whole(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(beside).chmod(0o666 & ~mask)
+        Path(beside).replace(path.resolve())
     except OSError as error:
         if beside:
             Path(beside).unlink(missing_ok=True)

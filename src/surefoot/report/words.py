@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from fractions import Fraction
 
@@ -33,17 +34,21 @@ def between(interval: Interval) -> str:
 def odds(error: float) -> str:
     """How often at most a statement is wrong."""
     share = Fraction(error).limit_denominator(1_000_000)
-    if share.numerator == 1:
+    if share.numerator == 1 and abs(share - Fraction(error)) < 1e-9 * error:
         return f"wrong at most 1 time in {share.denominator:,}"
     for base in (100, 1000, 10_000, 100_000, 1_000_000):
-        if abs(error * base - round(error * base)) < 1e-9:
+        if round(error * base) and abs(error * base - round(error * base)) < 1e-9:
             return f"wrong at most {round(error * base)} times in {base:,}"
     return f"wrong with probability at most {error:.2g}"
 
 
 def confidence(error: float) -> str:
-    """1 - error as a percentage, without rounding up."""
-    return f"{100 * (1 - error):.6g} %"
+    """1 - error as a percentage, never rounded up."""
+    for digits in range(12):
+        shown = math.floor((100 - 100 * error) * 10**digits + 1e-6) / 10**digits
+        if 100 - shown < 2 * 100 * error:
+            return f"{shown:.{digits}f} %"
+    return f"100 % less {100 * error:.2g} %"
 
 
 def headline(record: Record) -> str:
@@ -73,6 +78,17 @@ def _in(kappa: float) -> str:
     """A small probability as people say it."""
     once = 1 / kappa
     return f"1 in {round(once):,}" if abs(once - round(once)) < 1e-6 * once else f"{kappa:g}"
+
+
+def about(record: Record) -> str:
+    """Which model met which inputs, disturbed how."""
+    model = record.source.model if record.source else "a model in memory"
+    return f"{model} on {selection(record)}; {record.spec['words']['perturbation']}."
+
+
+def cautions(record: Record) -> list[str]:
+    """What the preflight found odd: read before believing."""
+    return [f"Look: {f.name}: {f.finding}." for f in record.findings if f.verdict == "odd"]
 
 
 def how_sure(record: Record) -> list[str]:
@@ -156,8 +172,9 @@ def _values(record: Record) -> list[str]:
     worst = sorted(known, key=lambda row: (_value(row.result), row.id))[:1]
     if worst and _value(worst[0].result) < 1:
         lines.append(
-            f"The least robust input is {worst[0].id}: {percent(_value(worst[0].result))} of its "
-            "perturbations hold."
+            f"The least robust input is {worst[0].id}: it holds under about "
+            f"{percent(_value(worst[0].result))} of its perturbations"
+            + (f" (within {width:g})." if (width := record.spec["procedure"].get("width")) else ".")
         )
     return lines
 
@@ -193,19 +210,17 @@ def cells(result: Result) -> tuple[str, str]:
 def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
     """What to type to see that trial again."""
     if record.source is None:
-        return f'study.replay("{subject}", {trial})'
-    return (
-        f"surefoot replay {record.digest[:12]} {_quoted(subject)} {trial} --store {_quoted(store)}"
-    )
-
-
-def _quoted(text: str) -> str:
-    return shlex.quote(text)
+        return f"study.replay({subject!r}, {trial})"
+    where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
+    if subject.startswith("-"):
+        return f"surefoot replay --store {where} -- {run} {name} {trial}"
+    return f"surefoot replay {run} {name} {trial} --store {where}"
 
 
 def summary(record: Record) -> str:
     """The whole outcome as text."""
-    lines = [headline(record), "", *how_sure(record), "", "Assumptions:"]
+    lines = [headline(record), about(record), *cautions(record)]
+    lines += ["", *how_sure(record), "", "Assumptions:"]
     lines += [f"- {line}" for line in assumptions(record)]
     lines += ["", *facts(record)]
     if record.classes:

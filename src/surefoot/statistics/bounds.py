@@ -12,6 +12,7 @@ from surefoot.evidence import Counts
 from surefoot.results import Interval
 
 _ONE_CUT = 1e-12
+_SNAP = 1e-6  # a count this close to a whole number is that number
 
 
 def okamoto(width: float, error: float) -> int:
@@ -99,10 +100,11 @@ def _outside(
 
 def _plainly_too_few(n: NDArray[np.int64], width: float, error: float) -> NDArray[np.bool_]:
     """Sizes refuted by one p: 1/2 itself, or the cut next below it, from its worse side."""
-    half = _outside(np.ceil(n * (0.5 - width)), np.floor(n * (0.5 + width)), n, 0.5)
-    k = np.floor(n * (0.5 - width))
+    first, last = np.ceil(n * (0.5 - width) - _SNAP), np.floor(n * (0.5 + width) + _SNAP)
+    half = _outside(first, last, n, 0.5)
+    k = np.floor(n * (0.5 - width) + _SNAP)
     p = np.clip(k / n + width, 0.0, 1.0)
-    beside = _outside(k + 1, np.floor(n * (p + width)), n, p)
+    beside = _outside(k + 1, np.floor(n * (p + width) + _SNAP), n, p)
     refuted: NDArray[np.bool_] = (k >= 0) & (np.maximum(half, beside) > error)
     return refuted
 
@@ -117,7 +119,7 @@ def fixed_size(width: float, error: float) -> int:
     """
     from scipy.special import ndtri
 
-    normal = float(ndtri(1 - error / 2)) ** 2 / (4 * width**2)
+    normal = float(ndtri(error / 2)) ** 2 / (4 * width**2)
     start = 1 if normal < 10_000 else int(0.97 * normal)
     while True:
         sizes = np.arange(start, start + 4096)

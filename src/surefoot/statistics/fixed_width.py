@@ -13,15 +13,29 @@ from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
 
 Trials = Generator[int, Counts, Estimate]
+_NARROWEST, _NARROWEST_EXACT, _RAREST = 1e-6, 5e-4, 1e-12
 
 
 def check_width_and_error(width: float, error: float) -> None:
     """Refuse what no estimate can mean."""
-    if not 0 < width < 1:
-        raise InvalidArgument(f"width must lie between 0 and 1, got {width}: try 0.02")
-    if not 0 < error < 1:
+    if not _NARROWEST <= width < 1:
         raise InvalidArgument(
-            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.01"
+            f"width must lie between 0 and 1, got {width}: try 0.02 (the least is {_NARROWEST:g})"
+        )
+    if not _RAREST <= error < 1:
+        raise InvalidArgument(
+            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.01 "
+            f"(the least is {_RAREST:g})"
+        )
+
+
+def check_exact(width: float, error: float) -> None:
+    """Refuse what exact methods would compute on for hours."""
+    check_width_and_error(width, error)
+    if width < _NARROWEST_EXACT:
+        raise InvalidArgument(
+            f"width {width} is too narrow for an exact method, the least is {_NARROWEST_EXACT:g}: "
+            "use okamoto or bu-sun"
         )
 
 
@@ -63,7 +77,7 @@ class FixedSize:
     evidence: ClassVar[type[Counts]] = Counts
 
     def __post_init__(self) -> None:
-        check_width_and_error(self.width, self.error)
+        check_exact(self.width, self.error)
 
     def steps(self) -> Trials:
         """One question."""

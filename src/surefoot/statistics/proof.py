@@ -139,7 +139,7 @@ def _smallest_z(width: float, error: float, pseudo: float) -> Design:
     """About the smallest z that passes on a sample of p."""
     from scipy.special import ndtri
 
-    normal = float(ndtri(1 - error / 2))
+    normal = -float(ndtri(error / 2))
     low, high = 0.97 * normal, 1.02 * normal
     suspects = _suspects(draft(width, error, high, pseudo))
     while not _passes(draft(width, error, high, pseudo), suspects):

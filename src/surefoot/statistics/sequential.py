@@ -9,7 +9,7 @@ from typing import ClassVar
 from surefoot.evidence import Counts
 from surefoot.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
-from surefoot.statistics.fixed_width import Trials, around, check_width_and_error
+from surefoot.statistics.fixed_width import Trials, around, check_exact
 from surefoot.statistics.library import design_for
 
 
@@ -25,7 +25,7 @@ class ExactSequential:
     evidence: ClassVar[type[Counts]] = Counts
 
     def __post_init__(self) -> None:
-        check_width_and_error(self.width, self.error)
+        check_exact(self.width, self.error)
 
     @property
     def design(self) -> Design:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -82,12 +84,17 @@ class SqlStore:
             raise StoreFailed(
                 f"there is no folder {self.where.parent} for the store: make it first"
             )
+        sealed = not create and not os.access(self.where.parent, os.W_OK)
+        name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
         self._engine = sa.create_engine(
-            sa.URL.create("sqlite", database=str(self.where)), connect_args={"timeout": 30}
+            sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
+            connect_args={"timeout": 30},
         )
         sa.event.listen(self._engine, "connect", _set_up)
         with self._at_work():
-            self._prepare()
+            if create:
+                self._prepare()
+            self._check()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -110,7 +117,7 @@ class SqlStore:
         with self._at_work(), self._engine.begin() as db:
             db.execute(insert(_runs).values(row).on_conflict_do_nothing())
             there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).one()
-            if json.loads(there.spec) != json.loads(told):
+            if _decisive(there.spec) != _decisive(told):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"
@@ -171,12 +178,8 @@ class SqlStore:
         return None if text is None else record_from_json(text)
 
     def _prepare(self) -> None:
-        names = sa.inspect(self._engine).get_table_names()
-        if names and _meta.name not in names:
-            raise StoreFailed(
-                f"{self.where} is a database of another program (it holds {names[0]}): "
-                "use another --store"
-            )
+        """Make the tables, in an empty file or in a store of ours."""
+        self._refuse_strangers()
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
@@ -186,6 +189,21 @@ class SqlStore:
                     db.execute(sa.schema.CreateIndex(index, if_not_exists=True))
             version = {"name": "schema", "value": str(SCHEMA)}
             db.execute(insert(_meta).values(version).on_conflict_do_nothing())
+
+    def _refuse_strangers(self) -> list[str]:
+        names = sa.inspect(self._engine).get_table_names()
+        if names and _meta.name not in names:
+            raise StoreFailed(
+                f"{self.where} is a database of another program (it holds {names[0]}): "
+                "use another --store"
+            )
+        return names
+
+    def _check(self) -> None:
+        """Refuse a store that a newer surefoot wrote."""
+        if not self._refuse_strangers():
+            raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
+        with self._engine.connect() as db:
             found = db.execute(sa.select(_meta.c.value).where(_meta.c.name == "schema")).scalar()
             if int(found or 0) > SCHEMA:
                 raise StoreFailed(
@@ -244,6 +262,11 @@ class SqlJournal:
                 evidence = evidence_from_json(row.evidence)
                 kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
         return dict(kept)
+
+
+def _decisive(spec: str) -> dict[str, Any]:
+    """What decides a result: all but the words."""
+    return {k: v for k, v in json.loads(spec).items() if k != "words"}
 
 
 def exists(url: str) -> bool:

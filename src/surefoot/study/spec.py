@@ -30,6 +30,11 @@ from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES, TESTS
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores
 
 FORMAT = 1
+_EXAMPLES = {
+    "model": 'sf.load_model("model.onnx")',
+    "perturbation": "sf.perturb.LinfNoise(8/255)",
+    "procedure": "sf.ExactSequential(width=0.02, error=0.01)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,11 @@ class Study:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        for name, has in (("perturbation", "draw"), ("procedure", "steps"), ("model", "predict")):
+            if not hasattr(getattr(self, name), has):
+                raise InvalidArgument(
+                    f"{name} is {getattr(self, name)!r}: give one such as {_EXAMPLES[name]}"
+                )
         if self.property.reference is Reference.TRUE and self.inputs.labels is None:
             raise InvalidArgument(
                 f"the property '{self.property.kind}' is about true labels, but "
@@ -120,6 +130,7 @@ class Study:
                 "digest": self.fitted.digest(),
                 "number": len(self.inputs),
                 "selection": self.inputs.selection,
+                "class_names": list(self.inputs.class_names),
                 "reading": self.inputs.reading,
             },
             "bounds": None if bounds is None else asdict(bounds),

@@ -1,0 +1,86 @@
+"""Odd terminals, closed pipes, odd names: words come out, never exit code 1 by accident."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+
+QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.2")
+
+
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "cp1252"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"COLUMNS": "30"},
+    ],
+)
+def test_any_terminal_gets_the_result(desk, surroundings):
+    done = desk.run(*QUICK, "--first", "4", env={**os.environ, **surroundings})
+    assert done.returncode == 0, done.stderr
+    assert "On average" in done.stdout
+
+
+def test_a_closed_pipe_is_an_error_not_a_refutation(desk):
+    assert desk.run(*QUICK).returncode == 0
+    command = f"surefoot {' '.join(QUICK)} --require 0.01 | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=desk.folder, env=desk.environment(), text=True,
+        capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_odd_class_names_and_ids_are_shown_as_text(desk):
+    ids = np.array([f"a\x1b[31m[/b]{i}" for i in range(20)])
+    names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
+    desk.save("odd.npz", x=desk.x[:20], y=desk.y[:20], ids=ids, class_names=names)
+    done = desk.run("estimate", "model.onnx", "odd.npz", "--perturb", "linf:90/255", "--width",
+                    "0.2", "--report", "r.html")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "[/oops]" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "\x1b" not in (desk.folder / "r.html").read_text()
+
+
+def test_a_picture_with_an_undecodable_name(desk):
+    folder = desk.folder / "pictures" / "0"
+    folder.mkdir(parents=True)
+    Image.fromarray(desk.x[0]).save(os.fsencode(folder) + b"/\xff.png")
+    done = desk.run("estimate", "model.onnx", "pictures", "--perturb", "linf:0.1", "--width", "0.2")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--width", "1e-200"), ("--classes", "²"), ("--shape", "²"), ("--size", "²x²"),
+     ("--confidence", "0.99999999999999"), ("--method", "fixed-size", "--width", "1e-6")],
+)  # fmt: skip
+def test_odd_numbers_are_refused_not_crashed_on(desk, words):
+    done = desk.run(*QUICK, *words)
+    assert done.returncode == 3, done.stdout
+    assert "a fault in surefoot" not in done.stderr
+
+
+def test_what_the_preflight_wonders_about_is_said_with_the_result(desk):
+    desk.save("raw.npz", x=desk.x[:10].astype(np.float32), y=desk.y[:10])
+    words = ("--perturb", "linf:8/255", "--width", "0.2", "--report", "r.html")
+    done = desk.run("estimate", "model.onnx", "raw.npz", *words)
+    assert done.returncode == 0, done.stderr
+    assert "say --scale 255 --bounds 0,1" in done.stdout
+    assert "is the level in the data's unit?" in done.stdout
+    assert "is the level in the data" in (desk.folder / "r.html").read_text()
+
+
+def test_the_result_names_model_data_selection_and_perturbation(desk):
+    done = desk.run(*QUICK, "--random", "5", "--correct-only")
+    assert "model.onnx on test.npz: 5 of 40 inputs" in done.stdout
+    assert "L∞ ball of radius 32/255" in done.stdout
+    record = json.loads(desk.run("show", "--json").stdout)
+    assert record["source"]["model"] == "model.onnx"

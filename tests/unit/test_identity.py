@@ -1,0 +1,203 @@
+"""Two models that answer differently never share a digest; the same data never differ by layout."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper, save
+
+import surefoot as sf
+from surefoot.engine.preflight import clean_scores
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.inputs import fit
+from surefoot.subject import Task
+from tests.worlds import SHAPE, linear, points, study
+
+RNG = np.random.default_rng(0)
+WA, WB = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 3))
+
+
+def product(x, w):
+    return x @ w
+
+
+class Caller:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, x):
+        return x @ self.w
+
+    def answer(self, x):
+        return x @ self.w
+
+
+def closure(w):
+    return lambda x: x @ w
+
+
+KINDS = {
+    "partial": lambda w: functools.partial(product, w=w),
+    "instance": Caller,
+    "method": lambda w: Caller(w).answer,
+    "closure": closure,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_callables_that_answer_differently_have_different_digests(kind):
+    made = [sf.load_model(KINDS[kind](w), shape=(6,)).signature for w in (WA, WB, WA)]
+    assert made[0].digest != made[1].digest
+    assert made[0].digest == made[2].digest or kind == "instance"
+    assert "answers to 8 fixed inputs" in made[0].covers
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(6, 3)
+        self.factor = factor
+
+    def forward(self, x):
+        return self.layer(x * self.factor)
+
+
+def test_modules_with_equal_weights_that_answer_differently_have_different_digests():
+    one, two = (sf.load_model(Scaled(f).eval(), shape=(6,)).signature.digest for f in (1.0, 2.0))
+    assert one != two
+
+
+def test_the_chosen_output_is_part_of_the_study(tmp_path):
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", f"w{i}"], [f"out{i}"]) for i in (0, 1)],
+        "two",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 6])],
+        [helper.make_tensor_value_info(f"out{i}", TensorProto.FLOAT, ["n", 3]) for i in (0, 1)],
+        [numpy_helper.from_array(w.astype(np.float32), f"w{i}") for i, w in enumerate((WA, WB))],
+    )
+    path = tmp_path / "two.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    bare = sf.load_inputs(points().x)
+    one, two = (
+        study(model=sf.load_model(path, output=name), inputs=bare) for name in ("out0", "out1")
+    )
+    assert one.digest != two.digest
+
+
+def test_class_names_are_part_of_the_study():
+    base = points()
+    named = [
+        sf.load_inputs(base.x, base.labels, ids=base.ids, class_names=names)
+        for names in (["a", "b"], ["b", "a"])
+    ]
+    assert study(inputs=named[0]).digest != study(inputs=named[1]).digest
+
+
+def test_an_unfinished_run_goes_on_from_another_path(tmp_path):
+    """Where the data lie is said in words; it is not what the study is."""
+    from contextlib import closing
+    from dataclasses import replace
+
+    from surefoot.store.sql import SqlStore
+
+    made = study()
+    with closing(SqlStore(str(tmp_path / "s.db"))) as store:
+        store.begin(made.digest, made.spec, None, {})
+    moved = study(inputs=replace(points(), source="/elsewhere/data.npz"))
+    assert moved.digest == made.digest
+    assert moved.run(str(tmp_path / "s.db")).local == made.run().local
+
+
+@pytest.mark.parametrize("kind", [sf.perturb.LinfNoise, sf.perturb.L2Noise, sf.perturb.L1Noise])
+def test_models_of_either_layout_meet_the_same_perturbations(kind):
+    data = sf.load_inputs(RNG.random((3, 6, 5, 3)))
+
+    def bench(shape):
+        model = sf.load_model(lambda x: x.reshape(len(x), -1)[:, :2], shape=shape)
+        return sf.Study(model, data, kind(0.1), sf.Okamoto(0.3, 0.3)).bench()
+
+    last, first = bench((6, 5, 3)), bench((3, 6, 5))
+    a, b = (made.perturbed(Task(made.inputs.subjects()[1], 0.1, 3, 9)) for made in (last, first))
+    assert b.shape == (6, 3, 6, 5)
+    np.testing.assert_array_equal(a.transpose(0, 3, 1, 2), b)
+
+
+def test_moving_axes_there_and_back_leaves_no_trace():
+    data = sf.load_inputs(RNG.random((2, 6, 5, 3)))
+    there = fit(data, (3, 6, 5))
+    assert there.axes == (2, 0, 1)
+    assert fit(there, (6, 5, 3)).axes == ()
+
+
+def test_names_that_cannot_be_shown_are_marked():
+    base = points(3)
+    inputs = sf.load_inputs(
+        base.x, [0, 1, 0], ids=["a\x1b[31m", "b\udc80", "c"], class_names=["\x01", "[/x]"]
+    )
+    assert inputs.ids == ("a\N{REPLACEMENT CHARACTER}[31m", "b\N{REPLACEMENT CHARACTER}", "c")
+    assert inputs.class_names == ("\N{REPLACEMENT CHARACTER}", "[/x]")
+
+
+class Small:
+    """A model with room for so many rows."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def __call__(self, x):
+        if len(x) > self.room:
+            raise MemoryError("no room")
+        return linear(x)
+
+
+@pytest.mark.parametrize("room", [8, 30])
+def test_a_model_with_little_room_is_measured_to_the_end(room):
+    """Preflight, the run and the search for a slip all back off."""
+    plain = study(inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9)).run()
+    model = sf.load_model(Small(room), shape=SHAPE)
+    tight = study(model=model, inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9))
+    found = tight.run(batch=1024)
+    assert found.local == plain.local
+    assert [(e.id, e.trial) for e in found.record.exhibits] == [
+        (e.id, e.trial) for e in plain.record.exhibits
+    ]
+
+
+def test_a_model_without_any_room_says_so():
+    model = sf.load_model(Small(8), shape=SHAPE)
+    model.run.room = 0
+    with pytest.raises(OutOfMemory):
+        clean_scores(model, points().x)
+
+
+def test_scores_that_change_their_number_mid_run_are_refused():
+    calls = [0]
+
+    def shrinking(x):
+        calls[0] += 1
+        scores = np.concatenate([linear(x), x[:, :1]], axis=1)
+        return scores if calls[0] < 60 else scores[:, :2]
+
+    with pytest.raises(ModelFailed, match="returned 2 scores an input, not 3 as before"):
+        study(model=sf.load_model(shrinking, shape=SHAPE)).run(batch=4)
+
+
+@pytest.mark.parametrize("kind", [sf.perturb.L1Noise, sf.perturb.L2Noise])
+def test_a_draw_of_exact_zero_stays_finite(kind):
+    class Zeros:
+        def uniform(self, shape):
+            return np.full(shape, 0.5, dtype=np.float32)
+
+        def normal(self, shape):
+            return np.zeros(shape, dtype=np.float32)
+
+    assert np.isfinite(kind(1.0).draw(Zeros(), 2, (1,))).all()
+
+
+def test_options_that_do_not_apply_are_refused():
+    with pytest.raises(InvalidArgument, match="only an ONNX file has outputs"):
+        sf.load_model(linear, shape=SHAPE, output="scores")
+    with pytest.raises(InvalidArgument, match="finite"):
+        sf.load_model(linear, shape=SHAPE, bounds=(0, float("inf")))
