@@ -14,7 +14,7 @@ from surefoot.store import MemoryJournal
 from surefoot.store.records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Subject, Task
-from surefoot.testing import check_journal
+from surefoot.testing import check_journal, check_store
 from tests.worlds import points, study
 
 
@@ -23,13 +23,8 @@ def test_the_memory_journal_conforms():
     check_journal(lambda: journal)
 
 
-def test_the_sqlite_journal_conforms(tmp_path):
-    def reopen():
-        store = SqlStore(f"sqlite:///{tmp_path}/run.db")
-        store.begin("digest", {"a": 1}, None, {})
-        return store.journal("digest")
-
-    check_journal(reopen)
+def test_the_sqlite_store_conforms(tmp_path):
+    check_store(lambda: SqlStore(f"sqlite:///{tmp_path}/run.db"))
 
 
 @pytest.fixture

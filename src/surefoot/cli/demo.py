@@ -36,8 +36,9 @@ def demo(
     report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)
     with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
         sys.stderr.write(
-            "A small network (90 % accurate) meets 300 Fashion-MNIST test images, each disturbed\n"
-            "by random noise of up to 32/255 a pixel. How likely does its answer change?\n\n"
+            "A small network (90 % accurate) meets 300 Fashion-MNIST test images, the first 30 of each\n"
+            "class, disturbed by random noise of up to 32/255 a pixel. How likely does its answer\n"
+            "change?\n\n"
         )
         running = Running(_PERTURB, report=report, store=store, json=json)
         reading = o.Reading(str(model), str(inputs), bounds="0,1")

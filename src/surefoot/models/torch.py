@@ -33,7 +33,9 @@ def require_torch() -> Any:  # noqa: ANN401  the module
     try:
         import torch
     except ImportError as error:
-        raise MissingPackage("this model needs PyTorch: pip install 'surefoot[torch]'") from error
+        raise MissingPackage(
+            "this model needs PyTorch: pip install torch (surefoot's extra 'torch')"
+        ) from error
     return torch
 
 

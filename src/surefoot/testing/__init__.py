@@ -9,5 +9,13 @@ from surefoot.testing.journals import check_journal
 from surefoot.testing.models import check_model
 from surefoot.testing.perturbations import check_perturbation
 from surefoot.testing.procedures import check_procedure, outcomes
+from surefoot.testing.stores import check_store
 
-__all__ = ["check_journal", "check_model", "check_perturbation", "check_procedure", "outcomes"]
+__all__ = [
+    "check_journal",
+    "check_model",
+    "check_perturbation",
+    "check_procedure",
+    "check_store",
+    "outcomes",
+]

@@ -28,7 +28,7 @@ def check_perturbation(perturbation: Perturbation, shape: tuple[int, ...]) -> No
     drawn = _drawn(perturbation, x, block=0)
     params = drawn.copy()
     identity = perturbation.apply(x, drawn, 0.0, unit)
-    expect(np.array_equal(identity, x), "level 0 must give back the input, bit for bit")
+    expect(np.array_equal(identity, x), "level 0 must give back the input, value for value")
     out = perturbation.apply(x, drawn, perturbation.level, unit)
     expect(np.array_equal(x, kept), "apply changed its input")
     expect(np.array_equal(drawn, params), "apply changed what was drawn")
