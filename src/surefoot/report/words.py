@@ -82,8 +82,17 @@ def _in(kappa: float) -> str:
 
 def about(record: Record) -> str:
     """Which model met which inputs, disturbed how."""
-    model = record.source.model if record.source else "a model in memory"
-    return f"{model} on {selection(record)}; {record.spec['words']['perturbation']}."
+    model = _short(record.source.model) if record.source else "a model in memory"
+    inputs, words = record.spec["inputs"], record.spec["words"]
+    return (
+        f"{model} on {_short(words['source'])}: {inputs['selection']} ({inputs['reading']}); "
+        f"{words['perturbation']}."
+    )
+
+
+def _short(place: str) -> str:
+    """The last part of a path."""
+    return place.rstrip("/").rpartition("/")[2] or place
 
 
 def cautions(record: Record) -> list[str]:
