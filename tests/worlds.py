@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
+from surefoot.engine.drive import measure
+from surefoot.executors import Inline
+from surefoot.procedure import Pinned
+from surefoot.store import MemoryJournal
 from surefoot.subject import Inputs, Model
 
 SHAPE = (6,)
@@ -36,3 +40,38 @@ def study(**changes: object) -> sf.Study:
         "seed": 1,
     }
     return sf.Study(**{**parts, **changes})
+
+
+def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=None, **more):
+    made = made or study()
+    bench = bench or made.bench()
+    return measure(
+        Pinned(made.procedure, made.perturbation.level),
+        bench,
+        subjects or made.fitted.subjects(),
+        pool=pool or Inline(),
+        journal=journal or MemoryJournal(),
+        tray=tray,
+        block=bench.block,
+        **more,
+    )
+
+
+class Spy:
+    """Passes tasks on and remembers them."""
+
+    def __init__(self, bench):
+        self.bench, self.loads, self.block = bench, [], bench.block
+
+    def answer(self, tasks):
+        self.loads.append(list(tasks))
+        return self.bench.answer(tasks)
+
+    @property
+    def trials(self):
+        return [
+            (t.subject.name, t.level, i)
+            for load in self.loads
+            for t in load
+            for i in range(t.start, t.stop)
+        ]

@@ -2,37 +2,20 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import surefoot as sf
 from surefoot.engine.bench import SamplingBench
-from surefoot.engine.drive import Progress, measure
-from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, ReplayMismatch
-from surefoot.evidence import Counts, Severities
-from surefoot.executors import Inline
+from surefoot.engine.drive import measure
+from surefoot.errors import ReplayMismatch
+from surefoot.evidence import Severities
 from surefoot.procedure import Pinned
 from surefoot.store import MemoryJournal
 from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
 from surefoot.subject import Task
-from tests.worlds import SHAPE, linear, linear_model, points, study
-
-
-def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=None, **more):
-    made = made or study()
-    bench = bench or made.bench()
-    return measure(
-        Pinned(made.procedure, made.perturbation.level),
-        bench,
-        subjects or made.fitted.subjects(),
-        pool=pool or Inline(),
-        journal=journal or MemoryJournal(),
-        tray=tray,
-        block=bench.block,
-        **more,
-    )
+from tests.worlds import SHAPE, Spy, linear, points, run, study
 
 
 @pytest.fixture(scope="module")
@@ -116,26 +99,6 @@ def test_a_trial_is_the_same_alone_and_in_a_batch():
     many = bench.perturbed(Task(subject, 0.4, 1000, 1100))
     alone = bench.perturbed(Task(subject, 0.4, 1037, 1038))
     np.testing.assert_array_equal(alone[0], many[37])
-
-
-class Spy:
-    """Passes tasks on and remembers them."""
-
-    def __init__(self, bench):
-        self.bench, self.loads, self.block = bench, [], bench.block
-
-    def answer(self, tasks):
-        self.loads.append(list(tasks))
-        return self.bench.answer(tasks)
-
-    @property
-    def trials(self):
-        return [
-            (t.subject.name, t.level, i)
-            for load in self.loads
-            for t in load
-            for i in range(t.start, t.stop)
-        ]
 
 
 def test_no_trial_is_used_twice(plain):
@@ -248,103 +211,3 @@ def test_severities_keep_the_order_of_trials():
         )
     whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
     assert [m.values for m in mixed] == [tuple(row.tolist()) for row in whole]
-
-
-class Limited:
-    """A bench with room for so many trials, like a device with little memory."""
-
-    def __init__(self, bench, room):
-        self.bench, self.room, self.refused, self.block = bench, room, 0, bench.block
-
-    def answer(self, tasks):
-        if sum(t.units for t in tasks) > self.room:
-            self.refused += 1
-            raise OutOfMemory("no room")
-        return self.bench.answer(tasks)
-
-
-def test_out_of_memory_halves_the_tray_and_goes_on(plain):
-    bench = Limited(study().bench(), room=30)
-    assert run(bench=bench, tray=500) == plain
-    assert 1 <= bench.refused <= 10
-
-
-def test_out_of_memory_backs_off_with_workers_too(plain):
-    bench = Limited(study().bench(), room=30)
-    with ThreadPoolExecutor(2) as pool:
-        assert run(bench=bench, tray=500, pool=pool, in_flight=4) == plain
-
-
-def test_no_room_for_one_trial_is_an_error_that_names_it():
-    with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
-        run(bench=Limited(study().bench(), room=0), tray=500)
-
-
-def breaks_after(calls, how):
-    left = [calls]
-
-    def model(x):
-        left[0] -= 1
-        if left[0] < 0:
-            return how(x)
-        return linear(x)
-
-    return sf.load_model(model, shape=SHAPE)
-
-
-def raising(x):
-    raise ConnectionError("endpoint lost")
-
-
-def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
-    made, journal = study(model=breaks_after(12, raising)), MemoryJournal()
-    with pytest.raises(ModelFailed, match=r"input p\d+, trials \d+ to \d+.*endpoint lost"):
-        run(made, journal=journal)
-    assert journal.replay()
-
-
-def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
-    def nan(x):
-        scores = linear(x)
-        scores[5] = np.nan
-        return scores
-
-    with pytest.raises(ModelFailed, match=r"input p\d+, trial \d+: the model returned NaN"):
-        run(study(model=breaks_after(6, nan)))
-
-
-def test_progress_grows_and_ends_complete():
-    told: list[Progress] = []
-    results = run(watch=told.append, tray=20)
-    assert told[-1].finished == told[-1].subjects == 12
-    assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
-    assert all(a.trials <= b.trials for a, b in pairwise(told))
-
-
-def test_a_procedure_that_asks_for_nothing_is_refused():
-    class Zero:
-        def steps(self):
-            yield 0
-
-    with pytest.raises(InvalidArgument, match="asked for 0 trials"):
-        measure(
-            Pinned(Zero(), 0.1),
-            study().bench(),
-            points().subjects(),
-            pool=Inline(),
-            journal=MemoryJournal(),
-            tray=8,
-        )
-
-
-def test_counts_and_session_can_be_driven_by_hand():
-    session = sf.Session(sf.Okamoto(0.3, 0.3))
-    with pytest.raises(RuntimeError, match="open question"):
-        _ = session.result
-    session.tell(Counts(session.question, session.question))
-    assert session.question is None
-    assert session.result.value == 1
-
-
-def test_a_linear_model_is_a_model():
-    assert linear_model().signature.classes == 2

@@ -37,8 +37,8 @@ def demo(
     with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
         sys.stderr.write(
             "A small network (90 % accurate) meets 300 Fashion-MNIST test images, the first 30 of\n"
-            "each class, disturbed by random noise of up to 32/255 a pixel. How likely does its answer\n"
-            "change?\n\n"
+            "each class, disturbed by random noise of up to 32/255 a pixel. How likely does its\n"
+            "answer change?\n\n"
         )
         running = Running(_PERTURB, report=report, store=store, json=json)
         reading = o.Reading(str(model), str(inputs), bounds="0,1")

@@ -27,39 +27,10 @@ from surefoot.store.records import (
     record_from_json,
     record_to_json,
 )
+from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.subject import Entry, Task
 
-SCHEMA = 1
-_tables = sa.MetaData()
-_meta = sa.Table(
-    "surefoot_meta",
-    _tables,
-    sa.Column("name", sa.String, primary_key=True),
-    sa.Column("value", sa.String, nullable=False),
-)
-_runs = sa.Table(
-    "surefoot_runs",
-    _tables,
-    sa.Column("digest", sa.String, primary_key=True),
-    sa.Column("spec", sa.Text, nullable=False),
-    sa.Column("source", sa.Text),
-    sa.Column("environment", sa.Text, nullable=False),
-    sa.Column("started", sa.String, nullable=False),
-    sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("record", sa.Text),
-)
-_journal = sa.Table(
-    "surefoot_journal",
-    _tables,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("run", sa.ForeignKey("surefoot_runs.digest"), nullable=False, index=True),
-    sa.Column("subject", sa.String, nullable=False),
-    sa.Column("level", sa.Float, nullable=False),
-    sa.Column("start", sa.Integer, nullable=False),
-    sa.Column("stop", sa.Integer, nullable=False),
-    sa.Column("evidence", sa.Text, nullable=False),
-)
-_KEEP = sa.insert(_journal)
+_KEEP = sa.insert(JOURNAL)
 
 
 @dataclass(frozen=True)
@@ -115,8 +86,8 @@ class SqlStore:
             "record": None,
         }
         with self._at_work(), self._engine.begin() as db:
-            db.execute(insert(_runs).values(row).on_conflict_do_nothing())
-            there = db.execute(sa.select(_runs.c.spec).where(_runs.c.digest == digest)).one()
+            db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
+            there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
             if _decisive(there.spec) != _decisive(told):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
@@ -129,22 +100,22 @@ class SqlStore:
 
     def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
-        this_run = _runs.c.digest == record.digest
+        this_run = RUNS.c.digest == record.digest
         with self._at_work(), self._engine.connect() as db:
-            row = db.execute(sa.select(_runs.c.started, _runs.c.seconds).where(this_run)).one()
+            row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
         whole = replace(record, started=row.started, seconds=row.seconds)
         with self._at_work(), self._engine.begin() as db:
-            db.execute(sa.update(_runs).where(this_run).values(record=record_to_json(whole)))
+            db.execute(sa.update(RUNS).where(this_run).values(record=record_to_json(whole)))
         return whole
 
     def runs(self) -> list[RunLine]:
         """All runs, the oldest first."""
-        trials = sa.func.coalesce(sa.func.sum(_journal.c.stop - _journal.c.start), 0)
+        trials = sa.func.coalesce(sa.func.sum(JOURNAL.c.stop - JOURNAL.c.start), 0)
         query = (
-            sa.select(_runs, trials.label("trials"))
-            .outerjoin(_journal, _journal.c.run == _runs.c.digest)
-            .group_by(_runs.c.digest)
-            .order_by(_runs.c.started)
+            sa.select(RUNS, trials.label("trials"))
+            .outerjoin(JOURNAL, JOURNAL.c.run == RUNS.c.digest)
+            .group_by(RUNS.c.digest)
+            .order_by(RUNS.c.started)
         )
         with self._at_work(), self._engine.connect() as db:
             return [
@@ -172,7 +143,7 @@ class SqlStore:
 
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
-        query = sa.select(_runs.c.record).where(_runs.c.digest == digest)
+        query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
         with self._at_work(), self._engine.connect() as db:
             text = db.execute(query).scalar()
         return None if text is None else record_from_json(text)
@@ -183,16 +154,16 @@ class SqlStore:
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
-            for table in _tables.sorted_tables:
+            for table in TABLES.sorted_tables:
                 db.execute(sa.schema.CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
                     db.execute(sa.schema.CreateIndex(index, if_not_exists=True))
             version = {"name": "schema", "value": str(SCHEMA)}
-            db.execute(insert(_meta).values(version).on_conflict_do_nothing())
+            db.execute(insert(META).values(version).on_conflict_do_nothing())
 
     def _refuse_strangers(self) -> list[str]:
         names = sa.inspect(self._engine).get_table_names()
-        if names and _meta.name not in names:
+        if names and META.name not in names:
             raise StoreFailed(
                 f"{self.where} is a database of another program (it holds {names[0]}): "
                 "use another --store"
@@ -204,7 +175,7 @@ class SqlStore:
         if not self._refuse_strangers():
             raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
         with self._engine.connect() as db:
-            found = db.execute(sa.select(_meta.c.value).where(_meta.c.name == "schema")).scalar()
+            found = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
             if int(found or 0) > SCHEMA:
                 raise StoreFailed(
                     f"{self.where} was written by a newer surefoot (schema {found}, this one reads "
@@ -229,9 +200,9 @@ class SqlJournal:
         self._store, self._digest = store, digest
         self._since = time.monotonic()
         self._spend = (
-            sa.update(_runs)
-            .where(_runs.c.digest == digest)
-            .values(seconds=_runs.c.seconds + sa.bindparam("spent"))
+            sa.update(RUNS)
+            .where(RUNS.c.digest == digest)
+            .values(seconds=RUNS.c.seconds + sa.bindparam("spent"))
         )
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
@@ -256,7 +227,7 @@ class SqlJournal:
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
         kept: dict[str, list[Entry]] = defaultdict(list)
-        query = sa.select(_journal).where(_journal.c.run == self._digest).order_by(_journal.c.id)
+        query = sa.select(JOURNAL).where(JOURNAL.c.run == self._digest).order_by(JOURNAL.c.id)
         with self._store._at_work(), self._store._engine.connect() as db:
             for row in db.execute(query):
                 evidence = evidence_from_json(row.evidence)

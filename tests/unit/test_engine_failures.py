@@ -1,0 +1,121 @@
+"""The one loop when something goes wrong: no room, a failing model, a procedure that misbehaves."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.engine.drive import Progress, measure
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
+from surefoot.evidence import Counts
+from surefoot.executors import Inline
+from surefoot.procedure import Pinned
+from surefoot.store import MemoryJournal
+from tests.worlds import SHAPE, linear, linear_model, points, run, study
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return run()
+
+
+class Limited:
+    """A bench with room for so many trials, like a device with little memory."""
+
+    def __init__(self, bench, room):
+        self.bench, self.room, self.refused, self.block = bench, room, 0, bench.block
+
+    def answer(self, tasks):
+        if sum(t.units for t in tasks) > self.room:
+            self.refused += 1
+            raise OutOfMemory("no room")
+        return self.bench.answer(tasks)
+
+
+def test_out_of_memory_halves_the_tray_and_goes_on(plain):
+    bench = Limited(study().bench(), room=30)
+    assert run(bench=bench, tray=500) == plain
+    assert 1 <= bench.refused <= 10
+
+
+def test_out_of_memory_backs_off_with_workers_too(plain):
+    bench = Limited(study().bench(), room=30)
+    with ThreadPoolExecutor(2) as pool:
+        assert run(bench=bench, tray=500, pool=pool, in_flight=4) == plain
+
+
+def test_no_room_for_one_trial_is_an_error_that_names_it():
+    with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
+        run(bench=Limited(study().bench(), room=0), tray=500)
+
+
+def breaks_after(calls, how):
+    left = [calls]
+
+    def model(x):
+        left[0] -= 1
+        if left[0] < 0:
+            return how(x)
+        return linear(x)
+
+    return sf.load_model(model, shape=SHAPE)
+
+
+def raising(x):
+    raise ConnectionError("endpoint lost")
+
+
+def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
+    made, journal = study(model=breaks_after(12, raising)), MemoryJournal()
+    with pytest.raises(ModelFailed, match=r"input p\d+, trials \d+ to \d+.*endpoint lost"):
+        run(made, journal=journal)
+    assert journal.replay()
+
+
+def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
+    def nan(x):
+        scores = linear(x)
+        scores[5] = np.nan
+        return scores
+
+    with pytest.raises(ModelFailed, match=r"input p\d+, trial \d+: the model returned NaN"):
+        run(study(model=breaks_after(6, nan)))
+
+
+def test_progress_grows_and_ends_complete():
+    told: list[Progress] = []
+    results = run(watch=told.append, tray=20)
+    assert told[-1].finished == told[-1].subjects == 12
+    assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
+    assert all(a.trials <= b.trials for a, b in pairwise(told))
+
+
+def test_a_procedure_that_asks_for_nothing_is_refused():
+    class Zero:
+        def steps(self):
+            yield 0
+
+    with pytest.raises(InvalidArgument, match="asked for 0 trials"):
+        measure(
+            Pinned(Zero(), 0.1),
+            study().bench(),
+            points().subjects(),
+            pool=Inline(),
+            journal=MemoryJournal(),
+            tray=8,
+        )
+
+
+def test_counts_and_session_can_be_driven_by_hand():
+    session = sf.Session(sf.Okamoto(0.3, 0.3))
+    with pytest.raises(RuntimeError, match="open question"):
+        _ = session.result
+    session.tell(Counts(session.question, session.question))
+    assert session.question is None
+    assert session.result.value == 1
+
+
+def test_a_linear_model_is_a_model():
+    assert linear_model().signature.classes == 2
