@@ -81,6 +81,23 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Extrapolation:
+    """A probability read off a fitted distribution, beyond what was seen: footing NONE.
+
+    `counted` is what the trials themselves say; `contradicted` when the value lies outside it.
+    """
+
+    value: float
+    z: float
+    fit: str
+    normality: float
+    counted: Estimate
+    contradicted: bool
+    guarantee: Guarantee
+    trials: int
+
+
+@dataclass(frozen=True)
 class Undecided:
     """The procedure ended without a claim. A result, not an error."""
 
@@ -88,4 +105,4 @@ class Undecided:
     trials: int = 0
 
 
-Result = Estimate | Decision | Undecided
+Result = Estimate | Decision | Extrapolation | Undecided

@@ -14,6 +14,7 @@ from surefoot.statistics.kappa import KappaTest
 from surefoot.statistics.library import design_for
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.sequential import ExactSequential
+from surefoot.statistics.tail import NormalTail, anderson_darling
 
 __all__ = [
     "BuSun",
@@ -21,7 +22,9 @@ __all__ = [
     "ExactSequential",
     "FixedSize",
     "KappaTest",
+    "NormalTail",
     "Okamoto",
+    "anderson_darling",
     "betting",
     "chernoff",
     "clopper_pearson",

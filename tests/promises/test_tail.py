@@ -1,0 +1,120 @@
+"""RoMA's tail: the consistent reading, and what it must own up to."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts, Severities
+from surefoot.results import Extrapolation, Footing, Undecided
+from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
+from surefoot.statistics.tail import TRANSFORMS, _normality_p_value
+
+
+def concluded(values, limit, **how):
+    procedure = NormalTail(draws=len(values), **how)
+    steps = procedure.steps()
+    assert next(steps) == len(values)
+    with pytest.raises(StopIteration) as stop:
+        steps.send(Severities(tuple(float(v) for v in values), limit))
+    return stop.value.value
+
+
+def normal_scores(n=1000, mean=0.2, deviation=0.05):
+    """The quantiles of a normal: as normal as a sample can be."""
+    return norm.ppf((np.arange(n) + 0.5) / n, mean, deviation)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "level"),
+    # Stephens' critical values for estimated mean and deviation
+    [(0.631, 0.10), (0.752, 0.05), (0.873, 0.025), (1.035, 0.01)],
+)
+def test_anderson_darling_has_the_published_levels(statistic, level):
+    assert _normality_p_value(statistic) == pytest.approx(level, rel=0.02)
+
+
+def test_anderson_darling_rejects_normal_samples_at_its_level():
+    """Seeded; allowance: four standard deviations over 2,000 samples."""
+    rng, runs = np.random.default_rng(1), 2000
+    rejected = sum(anderson_darling(rng.normal(size=200)) < 0.05 for _ in range(runs))
+    assert abs(rejected / runs - 0.05) < 4 * math.sqrt(0.05 * 0.95 / runs)
+
+
+def test_the_value_is_the_probability_of_holding_with_the_sign_kept():
+    """Definition 3 and line 11 as printed give the complement."""
+    found = concluded(normal_scores(), limit=0.35)
+    assert found.z == pytest.approx(3.0, abs=0.02)
+    assert found.value == pytest.approx(norm.cdf(found.z))
+    below = concluded(normal_scores(mean=0.8), limit=0.6)
+    assert below.z < 0
+    assert below.value < 0.001
+
+
+def test_every_extrapolation_brings_the_count_and_no_guarantee():
+    found = concluded(normal_scores(), limit=0.3)
+    assert isinstance(found, Extrapolation)
+    assert found.guarantee.footing is Footing.NONE
+    assert "extrapolation" in found.guarantee.assumption
+    held = int((normal_scores() < 0.3).sum())
+    assert found.counted.value == held / 1000
+    assert found.counted.guarantee.footing is Footing.SOUND
+    assert found.counted.interval == clopper_pearson(Counts(1000, held), 0.05)
+    assert not found.contradicted
+
+
+def test_a_second_mode_that_the_fit_does_not_see_is_flagged():
+    """Three in a thousand beyond the limit; the fit to all of them calls that impossible."""
+    values = np.concatenate([normal_scores(997), np.full(3, 0.6)])
+    found = concluded(values, limit=0.55, level=1e-4, transforms=("none",))
+    assert found.value > 1 - 1e-6
+    assert found.counted.value == 0.997
+    assert found.value not in found.counted.interval
+    assert found.contradicted
+
+
+def test_box_cox_moves_the_limit_as_it_moves_the_scores():
+    """Log-normal severities: the tail must come out as the log-normal's."""
+    logs = norm.ppf((np.arange(1000) + 0.5) / 1000, -2.0, 0.4)
+    found = concluded(np.exp(logs), limit=0.6)
+    assert "Box-Cox" in found.fit
+    assert found.value == pytest.approx(norm.cdf((math.log(0.6) + 2) / 0.4), abs=2e-4)
+
+
+def test_the_logit_fits_logit_normal_scores():
+    scores = 1 / (1 + np.exp(-norm.ppf((np.arange(1000) + 0.5) / 1000, -3.0, 1.0)))
+    found = concluded(scores, limit=0.6, transforms=("none", "logit"))
+    assert found.fit == "logits of severities"
+    assert found.z == pytest.approx(math.log(0.6 / 0.4) + 3, abs=0.02)
+
+
+def test_transforms_are_tried_in_the_stated_order():
+    logs = np.exp(norm.ppf((np.arange(500) + 0.5) / 500, -2.0, 0.4))
+    assert (
+        "Yeo-Johnson" in concluded(logs, 0.6, transforms=("yeo-johnson", "box-cox"), level=1e-9).fit
+    )
+    assert set(TRANSFORMS) == {"none", "box-cox", "logit", "yeo-johnson"}
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
+def test_constant_scores_are_undecided_with_the_reason(value):
+    found = concluded([value] * 50, limit=0.6)
+    assert isinstance(found, Undecided)
+    assert "no distribution to fit" in found.reason
+
+
+def test_scores_of_exactly_zero_and_one_do_not_crash():
+    mixed = [0.0] * 30 + [1.0] * 30
+    found = concluded(mixed, limit=0.6, transforms=tuple(TRANSFORMS))
+    assert isinstance(found, Undecided)
+    assert "not normal at the 5 % level" in found.reason
+
+
+@pytest.mark.parametrize(
+    "bad", [{"draws": 5}, {"level": 0}, {"level": 1}, {"transforms": ()}, {"transforms": ("cube",)}]
+)
+def test_meaningless_settings_are_refused(bad):
+    with pytest.raises(InvalidArgument):
+        NormalTail(**bad)
