@@ -24,13 +24,22 @@ if TYPE_CHECKING:
     from surefoot.population import Mean, RobustShare
     from surefoot.procedure import Ask, Session
     from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
-    from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
+    from surefoot.results import (
+        Decision,
+        Estimate,
+        Extrapolation,
+        Footing,
+        Guarantee,
+        Interval,
+        Undecided,
+    )
     from surefoot.statistics import (
         BuSun,
         ExactBinomial,
         ExactSequential,
         FixedSize,
         KappaTest,
+        NormalTail,
         Okamoto,
     )
     from surefoot.study import Assessment, Study, select
@@ -54,13 +63,22 @@ _HOMES = {
     "population": ("Mean", "RobustShare"),
     "procedure": ("Ask", "Session"),
     "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
-    "results": ("Decision", "Estimate", "Footing", "Guarantee", "Interval", "Undecided"),
+    "results": (
+        "Decision",
+        "Estimate",
+        "Extrapolation",
+        "Footing",
+        "Guarantee",
+        "Interval",
+        "Undecided",
+    ),
     "statistics": (
         "BuSun",
         "ExactBinomial",
         "ExactSequential",
         "FixedSize",
         "KappaTest",
+        "NormalTail",
         "Okamoto",
     ),
     "study": ("Assessment", "Study", "select"),
@@ -76,6 +94,7 @@ __all__ = [
     "Estimate",
     "ExactBinomial",
     "ExactSequential",
+    "Extrapolation",
     "FixedSize",
     "Footing",
     "Guarantee",
@@ -86,6 +105,7 @@ __all__ = [
     "MissingPackage",
     "ModelFailed",
     "NoConfidentMistake",
+    "NormalTail",
     "Okamoto",
     "OutOfMemory",
     "ReplayMismatch",

@@ -9,6 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
+from surefoot.store.records import record_from_json, record_to_json
 from surefoot.study.registry import (
     PERTURBATIONS,
     PROCEDURES,
@@ -244,3 +245,27 @@ def test_a_level_reads_as_its_user_wrote_it(level, words):
 def test_a_study_is_a_frozen_value():
     with pytest.raises(dataclasses.FrozenInstanceError):
         study().seed = 3
+
+
+def test_every_public_name_can_be_had_and_is_documented():
+    assert sorted(sf.__all__) == list(sf.__all__)
+    for name in sf.__all__:
+        assert getattr(sf, name).__doc__, name
+    assert set(dir(sf)) == set(sf.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sf.nothing
+
+
+def test_an_extrapolated_input_is_recorded_but_never_averaged():
+    """RoMA's numbers carry no guarantee, so a population statement is not built on them."""
+    scores = sf.load_model(
+        lambda x: np.stack([0.8 + 0.1 * x[:, 0], 0.2 - 0.1 * x[:, 0]], 1), shape=SHAPE
+    )
+    made = study(
+        model=scores, procedure=sf.NormalTail(draws=200, transforms=("none", "box-cox")),
+        property=sf.NoConfidentMistake(0.6), perturbation=sf.perturb.GaussianNoise(0.1),
+    )  # fmt: skip
+    found = made.run()
+    assert any(isinstance(r, sf.Extrapolation) for r in found.local.values())
+    assert isinstance(found.population, sf.Undecided)
+    assert record_from_json(record_to_json(found.record)) == found.record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, fields
 from typing import Any
@@ -39,7 +40,8 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
     kind = next((name for name, made in known.items() if made is type(value)), None)
     if kind is None:
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
-    return {"kind": kind, **asdict(value)}
+    fields_as_json: dict[str, Any] = json.loads(json.dumps(asdict(value)))
+    return {"kind": kind, **fields_as_json}
 
 
 def number(text: str) -> float:
