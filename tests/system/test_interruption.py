@@ -63,7 +63,7 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(desk, sent):
     process = desk.start(*SLOW, "--report", "report.html")
     wait_for_evidence(desk, process, 0)
     process.send_signal(sent)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
     assert process.returncode == 3
     assert out == ""
     assert err.strip().splitlines()[-1] == (

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from surefoot.cli import certify, demo, doctor, estimate, plan, stored
+from surefoot.cli.stopping import Stopped, listen
 from surefoot.errors import SurefootError
 
 ERROR = 3
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # click's own base, or the one that typer carries
-
-
-class Stopped(BaseException):
-    """The user, or the system, asked the run to end."""
-
 
 app = typer.Typer(
     name="surefoot",
@@ -60,14 +54,9 @@ def _root(
         typer.echo(context.get_help())
 
 
-def _stop(signum: int, frame: FrameType | None) -> NoReturn:
-    raise Stopped
-
-
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
+    listen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

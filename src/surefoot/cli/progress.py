@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from surefoot.cli.stopping import stop_if_asked
+
 if TYPE_CHECKING:
     from surefoot.engine.drive import Progress
 
@@ -19,9 +21,17 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
     """A bar on a terminal, a line every few seconds elsewhere."""
     if sys.stderr.isatty():
         with _bar() as watch:
-            yield watch
+            yield _stoppable(watch)
     else:
-        yield _lines()
+        yield _stoppable(_lines())
+
+
+def _stoppable(watch: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    def watched(now: Progress) -> None:
+        stop_if_asked()
+        watch(now)
+
+    return watched
 
 
 @contextmanager
