@@ -2,6 +2,7 @@
 
 import dataclasses
 import sqlite3
+import threading
 from contextlib import closing
 
 import pytest
@@ -12,6 +13,7 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
 from surefoot.store import MemoryJournal
 from surefoot.store.records import record_from_json, record_to_json
+from surefoot.store.schema import META
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Subject, Task
 from surefoot.testing import check_journal, check_store
@@ -91,6 +93,18 @@ def test_write_ahead_logging_is_on(finished):
     path, _ = finished
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_store_that_another_process_is_making_is_waited_for(tmp_path):
+    where = tmp_path / "run.db"
+    with closing(sqlite3.connect(where, isolation_level=None, check_same_thread=False)) as other:
+        other.execute(f"CREATE TABLE {META.name} (name TEXT PRIMARY KEY, value TEXT)")
+        other.execute("BEGIN IMMEDIATE")
+        done = threading.Timer(0.3, lambda: other.execute("COMMIT"))
+        done.start()
+        with closing(SqlStore(str(where))) as store:
+            assert store.runs() == []
+        done.join()
 
 
 def test_a_newer_schema_is_refused(finished):

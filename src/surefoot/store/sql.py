@@ -31,6 +31,7 @@ from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.subject import Entry, Task
 
 _KEEP = sa.insert(JOURNAL)
+_PATIENCE = 30
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class SqlStore:
         name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
-            connect_args={"timeout": 30},
+            connect_args={"timeout": _PATIENCE},
         )
         sa.event.listen(self._engine, "connect", _set_up)
         with self._at_work():
@@ -149,7 +150,20 @@ class SqlStore:
         return None if text is None else record_from_json(text)
 
     def _prepare(self) -> None:
-        """Make the tables, in an empty file or in a store of ours."""
+        """Make the tables. While another process changes the file to WAL, SQLite itself gives up
+        at once; so we wait.
+        """
+        give_up = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._make()
+            except DBAPIError as error:
+                if "locked" not in str(error.orig) or time.monotonic() > give_up:
+                    raise
+                time.sleep(0.02)
+
+    def _make(self) -> None:
+        """The tables, in an empty file or in a store of ours."""
         self._refuse_strangers()
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
