@@ -69,7 +69,8 @@ class Decision:
     """Whether a claim holds.
 
     `p_value`: evidence this strong for the decision would come with at most this probability if
-    the opposite were true; for deciding on many claims at once.
+    the opposite were true; for deciding on many claims at once. `counted` is what the same trials
+    say of the probability itself.
     """
 
     claim: str
@@ -78,6 +79,7 @@ class Decision:
     trials: int
     held: int | None = None
     p_value: float | None = None
+    counted: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,38 @@ class Extrapolation:
 
 @dataclass(frozen=True)
 class Undecided:
-    """The procedure ended without a claim. A result, not an error."""
+    """The procedure ended without a claim. A result, not an error.
+
+    `counted` is what the trials do say, where the procedure can tell.
+    """
 
     reason: str
     trials: int = 0
+    counted: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class ExtrapolatedMean:
+    """Extrapolations of several inputs, averaged: RoMA's categorical robustness. Footing NONE.
+
+    `value` and `variance` are over the `fitted` ones of all `inputs`; `counted` is the mean that
+    the trials themselves show, over all of them.
+    """
+
+    value: float
+    variance: float | None
+    fitted: int
+    inputs: int
+    contradicted: int
+    counted: Estimate | Undecided
+    guarantee: Guarantee
+    trials: int
+
+    @property
+    def completeness(self) -> float:
+        """The share of inputs whose tail could be fitted; the average leaves out the others."""
+        return self.fitted / self.inputs
 
 
 Result = Estimate | Decision | Extrapolation | Undecided
+Whole = Estimate | ExtrapolatedMean | Undecided

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
-from surefoot.statistics.intervals import betting
+from surefoot.population.requirement import Evidence, at_least
+from surefoot.results import (
+    Decision,
+    Estimate,
+    Extrapolation,
+    Footing,
+    Guarantee,
+    Interval,
+    Result,
+    Undecided,
+    Whole,
+)
+from surefoot.statistics.intervals import betting, p_value_above
 
 SAMPLED = "the inputs are an independent random sample of the population they stand for"
 
@@ -21,6 +34,7 @@ class Mean:
 
     error: float
     kind: ClassVar[str] = "mean"
+    quantity: ClassVar[str] = "the mean robustness"
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -34,23 +48,80 @@ class Mean:
         end with the lower end of its interval, less the probability that this is wrong, and the
         upper end likewise; an undecided input with 0 and 1.
         """
-        known = [r for r in local if isinstance(r, Estimate)]
+        told = [counted(r) for r in local]
+        known = [r for r in told if isinstance(r, Estimate)]
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
-        lows, highs = (np.array(ends) for ends in zip(*map(_ends, local), strict=True))
+        ends = _Ends.of(told)
         value = float(np.mean([r.value for r in known]))
-        slack = max((r.guarantee.error for r in known if r.unbiased is None), default=0.0)
-        low = max(0.0, betting(lows, error).low - slack)
-        high = min(1.0, betting(highs, error).high + slack)
+        low = max(0.0, betting(ends.lows, error).low - ends.slack)
+        high = min(1.0, betting(ends.highs, error).high + ends.slack)
         missing = len(local) - len(known)
         note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
         around = Interval(min(low, value), max(high, value))
         return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
 
+    def difference(
+        self, first: Sequence[Result], second: Sequence[Result], error: float
+    ) -> Interval:
+        """How much larger the first mean is: an interval from the same inputs seen twice."""
+        a, b = (_Ends.of([counted(r) for r in local]) for local in (first, second))
+        slack = a.slack + b.slack
+        low = 2 * betting((1 + a.lows - b.highs) / 2, error).low - 1 - slack
+        high = 2 * betting((1 + a.highs - b.lows) / 2, error).high - 1 + slack
+        return Interval(max(-1.0, low), min(1.0, high))
+
+    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+        """How surely the mean is at least `least`, and how surely it is less."""
+        ends = _Ends.of([counted(r) for r in local])
+        return Evidence(
+            p_value_above(ends.lows, least + ends.slack, self.error) if least > 0 else 0.0,
+            p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error),
+        )
+
+    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
+        """The largest requirement the evidence meets: of the population, and of every input.
+
+        Of every input: the least of the lower ends. Were it above the probability of the weakest
+        input, that one's own interval would be wrong.
+        """
+        told = [counted(r) for r in local]
+        found = at_least(whole, self.quantity)
+        if all(isinstance(r, Estimate) for r in told):
+            known = [r for r in told if isinstance(r, Estimate)]
+            least = math.floor(1e4 * min(r.interval.low for r in known)) / 1e4
+            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
+            claim = f"every input studied holds with probability at least {least:g}"
+            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (least > 0)
+        return found
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What inputs contribute to a lower and to an upper end, and how wrong that may be."""
+
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    slack: float
+
+    @classmethod
+    def of(cls, local: Sequence[Result]) -> _Ends:
+        lows, highs = (np.array(ends) for ends in zip(*map(_ends, local), strict=True))
+        rough = (r for r in local if isinstance(r, Estimate) and r.unbiased is None)
+        return cls(lows, highs, max((r.guarantee.error for r in rough), default=0.0))
+
+
+def counted(result: Result) -> Result:
+    """What the trials themselves say, where the result goes beyond them."""
+    match result:
+        case Extrapolation(counted=plain) | Undecided(counted=Estimate() as plain):
+            return plain
+        case _:
+            return result
+
 
 def _ends(result: Result) -> tuple[float, float]:
-    """What an input contributes to the lower and to the upper end."""
     match result:
         case Estimate(unbiased=float(exact)):
             return exact, exact
@@ -58,21 +129,3 @@ def _ends(result: Result) -> tuple[float, float]:
             return interval.low, interval.high
         case _:
             return 0.0, 1.0
-
-
-def requirement(whole: Estimate | Undecided, least: float, what: str) -> Decision | Undecided:
-    """Whether `what` of the population is at least `least`, as far as its interval tells."""
-    if not 0 <= least <= 1:
-        raise InvalidArgument(f"a required robustness lies between 0 and 1, got {least}")
-    claim = f"{what} is at least {least!r}"
-    if isinstance(whole, Undecided):
-        return whole
-    if whole.interval.low >= least:
-        return Decision(claim, True, whole.guarantee, whole.trials)
-    if whole.interval.high < least:
-        return Decision(claim, False, whole.guarantee, whole.trials)
-    return Undecided(
-        f"{least!r} lies within the interval from {whole.interval.low:.4f} to "
-        f"{whole.interval.high:.4f}: more inputs would narrow it",
-        whole.trials,
-    )

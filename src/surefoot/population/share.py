@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.population.mean import SAMPLED
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
+from surefoot.population.requirement import Evidence, at_least
+from surefoot.results import (
+    Decision,
+    Estimate,
+    Footing,
+    Guarantee,
+    Interval,
+    Result,
+    Undecided,
+    Whole,
+)
+from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.intervals import betting
+from surefoot.statistics.kappa import claim_of
 from surefoot.statistics.multiplicity import shares
 
 
@@ -27,6 +44,7 @@ class RobustShare:
 
     error: float
     kind: ClassVar[str] = "robust-share"
+    quantity: ClassVar[str] = "the robust share"
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -48,6 +66,62 @@ class RobustShare:
         note = SAMPLED + (f"; {open_} of {n} inputs were undecided" if open_ else "")
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
         return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
+
+    def difference(
+        self, first: Sequence[Result], second: Sequence[Result], error: float
+    ) -> Interval:
+        """How much larger the first share is: an interval from the same inputs decided twice."""
+        a = max(_error(first), _error(second))
+        low = 2 * betting((1 + _declared(first, True) - _not(second, False)) / 2, error).low - 1
+        high = 2 * betting((1 + _not(first, False) - _declared(second, True)) / 2, error).high - 1
+        return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
+
+    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+        """How surely the share is at least `least`, and how surely it is less.
+
+        A share below `least` lets at most least(1 - a) + a be declared robust, one of at least
+        `least` at most 1 - least(1 - a) fragile.
+        """
+        a, n = _error(local), len(local)
+        robust, fragile = int(_declared(local, True).sum()), int(_declared(local, False).sum())
+        return Evidence(
+            tail_above(robust, n, least * (1 - a) + a) if least > 0 else 0.0,
+            tail_above(fragile, n, 1 - least * (1 - a)),
+        )
+
+    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
+        """The largest share the evidence shows, and the smallest κ it shows for every input.
+
+        For every input: the largest of their upper ends. Were it below the failure probability
+        of the weakest input, that one's own upper end would be wrong.
+        """
+        found = at_least(whole, self.quantity)
+        told = [r.counted for r in local if isinstance(r, Decision | Undecided)]
+        known = [r for r in told if r is not None]
+        if len(known) == len(local):
+            kappa = _upwards(max(1 - r.interval.low for r in known))
+            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
+            claim = f"for every input studied {claim_of(kappa)}"
+            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (kappa < 1)
+        return found
+
+
+def _upwards(kappa: float) -> float:
+    """Three digits, never less."""
+    unit = 10.0 ** (math.floor(math.log10(kappa)) - 2)
+    return float(f"{min(1.0, math.ceil(kappa / unit) * unit):.3g}")
+
+
+def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
+    return np.array([isinstance(r, Decision) and r.holds is holds for r in local], dtype=float)
+
+
+def _not(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
+    return 1.0 - _declared(local, holds)
+
+
+def _error(local: Sequence[Result]) -> float:
+    return max((r.guarantee.error for r in local if isinstance(r, Decision)), default=0.0)
 
 
 def all_robust(local: Sequence[Result]) -> Decision | Undecided:

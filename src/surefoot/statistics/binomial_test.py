@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.results import Decision, Footing, Guarantee, Undecided
+from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.kappa import Trials, check_kappa, claim_of
+from surefoot.statistics.kappa import Trials, check_kappa, claim_of, not_decided, shown
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,25 @@ class ExactBinomial:
                 return self._decide(seen, len(sizes) * tail, holds=True)
             if (tail := tail_above(failed, seen.trials, self.kappa)) <= share:
                 return self._decide(seen, len(sizes) * tail, holds=False)
-        failures = Counts(seen.trials, seen.trials - seen.held)
-        bound = clopper_pearson(failures, 2 * share).high
-        return Undecided(
-            f"{failures.held} of {seen.trials:,} trials failed, which does not decide whether the "
-            f"failure probability is at most {self.kappa:g}; it does show at most {bound:.3g}",
-            seen.trials,
-        )
+        return not_decided(seen, self.kappa, self._counted(seen))
 
     def _decide(self, seen: Counts, p_value: float, *, holds: bool) -> Decision:
         promise = Guarantee(Footing.SOUND, self.error)
-        return Decision(claim_of(self.kappa), holds, promise, seen.trials, seen.held, p_value)
+        return Decision(
+            claim_of(self.kappa),
+            holds,
+            promise,
+            seen.trials,
+            seen.held,
+            p_value,
+            self._counted(seen),
+        )
+
+    def _counted(self, seen: Counts) -> Estimate:
+        """The upper ends of all looks hold together, so the one at which the run ends does."""
+        failures = Counts(seen.trials, seen.trials - seen.held)
+        bound = clopper_pearson(failures, 2 * self.error / len(self.sizes())).high
+        return shown(seen, bound, self.error)
 
 
 def tail_below(failed: int, trials: int, kappa: float) -> float:

@@ -40,16 +40,31 @@ def _bets(x: NDArray[np.float64], error: float) -> NDArray[np.float64]:
     return stakes
 
 
+def p_value_above(values: NDArray[np.floating], mean: float, error: float) -> float:
+    """How surely the mean exceeds `mean`: at most this probability to look so if it does not.
+
+    The inverse of the largest capital of the gambler of `betting`, whose bets are made for
+    `error`; valid at every level.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if mean < 0:
+        return 0.0
+    if mean >= 1 or len(x) == 0:
+        return 1.0
+    return math.exp(-max(0.0, _gain(x, mean, _bets(x, error))))
+
+
+def _gain(x: NDArray[np.float64], m: float, bets: NDArray[np.float64]) -> float:
+    """log of the largest capital of the one who bets that the mean exceeds m."""
+    most = _TRUNCATE / m if m > 0 else math.inf
+    return float(np.cumsum(np.log1p(np.minimum(bets, most) * (x - m))).max())
+
+
 def _lower_end(x: NDArray[np.float64], error: float) -> float:
     bets = _bets(x, error)
     target = math.log(1 / error)
-
-    def refuted(m: float) -> bool:
-        gains = np.log1p(np.minimum(bets, _TRUNCATE / m) * (x - m))
-        return bool(np.cumsum(gains).max() >= target)
-
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if refuted(middle) else (low, middle)
+        low, high = (middle, high) if _gain(x, middle, bets) >= target else (low, middle)
     return low

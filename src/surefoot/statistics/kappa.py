@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.results import Decision, Footing, Guarantee, Undecided
+from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 
 _SHAPE = 0.1
 """Beta(0.1, 1): most of its weight near 0, where the failure rates of good classifiers are."""
@@ -99,6 +99,8 @@ def supported(failed: int, trials: int, error: float) -> float:
     low, high = failed / trials, 1.0
     for _ in range(60):
         middle = (low + high) / 2
+        if middle >= 1 - 1e-12:
+            return 1.0
         if log_evidence_below(failed, trials, middle) >= target:
             high = middle
         else:
@@ -143,13 +145,35 @@ class KappaTest:
         """One over an e-value is a p-value that stays valid whenever one stops."""
         promise = Guarantee(Footing.SOUND, self.error)
         p_value = math.exp(-log_evidence)
-        return Decision(claim_of(self.kappa), holds, promise, seen.trials, seen.held, p_value)
+        return Decision(
+            claim_of(self.kappa),
+            holds,
+            promise,
+            seen.trials,
+            seen.held,
+            p_value,
+            self._counted(seen),
+        )
 
     def _undecided(self, seen: Counts) -> Undecided:
-        failed = seen.trials - seen.held
-        bound = supported(failed, seen.trials, self.error)
-        return Undecided(
-            f"{failed} of {seen.trials:,} trials failed, which does not decide whether the failure "
-            f"probability is at most {self.kappa:g}; it does show at most {bound:.3g}",
-            seen.trials,
-        )
+        return not_decided(seen, self.kappa, self._counted(seen))
+
+    def _counted(self, seen: Counts) -> Estimate:
+        return shown(seen, supported(seen.trials - seen.held, seen.trials, self.error), self.error)
+
+
+def shown(seen: Counts, bound: float, error: float) -> Estimate:
+    """What the trials say of p itself: that it fails with probability at most `bound`."""
+    around = Interval(max(0.0, 1 - bound), 1.0)
+    return Estimate(seen.rate, around, Guarantee(Footing.SOUND, error), seen.trials)
+
+
+def not_decided(seen: Counts, kappa: float, counted: Estimate) -> Undecided:
+    """A budget that ended, with the strongest κ that the trials do show."""
+    return Undecided(
+        f"{seen.trials - seen.held} of {seen.trials:,} trials failed, which does not decide whether "
+        f"the failure probability is at most {kappa:g}; it does show at most "
+        f"{1 - counted.interval.low:.3g}",
+        seen.trials,
+        counted,
+    )

@@ -127,6 +127,7 @@ class NormalTail:
             return Undecided(
                 f"all {self.draws} severities are {values[0]:g}: there is no distribution to fit",
                 self.draws,
+                counted,
             )
         for name in self.transforms:
             fitted = TRANSFORMS[name](values, seen.limit)
@@ -140,6 +141,7 @@ class NormalTail:
             f"the severities are not normal at the {100 * self.level:g} % level "
             f"(tried: {', '.join(self.transforms)})",
             self.draws,
+            counted,
         )
 
     def _counted(self, seen: Severities) -> Estimate:

@@ -1,0 +1,78 @@
+"""RoMA's categorical robustness: extrapolated tails, averaged (Levy & Katz 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.population.mean import Mean
+from surefoot.population.requirement import Evidence
+from surefoot.results import (
+    Decision,
+    Estimate,
+    ExtrapolatedMean,
+    Extrapolation,
+    Footing,
+    Guarantee,
+    Interval,
+    Result,
+    Undecided,
+    Whole,
+)
+
+FITTED_ONLY = (
+    "model-based extrapolation, averaged over the inputs whose tail could be fitted, which are "
+    "not a random choice"
+)
+
+
+@dataclass(frozen=True)
+class TailMean:
+    """The average of extrapolated robustness, beside the mean that the trials themselves show.
+
+    Everything that carries a guarantee (interval, difference, requirement) is about the latter.
+    """
+
+    error: float
+    kind: ClassVar[str] = "tail-mean"
+    quantity: ClassVar[str] = "the counted mean robustness"
+
+    def __post_init__(self) -> None:
+        Mean(self.error)
+
+    def conclude(self, local: Sequence[Result], error: float) -> ExtrapolatedMean | Undecided:
+        """Average, variance, number and completeness; the counted mean spends `error`."""
+        fitted = [r for r in local if isinstance(r, Extrapolation)]
+        counted = Mean(self.error).conclude(local, error)
+        trials = sum(r.trials for r in local)
+        if not fitted:
+            told = counted if isinstance(counted, Estimate) else None
+            return Undecided("no input had severities that a normal fits", trials, told)
+        values = np.array([r.value for r in fitted])
+        return ExtrapolatedMean(
+            value=float(values.mean()),
+            variance=float(values.var(ddof=1)) if len(values) > 1 else None,
+            fitted=len(fitted),
+            inputs=len(local),
+            contradicted=sum(r.contradicted for r in fitted),
+            counted=counted,
+            guarantee=Guarantee(Footing.NONE, 1.0, FITTED_ONLY),
+            trials=trials,
+        )
+
+    def difference(
+        self, first: Sequence[Result], second: Sequence[Result], error: float
+    ) -> Interval:
+        """How much larger the first counted mean is."""
+        return Mean(self.error).difference(first, second, error)
+
+    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+        """How surely the counted mean is at least `least`, and how surely it is less."""
+        return Mean(self.error).evidence(local, least)
+
+    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
+        """What the counts allow; an extrapolation allows no claim."""
+        return Mean(self.error).strongest(local, whole)
