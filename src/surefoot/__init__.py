@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from surefoot.evidence import Counts, Severities
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.population import Mean, RobustShare
+    from surefoot.population import Mean, RobustShare, TailMean
     from surefoot.procedure import Ask, Session
     from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
+    from surefoot.report.comparison import Comparison
     from surefoot.results import (
         Decision,
         Estimate,
+        ExtrapolatedMean,
         Extrapolation,
         Footing,
         Guarantee,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
         NormalTail,
         Okamoto,
     )
-    from surefoot.study import Assessment, Study, select
+    from surefoot.study import Assessment, Study, compare, select, sweep
 
 __version__ = "0.1.0"
 
@@ -60,12 +62,14 @@ _HOMES = {
     "evidence": ("Counts", "Severities"),
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
-    "population": ("Mean", "RobustShare"),
+    "population": ("Mean", "RobustShare", "TailMean"),
     "procedure": ("Ask", "Session"),
     "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
+    "report.comparison": ("Comparison",),
     "results": (
         "Decision",
         "Estimate",
+        "ExtrapolatedMean",
         "Extrapolation",
         "Footing",
         "Guarantee",
@@ -81,7 +85,7 @@ _HOMES = {
         "NormalTail",
         "Okamoto",
     ),
-    "study": ("Assessment", "Study", "select"),
+    "study": ("Assessment", "Study", "compare", "select", "sweep"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -89,11 +93,13 @@ __all__ = [
     "Ask",
     "Assessment",
     "BuSun",
+    "Comparison",
     "Counts",
     "Decision",
     "Estimate",
     "ExactBinomial",
     "ExactSequential",
+    "ExtrapolatedMean",
     "Extrapolation",
     "FixedSize",
     "Footing",
@@ -118,14 +124,17 @@ __all__ = [
     "StoreFailed",
     "Study",
     "SurefootError",
+    "TailMean",
     "TopK",
     "TrueLabel",
     "Undecided",
+    "compare",
     "load_inputs",
     "load_model",
     "perturb",
     "select",
     "statistics",
+    "sweep",
 ]
 
 

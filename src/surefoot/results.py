@@ -53,8 +53,8 @@ UNIT = Interval(0.0, 1.0)
 class Estimate:
     """The probability that the property holds, with an interval for it.
 
-    `unbiased` is an estimate from the same trials whose expectation is exactly the truth, where
-    the method has one; a population combines these without adding up the widths.
+    `unbiased` is an estimate from `unbiased_from` of the same trials whose expectation is exactly
+    the truth, where the method has one; a population combines these without adding up the widths.
     """
 
     value: float
@@ -62,6 +62,7 @@ class Estimate:
     guarantee: Guarantee
     trials: int
     unbiased: float | None = None
+    unbiased_from: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,12 @@ class Decision:
 class Extrapolation:
     """A probability read off a fitted distribution, beyond what was seen: footing NONE.
 
-    `counted` is what the trials themselves say; `contradicted` when the value lies outside it.
+    `failure` is 1 - value without the rounding. `counted` is what the trials themselves say;
+    `contradicted` when the value lies outside it.
     """
 
     value: float
+    failure: float
     z: float
     fit: str
     normality: float
@@ -115,11 +118,12 @@ class Undecided:
 class ExtrapolatedMean:
     """Extrapolations of several inputs, averaged: RoMA's categorical robustness. Footing NONE.
 
-    `value` and `variance` are over the `fitted` ones of all `inputs`; `counted` is the mean that
-    the trials themselves show, over all of them.
+    `value`, `failure` and `variance` are over the `fitted` ones of all `inputs`; `counted` is the
+    mean that the trials themselves show, over all of them.
     """
 
     value: float
+    failure: float
     variance: float | None
     fitted: int
     inputs: int

@@ -23,9 +23,8 @@ def unasked(x):
     raise AssertionError("the model was asked without need")
 
 
-def right_on_even(x):
+def right_on_even(number):
     """Correct on inputs of an even number, wrong on the others."""
-    number = x[:, 0].astype(int)
     return np.where(number % 2 == 0, number % 3, (number + 1) % 3)
 
 

@@ -9,7 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
-from surefoot.store.records import record_from_json, record_to_json
+from surefoot.store.records import record_from_json
 from surefoot.study.registry import (
     PERTURBATIONS,
     PROCEDURES,
@@ -256,8 +256,8 @@ def test_every_public_name_can_be_had_and_is_documented():
         _ = sf.nothing
 
 
-def test_an_extrapolated_input_is_recorded_but_never_averaged():
-    """RoMA's numbers carry no guarantee, so a population statement is not built on them."""
+def test_an_extrapolated_mean_is_never_without_the_counted_one():
+    """RoMA's numbers carry no guarantee; what is promised of a population is counted."""
     scores = sf.load_model(
         lambda x: np.stack([0.8 + 0.1 * x[:, 0], 0.2 - 0.1 * x[:, 0]], 1), shape=SHAPE
     )
@@ -267,5 +267,14 @@ def test_an_extrapolated_input_is_recorded_but_never_averaged():
     )  # fmt: skip
     found = made.run()
     assert any(isinstance(r, sf.Extrapolation) for r in found.local.values())
-    assert isinstance(found.population, sf.Undecided)
-    assert record_from_json(record_to_json(found.record)) == found.record
+    whole = found.population
+    assert isinstance(whole, sf.ExtrapolatedMean)
+    assert whole.guarantee.footing is sf.Footing.NONE
+    assert whole.counted.guarantee.footing is sf.Footing.CONDITIONAL
+    assert found.requires(0.1) == sf.Decision(
+        "the counted mean robustness is at least 0.1",
+        True,
+        whole.counted.guarantee,
+        whole.trials,
+    )
+    assert record_from_json(found.to_json()) == found.record

@@ -4,7 +4,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.population import requirement
-from surefoot.report import words
+from surefoot.report import phrases, words
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from tests.worlds import study
@@ -16,13 +16,13 @@ from tests.worlds import study
      (0.29, "29 %"), (0.98765, "98.77 %"), (0.5, "50 %")],
 )  # fmt: skip
 def test_a_share_is_never_rounded_to_certainty(value, said):
-    assert words.percent(value) == said
+    assert phrases.percent(value) == said
 
 
 @pytest.mark.parametrize("low", [0.0, 0.29, 0.57123, 0.999949])
 @pytest.mark.parametrize("high", [0.99995001, 0.9999501, 1.0])
 def test_an_interval_is_rounded_outwards(low, high):
-    said = words.between(Interval(low, high))
+    said = phrases.between(Interval(low, high))
     a, b = (float(p.split()[0]) for p in said.removeprefix("between ").split(" and "))
     assert a <= 100 * low + 1e-9
     assert b >= 100 * high - 1e-9
@@ -38,7 +38,7 @@ def test_an_interval_is_rounded_outwards(low, high):
      (4e-7, "wrong with probability at most 4e-07")],
 )  # fmt: skip
 def test_odds_are_never_said_to_be_none(error, said):
-    assert words.odds(error) == said
+    assert phrases.odds(error) == said
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_odds_are_never_said_to_be_none(error, said):
     [(0.01, "99 %"), (0.05, "95 %"), (0.001, "99.9 %"), (0.005, "99.5 %"), (4e-7, "99.99996 %")],
 )
 def test_confidence_is_never_rounded_up(error, said):
-    assert words.confidence(error) == said
-    assert float(words.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
+    assert phrases.confidence(error) == said
+    assert float(phrases.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
 
 
 def test_a_requirement_is_repeated_to_the_last_digit():

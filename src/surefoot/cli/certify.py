@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli.options import Reading, expanded
-from surefoot.cli.running import Running, conclude
+from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
+from surefoot.cli.requiring import Requiring
+from surefoot.cli.running import Asked, PropertyOption, Running, conclude
+from surefoot.cli.side import LevelsOption, run_levels
 from surefoot.errors import InvalidArgument
 
 _BUDGET = 200
@@ -15,8 +17,10 @@ _BUDGET = 200
 
 @expanded
 def certify(
-    reading: Reading,
+    model: ModelArg,
+    data: DataArg,
     *,
+    reading: Reading,
     kappa: Annotated[
         str | None, typer.Option(help="The failure probability to stay below, such as 1e-3.")
     ] = None,
@@ -30,33 +34,38 @@ def certify(
         int | None,
         typer.Option(min=1, help=f"Most trials an input (default: {_BUDGET}/kappa)."),
     ] = None,
-    require: Annotated[
-        str | None,
-        typer.Option(help="Claim instead that at least this share of the population is robust."),
+    looks: Annotated[
+        int | None,
+        typer.Option(min=1, help="For exact-binomial: how often to look; 1 is one fixed size."),
     ] = None,
+    prop: PropertyOption = "same",
+    levels: LevelsOption = None,
+    requiring: Requiring,
     running: Running,
 ) -> int:
     """Decide for each input whether its failure probability is at most kappa.
 
-    The claim is that every input studied is robust: exit code 0 if that is shown, 1 if it is
-    refuted, 2 if the evidence does not decide it.
+    The claim is that every input studied is robust, or what --require says of the robust share
+    instead: exit code 0 if that is shown, 1 if it is refuted, 2 if the evidence does not decide.
 
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2
     """
-    from surefoot.study.registry import share
-
-    least = None if require is None else share("--require", require)
-    study, source = running.study(reading, procedure_for(method, kappa, sil, confidence, budget))
-    return conclude(
-        study,
-        source,
-        running,
-        lambda found: found.all_robust() if least is None else found.requires(least),
-    )
+    requiring.check()
+    procedure = procedure_for(method, kappa, sil, confidence, budget, looks)
+    asked = Asked(data, prop, procedure)
+    if levels is not None:
+        return run_levels(reading, model, asked, running, levels, requiring)
+    study, source = running.study(reading, model, asked)
+    return conclude(study, source, running, requiring, lambda found: found.all_robust())
 
 
 def procedure_for(
-    method: str, kappa: str | None, sil: int | None, confidence: str, budget: int | None
+    method: str,
+    kappa: str | None,
+    sil: int | None,
+    confidence: str,
+    budget: int | None,
+    looks: int | None = None,
 ) -> Any:  # noqa: ANN401
     """The test of this name."""
     from surefoot.study.registry import TESTS, share
@@ -65,7 +74,11 @@ def procedure_for(
         raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")
     limit = _kappa(kappa, sil)
     error = round(1 - share("--confidence", confidence), 12)
-    return TESTS[method](limit, error, budget or max(1, round(_BUDGET / max(limit, 1e-12))))
+    if looks is not None and method != "exact-binomial":
+        raise InvalidArgument(f"--looks is for --method exact-binomial, not for {method}")
+    more = {} if looks is None else {"looks": looks}
+    most = budget or max(1, round(_BUDGET / max(limit, 1e-12)))
+    return TESTS[method](limit, error, most, **more)
 
 
 def _kappa(kappa: str | None, sil: int | None) -> float:

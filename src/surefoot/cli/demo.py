@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.running import Running, conclude
+from surefoot.cli.requiring import Requiring
+from surefoot.cli.running import Asked, Running, conclude
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"
@@ -41,8 +42,8 @@ def demo(
             "answer change?\n\n"
         )
         running = Running(_PERTURB, report=report, store=store, json=json)
-        reading = o.Reading(str(model), str(inputs), bounds="0,1")
-        study, source = running.study(reading, ExactSequential(_WIDTH, _ERROR))
-        code = conclude(study, source, running, lambda found: None)
+        asked = Asked(str(inputs), "same", ExactSequential(_WIDTH, _ERROR))
+        study, source = running.study(o.Reading(bounds="0,1"), str(model), asked)
+        code = conclude(study, source, running, Requiring())
     sys.stderr.write(f"open {report} in a browser\n")
     return code

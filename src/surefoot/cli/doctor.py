@@ -16,6 +16,9 @@ BAD = 1
 
 @o.expanded
 def doctor(
+    model: o.ModelArg,
+    data: o.DataArg,
+    *,
     reading: o.Reading,
     perturb: Annotated[
         str, typer.Option(help="Also check this perturbation, such as linf:8/255.")
@@ -30,7 +33,7 @@ def doctor(
     from surefoot.store.records import Finding
     from surefoot.study.registry import parse_perturbation
 
-    loaded, inputs = reading.load()
+    loaded, inputs = reading.load(model, data)
     signature = loaded.signature
     checks = tuple(examine(inputs, loaded, parse_perturbation(perturb)))
     findings = (

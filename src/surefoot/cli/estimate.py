@@ -6,24 +6,27 @@ from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli.options import Reading, expanded
-from surefoot.cli.running import Running, conclude
+from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
+from surefoot.cli.requiring import Requiring
+from surefoot.cli.running import Asked, PropertyOption, Running, conclude
+from surefoot.cli.side import LevelsOption, run_levels
 from surefoot.errors import InvalidArgument
 
 
 @expanded
 def estimate(
-    reading: Reading,
+    model: ModelArg,
+    data: DataArg,
     *,
+    reading: Reading,
     width: Annotated[str, typer.Option(help="How far an estimate may be off.")] = "0.02",
     confidence: Annotated[str, typer.Option(help="How sure to be.")] = "0.99",
     method: Annotated[
         str, typer.Option(help="exact-sequential, bu-sun, fixed-size or okamoto.")
     ] = "exact-sequential",
-    require: Annotated[
-        str | None,
-        typer.Option(help="A mean robustness to require: exit 0 holds, 1 refuted, 2 undecided."),
-    ] = None,
+    prop: PropertyOption = "same",
+    levels: LevelsOption = None,
+    requiring: Requiring,
     running: Running,
 ) -> int:
     """Estimate how likely each input keeps its label under random perturbation.
@@ -34,16 +37,12 @@ def estimate(
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --width 0.02
     --confidence 0.99 --report report.html
     """
-    from surefoot.study.registry import share
-
-    least = None if require is None else share("--require", require)
-    study, source = running.study(reading, procedure_for(method, width, confidence))
-    return conclude(
-        study,
-        source,
-        running,
-        lambda found: None if least is None else found.requires(least),
-    )
+    requiring.check()
+    asked = Asked(data, prop, procedure_for(method, width, confidence))
+    if levels is not None:
+        return run_levels(reading, model, asked, running, levels, requiring)
+    study, source = running.study(reading, model, asked)
+    return conclude(study, source, running, requiring)
 
 
 def procedure_for(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401

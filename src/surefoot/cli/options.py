@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -22,6 +22,19 @@ DEFAULT_STORE = "surefoot.db"
 READING, CHOOSING, RUNNING = "Reading model and data", "Choosing inputs", "Running"
 
 Json = Annotated[bool, typer.Option("--json", help="The whole result as JSON on stdout.")]
+ModelArg = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="model.onnx, model.pt2, model.pt (TorchScript), or package.module:function",
+    ),
+]
+DataArg = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
+    ),
+]
 StoreOption = Annotated[
     str, typer.Option("--store", help="Where evidence is kept; the same command resumes from it.")
 ]
@@ -70,19 +83,6 @@ def _chooses(text: str, name: str | None = None) -> Any:  # noqa: ANN401
 class Reading:
     """How model and data are read and chosen; kept in the store, so a trial can be replayed."""
 
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="model.onnx, model.pt2, model.pt (TorchScript), or package.module:function",
-        ),
-    ]
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
-        ),
-    ]
     bounds: Annotated[str | None, _reads("Range of input values, such as 0,1.")] = None
     mean: Annotated[
         str | None, _reads("Normalisation: one number, or one a channel: 0.485,0.456,0.406")
@@ -115,30 +115,42 @@ class Reading:
         bool, _chooses("Only inputs the model classifies correctly.", "--correct-only")
     ] = False
 
-    def source(self, **more: Any) -> Source:  # noqa: ANN401
+    def source(self, model: str, data: str, **more: Any) -> Source:  # noqa: ANN401
         """For the record."""
         from surefoot.store.records import Source
 
-        options = {
-            k: v for k, v in asdict(self).items() if v is not None and k not in ("model", "data")
-        }
-        return Source(self.model, self.data, {**options, **more})
+        options = {k: v for k, v in asdict(self).items() if v is not None}
+        return Source(model, data, {**options, **more})
 
-    def load(self, seed: int = 1) -> tuple[Model, Inputs]:
+    def load(self, name: str, data: str, seed: int = 1) -> tuple[Model, Inputs]:
         """Model and chosen inputs; the seed is for a random choice."""
+        models, inputs = self.load_all([name], data, seed)
+        return models[0], inputs
+
+    def load_all(
+        self, paths: Sequence[str], data: str, seed: int = 1
+    ) -> tuple[list[Model], Inputs]:
+        """Models, and inputs chosen for all of them."""
         from surefoot.inputs import Selection, load_inputs
         from surefoot.study import select
 
         names = self.class_names.split(",") if self.class_names else ()
         inputs = load_inputs(
-            self.data, self.labels, class_names=names, scale=self.scale, size=_size(self.size)
+            data, self.labels, class_names=names, scale=self.scale, size=_size(self.size)
         )
-        model = self._model(inputs, self.bounds or ("0,1" if _pixels(inputs) else None))
-        if model.signature.whole_numbers and _pixels(inputs) and self.scale is None:
-            inputs = load_inputs(
-                self.data, self.labels, class_names=names, scale=1.0, size=_size(self.size)
+        bounds = self.bounds or ("0,1" if _pixels(inputs) else None)
+        models = [self._model(path, inputs, bounds) for path in paths]
+        whole = {m.signature.whole_numbers for m in models}
+        if len(whole) > 1:
+            raise InvalidArgument(
+                "some of these models take whole numbers (uint8) and some do not: they cannot "
+                "meet the same inputs"
             )
-            model = self._model(inputs, self.bounds or "0,255")
+        if True in whole and _pixels(inputs) and self.scale is None:
+            inputs = load_inputs(
+                data, self.labels, class_names=names, scale=1.0, size=_size(self.size)
+            )
+            models = [self._model(path, inputs, self.bounds or "0,255") for path in paths]
         selection = Selection(
             classes=_class_numbers(self.classes, inputs),
             first=self.first,
@@ -146,13 +158,13 @@ class Reading:
             seed=seed,
             correct_only=self.correct_only,
         )
-        return model, select(inputs, model, selection)
+        return models, select(inputs, models, selection)
 
-    def _model(self, inputs: Inputs, bounds: str | None) -> Model:
+    def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:
         from surefoot.models import load_model
 
         return load_model(
-            self.model,
+            name,
             bounds=_numbers(bounds),
             mean=_numbers(self.mean),
             std=_numbers(self.std),
@@ -209,7 +221,7 @@ def _class_numbers(text: str | None, inputs: Inputs) -> tuple[int, ...]:
 def reading_of(source: Source) -> Reading:
     """The reading that a record remembers."""
     known = {k: v for k, v in source.options.items() if k in Reading.__dataclass_fields__}
-    return Reading(source.model, source.data, **known)
+    return Reading(**known)
 
 
 def check_folder(path: str | None) -> None:

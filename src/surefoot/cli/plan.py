@@ -10,8 +10,8 @@ import typer
 
 from surefoot.cli.certify import procedure_for as test_for
 from surefoot.cli.estimate import procedure_for as estimate_for
-from surefoot.cli.options import Reading, expanded
-from surefoot.cli.running import Running
+from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
+from surefoot.cli.running import Asked, PropertyOption, Running
 from surefoot.cli.screen import HOLDS
 
 if TYPE_CHECKING:
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 @expanded
 def plan(
-    reading: Reading,
+    model: ModelArg,
+    data: DataArg,
     *,
+    reading: Reading,
     width: Annotated[str, typer.Option(help="For an estimate: how far it may be off.")] = "0.02",
     kappa: Annotated[
         str | None, typer.Option(help="For a certificate: the failure probability.")
@@ -30,6 +32,7 @@ def plan(
     assume: Annotated[
         str, typer.Option(help="Probabilities that an input holds, comma-separated.")
     ] = "1,0.999,0.99,0.9,0.5",
+    prop: PropertyOption = "same",
     running: Running,
 ) -> int:
     """Tell how many trials and how much time a run will take, by rehearsing it.
@@ -42,8 +45,8 @@ def plan(
     from surefoot.study.registry import share
 
     assumed = [share("--assume", part) for part in assume.split(",")]
-    procedure = _procedure(width, kappa, confidence)
-    study, _ = running.study(reading, procedure)
+    asked = Asked(data, prop, _procedure(width, kappa, confidence))
+    study, _ = running.study(reading, model, asked)
     found = study.plan(assumed, running.workers)
     if running.json:
         typer.echo(jsonlib.dumps(asdict(found)))

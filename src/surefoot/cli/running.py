@@ -14,12 +14,27 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.screen import exit_code, show_record
+from surefoot.cli.requiring import Requiring
+from surefoot.cli.screen import exit_code, show_each, show_record
 
 if TYPE_CHECKING:
     from surefoot.results import Decision, Undecided
     from surefoot.store.records import Source
     from surefoot.study import Assessment, Study
+
+
+PropertyOption = Annotated[
+    str, typer.Option("--property", help="What must hold: same, true, topk:5, confident:0.6.")
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command was asked to study: one model or several, one property, one method."""
+
+    data: str
+    prop: str
+    procedure: Any
 
 
 @dataclass(frozen=True)
@@ -32,10 +47,6 @@ class Running:
             help="linf, l2, l1, gaussian or uniform (one-sided), with a level: linf:8/255"
         ),
     ]
-    prop: Annotated[
-        str,
-        typer.Option("--property", help="What must hold: same, true, topk:5, confident:0.6."),
-    ] = "same"
     seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1
     report: Annotated[str | None, typer.Option(help="Write the page here.")] = None
     store: o.StoreOption = o.DEFAULT_STORE
@@ -51,49 +62,61 @@ class Running:
         typer.Option(min=1, help="Trials a batch (default: measured).", rich_help_panel=o.RUNNING),
     ] = None
 
-    def study(self, reading: o.Reading, procedure: Any) -> tuple[Study, Source]:  # noqa: ANN401
+    def study(self, reading: o.Reading, model: str, asked: Asked) -> tuple[Study, Source]:
         """The study, and what the store remembers of how it was asked for."""
         from surefoot.study import Study
         from surefoot.study.registry import parse_perturbation, parse_property
 
         o.check_folder(self.report)
-        perturbation, held = parse_perturbation(self.perturb), parse_property(self.prop)
-        model, inputs = reading.load(self.seed)
-        study = Study(model, inputs, perturbation, procedure, property=held, seed=self.seed)
+        perturbation, held = parse_perturbation(self.perturb), parse_property(asked.prop)
+        loaded, inputs = reading.load(model, asked.data, self.seed)
+        study = Study(loaded, inputs, perturbation, asked.procedure, property=held, seed=self.seed)
         command = "surefoot " + shlex.join(sys.argv[1:])
-        return study, reading.source(command=command, perturb=self.perturb, property=self.prop)
+        told = {"command": command, "perturb": self.perturb, "property": asked.prop}
+        return study, reading.source(model, asked.data, **told)
 
 
 def conclude(
     study: Study,
     source: Source,
     running: Running,
-    claim: Callable[[Assessment], Decision | Undecided | None],
+    requiring: Requiring,
+    otherwise: Callable[[Assessment], Decision | Undecided] | None = None,
 ) -> int:
-    """Run, write the page, print; the exit code says whether what was claimed holds."""
+    """Run, write the page, print; the exit code says whether what was claimed holds.
+
+    `otherwise` is what is claimed where nothing is required.
+    """
     from surefoot.report.html import write_report
-    from surefoot.report.words import verdict
+    from surefoot.report.phrases import verdict
 
     store = running.store
     with progress_on_stderr() as watch:
         found = study.run(
             store, workers=running.workers, batch=running.batch, watch=watch, source=source
         )
-    decision = claim(found)
-    said = "" if decision is None else verdict(decision)
+    claims = requiring.claims(found)
+    if not claims and otherwise is not None:
+        claims = [otherwise(found)]
+    said = [verdict(claim) for claim in claims]
     if found.from_store:
         sys.stderr.write(
             f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
         )
     if running.report is not None:
-        write_report(found.record, Path(running.report), store, said)
+        write_report(found.record, Path(running.report), store, " ".join(said))
         sys.stderr.write(f"report written to {running.report}\n")
+    each = requiring.each(found)
     if running.json:
-        whole = {**jsonlib.loads(found.to_json()), "requirement": decision and asdict(decision)}
-        typer.echo(jsonlib.dumps(whole, ensure_ascii=False))
+        told = jsonlib.loads(found.to_json())
+        told["requirements"] = [asdict(claim) for claim in claims]
+        told["required_of_each"] = each and {k: asdict(v) for k, v in each.classes.items()}
+        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
     else:
         show_record(found.record)
-        if decision is not None:
-            typer.echo(f"\n{said}")
+        if each is not None:
+            show_each(each)
+        for line in said:
+            typer.echo(f"\n{line}")
     sys.stderr.write(f"evidence kept in {store}, run {study.digest[:12]}\n")
-    return exit_code(decision)
+    return exit_code(claims)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from surefoot.population import Each
+    from surefoot.report.tables import Table
     from surefoot.results import Decision, Undecided
     from surefoot.store.records import Finding, Record
 
@@ -14,14 +19,9 @@ HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 
 def show_record(record: Record) -> None:
     """The claim, how sure, on what assumption; the classes; the weakest inputs."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from surefoot.report import tables, words
 
-    from surefoot.report import words
-
-    on_screen = sys.stdout.isatty()
-    console = Console(highlight=False, soft_wrap=not on_screen, width=None if on_screen else 160)
+    console = open_console()
     console.print(words.headline(record), style="bold", markup=False)
     console.print(words.about(record), markup=False)
     for line in words.cautions(record):
@@ -32,35 +32,40 @@ def show_record(record: Record) -> None:
     console.print("\nAssumptions", style="bold")
     for line in words.assumptions(record):
         console.print(f"- {line}", markup=False)
+    if claims := words.strongest(record):
+        console.print("\nStrongest claims this evidence allows, each by itself", style="bold")
+        for line in claims:
+            console.print(f"- {line}", markup=False)
     if record.classes:
-        table = Table(title="Class by class", title_justify="left", title_style="bold")
-        table.add_column("class")
-        what = words.QUANTITIES[record.spec["population"]["kind"]].removeprefix("the ")
-        for name in ("inputs", what, "interval"):
-            table.add_column(name, justify="right")
-        for row in record.classes:
-            table.add_row(Text(row.name), str(row.inputs), *words.cells(row.result))
-        console.print()
-        console.print(table)
+        show_table(console, tables.class_table(record))
+    if (differ := tables.contrast_table(record)) is not None:
+        console.print(f"\n{differ.note}", markup=False)
     if record.exhibits:
-        table = Table(title="Least robust inputs", title_justify="left", title_style="bold")
-        for name in ("input", "holds under", "undisturbed", "slips to", "in trial"):
-            table.add_column(name)
-        for e in record.exhibits:
-            table.add_row(
-                *map(
-                    Text,
-                    (
-                        e.id,
-                        words.percent(e.robustness),
-                        e.clean_class,
-                        e.slipped_class,
-                        str(e.trial),
-                    ),
-                )
-            )
-        console.print()
-        console.print(table)
+        show_table(console, tables.exhibit_table(record))
+
+
+def open_console() -> Console:
+    """Standard output, as wide as the terminal, or never wrapped where there is none."""
+    from rich.console import Console
+
+    on_screen = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not on_screen, width=None if on_screen else 160)
+
+
+def show_table(on: Console, told: Table) -> None:
+    """Draw one table."""
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    drawn = Drawn(title=told.title, title_justify="left", title_style="bold")
+    for i, heading in enumerate(told.headings):
+        drawn.add_column(heading, justify="left" if i < told.names else "right")
+    for row in told.rows:
+        drawn.add_row(*map(Text, row))
+    on.print()
+    on.print(drawn)
+    if told.note:
+        on.print(told.note, markup=False)
 
 
 def show_findings(findings: tuple[Finding, ...]) -> None:
@@ -75,14 +80,17 @@ def show_findings(findings: tuple[Finding, ...]) -> None:
         console.print(f"{finding.name}: {finding.finding}", markup=False)
 
 
-def exit_code(decision: Decision | Undecided | None) -> int:
-    """0 the claim holds or nothing was claimed, 1 refuted, 2 undecided."""
+def show_each(each: Each) -> None:
+    """A requirement class by class."""
+    from surefoot.report.tables import each_table
+
+    show_table(open_console(), each_table(each))
+
+
+def exit_code(claims: Sequence[Decision | Undecided]) -> int:
+    """0 every claim holds or nothing was claimed, 1 one is refuted, 2 one is undecided."""
     from surefoot.results import Decision, Undecided
 
-    match decision:
-        case None:
-            return HOLDS
-        case Decision(holds=holds):
-            return HOLDS if holds else REFUTED
-        case Undecided():
-            return UNDECIDED
+    if any(isinstance(claim, Decision) and not claim.holds for claim in claims):
+        return REFUTED
+    return UNDECIDED if any(isinstance(claim, Undecided) for claim in claims) else HOLDS

@@ -137,21 +137,22 @@ def _list(store: str, as_json: bool) -> None:
 def _study(record: Record) -> Study:
     """The study a record remembers, from the same files; refused if they have changed."""
     from surefoot.study import Study
-    from surefoot.study.registry import PROCEDURES, TESTS, parse_perturbation, parse_property
+    from surefoot.study.registry import METHODS, parse_perturbation, parse_property
 
     if record.source is None:
         raise InvalidArgument(
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
     spec, told = record.spec, record.source.options
-    model, inputs = o.reading_of(record.source).load(spec["seed"])
+    source = record.source
+    model, inputs = o.reading_of(source).load(source.model, source.data, spec["seed"])
     told_procedure = dict(spec["procedure"])
-    made = {**PROCEDURES, **TESTS}[told_procedure.pop("kind")]
+    made = METHODS[told_procedure.pop("kind")]
     study = Study(
         model,
         inputs,
         parse_perturbation(told["perturb"]),
-        made(**told_procedure),
+        made(**{k: tuple(v) if isinstance(v, list) else v for k, v in told_procedure.items()}),
         property=parse_property(told["property"]),
         seed=spec["seed"],
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
 from surefoot.errors import OutOfMemory
-from surefoot.results import Decision, Estimate, Interval, Result
+from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Exhibit
 from surefoot.subject import Subject, Task
 
@@ -62,6 +62,8 @@ def _rate(result: Result) -> float | None:
     match result:
         case Estimate(value=value):
             return value
+        case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
+            return counted.value
         case Decision(holds=False, held=int(held), trials=trials):
             return held / trials
         case _:

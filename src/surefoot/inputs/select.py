@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.subject import Inputs
 
-Predicted = Callable[[NDArray[np.float32]], NDArray[np.int64]]
+Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
+"""What these rows are called; -1 where several models do not agree."""
 _CHUNK = 256
 
 
@@ -35,7 +36,9 @@ class Selection:
             raise InvalidArgument(f"seed must be 0 or more, got {self.seed}")
 
 
-def select(inputs: Inputs, selection: Selection, predicted: Predicted) -> Inputs:
+def select(
+    inputs: Inputs, selection: Selection, predicted: Predicted, who: str = "the model classifies"
+) -> Inputs:
     """The chosen inputs. `predicted` is only called where correctness matters."""
     order = np.arange(len(inputs))
     words: list[str] = []
@@ -55,7 +58,7 @@ def select(inputs: Inputs, selection: Selection, predicted: Predicted) -> Inputs
     elif selection.first is not None:
         words.append(f"the first {looked}")
     if selection.correct_only:
-        words.append(f"only the {len(chosen)} of {looked} that the model classifies correctly")
+        words.append(f"only the {len(chosen)} of {looked} that {who} correctly")
     if not words:
         return inputs
     said = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
@@ -93,7 +96,7 @@ def _correct(
     found: list[int] = []
     for start in range(0, len(order), _CHUNK):
         rows = order[start : start + _CHUNK]
-        right = predicted(inputs.x[rows]) == labels[rows]
+        right = predicted(rows) == labels[rows]
         for offset, (row, ok) in enumerate(zip(rows, right, strict=True)):
             if ok:
                 found.append(int(row))

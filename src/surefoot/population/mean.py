@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
 from surefoot.population.requirement import Evidence, at_least
 from surefoot.results import (
     Decision,
@@ -23,6 +24,7 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
+from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting, p_value_above
 
 SAMPLED = "the inputs are an independent random sample of the population they stand for"
@@ -61,6 +63,27 @@ class Mean:
         note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
         around = Interval(min(low, value), max(high, value))
         return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
+
+    def studied(self, local: Sequence[Result]) -> Estimate | None:
+        """The mean of these inputs themselves, whatever they were drawn from.
+
+        Where the same number of trials of every input was settled beforehand, all of them are
+        independent, each with its input's probability. Such a sum strays no further than a
+        binomial of the same mean (Hoeffding 1956, theorem 4), so Clopper-Pearson holds; the error
+        is lowered a little for the one case the theorem leaves out, a single failure or success,
+        where their probabilities add up.
+        """
+        told = [counted(r) for r in local]
+        known = [(r.unbiased, r.unbiased_from) for r in told if isinstance(r, Estimate)]
+        sizes = {size for _, size in known}
+        size = sizes.pop() if len(sizes) == 1 else None
+        if size is None or len(known) < len(local):
+            return None
+        held = sum(round(rate * size) for rate, _ in known if rate is not None)
+        pooled = Counts(size * len(local), held)
+        spent = -2 * math.expm1(-self.error / 2)
+        promise = Guarantee(Footing.SOUND, self.error)
+        return Estimate(pooled.rate, clopper_pearson(pooled, spent), promise, pooled.trials)
 
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float

@@ -52,6 +52,10 @@ class Population(Protocol):
         """The statement, spending `error`. The order of `local` must not depend on the values."""
         ...
 
+    def studied(self, local: Sequence[Result]) -> Estimate | None:
+        """The same quantity of these inputs themselves, whatever they were drawn from."""
+        ...
+
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float
     ) -> Interval:

@@ -67,6 +67,10 @@ class RobustShare:
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
         return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
 
+    def studied(self, local: Sequence[Result]) -> Estimate | None:
+        """Nothing: each input has its own decision, and `all_robust` speaks of all of them."""
+        return None
+
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float
     ) -> Interval:

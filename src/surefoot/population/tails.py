@@ -54,6 +54,7 @@ class TailMean:
         values = np.array([r.value for r in fitted])
         return ExtrapolatedMean(
             value=float(values.mean()),
+            failure=float(np.mean([r.failure for r in fitted])),
             variance=float(values.var(ddof=1)) if len(values) > 1 else None,
             fitted=len(fitted),
             inputs=len(local),
@@ -62,6 +63,10 @@ class TailMean:
             guarantee=Guarantee(Footing.NONE, 1.0, FITTED_ONLY),
             trials=trials,
         )
+
+    def studied(self, local: Sequence[Result]) -> Estimate | None:
+        """The counted mean of these inputs themselves."""
+        return Mean(self.error).studied(local)
 
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.report.words import QUANTITIES
-from surefoot.results import Decision, Estimate
+from surefoot.population import sound
+from surefoot.report.kinds import population_of
+from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
 from surefoot.store.records import Record
 
-_INK, _GRID, _STEADY, _WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
+INK, GRID, STEADY, WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
 _BINS = 20
+_FLOOR = 1e-12
 
 
 def local_results(record: Record) -> str:
@@ -36,19 +38,19 @@ def decisions(record: Record) -> str:
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("kind:N", sort=kinds, title=None)
     x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * len(record.local)]))
-    shade = alt.Scale(domain=kinds, range=[_STEADY, _WEAK, "#9aa5b1"])
+    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK, "#9aa5b1"])
     bars = base.mark_bar(height=22).encode(
         y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
     )
-    labels = base.mark_text(align="left", dx=5, color=_INK).encode(y=y, x=x, text="inputs:Q")
-    return _svg((bars + labels).properties(width=600, height=alt.Step(34)))
+    labels = base.mark_text(align="left", dx=5, color=INK).encode(y=y, x=x, text="inputs:Q")
+    return svg((bars + labels).properties(width=600, height=alt.Step(34)))
 
 
 def histogram(record: Record) -> str:
     """How many inputs have which local robustness; those that never slipped apart."""
     import altair as alt
 
-    values = np.array([r.result.value for r in record.local if isinstance(r.result, Estimate)])
+    values = np.array([v for r in record.local if (v := _value(r.result)) is not None])
     slipped = values[values < 1]
     edges = np.linspace(0, 1, _BINS + 1)
     counts, _ = np.histogram(slipped, edges)
@@ -78,7 +80,7 @@ def histogram(record: Record) -> str:
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(
-                domain=["slipped at least once", "never slipped"], range=[_WEAK, _STEADY]
+                domain=["slipped at least once", "never slipped"], range=[WEAK, STEADY]
             ),
             legend=alt.Legend(title=None, orient="top-left", direction="vertical"),
         ),
@@ -86,56 +88,109 @@ def histogram(record: Record) -> str:
     labels = (
         base.transform_filter("datum.inputs > 0")
         .transform_calculate(middle="(datum.low + datum.high) / 2")
-        .mark_text(dy=-6, fontSize=10, color=_INK)
+        .mark_text(dy=-6, fontSize=10, color=INK)
         .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
-    return _svg((bars + labels).properties(width=640, height=240))
+    return svg((bars + labels).properties(width=640, height=240))
+
+
+def _value(result: Result) -> float | None:
+    match result:
+        case Estimate(value=value):
+            return value
+        case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
+            return counted.value
+        case _:
+            return None
 
 
 def class_intervals(record: Record) -> str:
-    """Each class's mean robustness with its interval."""
+    """Each class's quantity with its interval; a diamond where a value is extrapolated."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [
         {
             "class": row.name,
-            "value": 100 * row.result.value,
-            "low": 100 * row.result.interval.low,
-            "high": 100 * row.result.interval.high,
+            "value": 100 * plain.value,
+            "low": 100 * plain.interval.low,
+            "high": 100 * plain.interval.high,
+            "guess": 100 * row.result.value if isinstance(row.result, ExtrapolatedMean) else None,
         }
         for row in record.classes
-        if isinstance(row.result, Estimate)
+        if isinstance(plain := sound(row.result), Estimate)
     ]
     order = [str(row["class"]) for row in sorted(rows, key=lambda r: r["value"])]
     y = alt.Y("class:N", sort=order, title=None)
     x = alt.X(
         "low:Q",
-        title=f"{QUANTITIES[record.spec['population']['kind']]} in the class (%)",
+        title=f"{population_of(record).quantity} in the class (%)",
         scale=alt.Scale(domain=[0, 100]),
     )
     base = alt.Chart(alt.InlineData(values=rows))
-    lines = base.mark_rule(strokeWidth=3, color=_STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=_STEADY, opacity=1).encode(y=y, x="value:Q")
-    return _svg((lines + dots).properties(width=560, height=alt.Step(22)))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    guesses = (
+        base.transform_filter("datum.guess != null")
+        .mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2)
+        .encode(y=y, x="guess:Q")
+    )
+    return svg((lines + dots + guesses).properties(width=560, height=alt.Step(22)))
 
 
-def _svg(chart: Any) -> str:  # noqa: ANN401
+def tails(record: Record) -> str:
+    """What each input's tail says of failing, over what its count leaves possible."""
+    import altair as alt
+
+    fitted = [row.result for row in record.local if isinstance(row.result, Extrapolation)]
+    fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
+    rows = [
+        {
+            "place": i + 1,
+            "guess": max(r.failure, _FLOOR),
+            "low": max(1 - r.counted.interval.high, _FLOOR),
+            "high": max(1 - r.counted.interval.low, _FLOOR),
+            "kind": "contradicts its count" if r.contradicted else "extrapolated",
+        }
+        for i, r in enumerate(fitted)
+    ]
+    base = alt.Chart(alt.InlineData(values=rows))
+    x = alt.X("place:Q", title="inputs, the least robust first", scale=alt.Scale(nice=False))
+    y = alt.Y(
+        "low:Q",
+        title="probability of failure",
+        scale=alt.Scale(type="log", domain=[_FLOOR, 1]),
+        axis=alt.Axis(format=".0e", tickCount=8),
+    )
+    lines = base.mark_rule(strokeWidth=2, color="#9aa5b1", opacity=0.6).encode(
+        x=x, y=y, y2="high:Q"
+    )
+    shade = alt.Scale(domain=["extrapolated", "contradicts its count"], range=[STEADY, WEAK])
+    dots = base.mark_point(size=36, filled=True, opacity=1).encode(
+        x=x,
+        y="guess:Q",
+        color=alt.Color("kind:N", scale=shade, legend=alt.Legend(title=None, orient="top-right")),
+    )
+    return svg((lines + dots).properties(width=640, height=260))
+
+
+def svg(chart: Any) -> str:  # noqa: ANN401
+    """The chart in our colours, as text."""
     import vl_convert
 
     shown = (
         chart.configure_view(stroke=None)
         .configure_axis(
-            labelColor=_INK,
-            titleColor=_INK,
-            gridColor=_GRID,
-            domainColor=_GRID,
-            tickColor=_GRID,
+            labelColor=INK,
+            titleColor=INK,
+            gridColor=GRID,
+            domainColor=GRID,
+            tickColor=GRID,
             labelFontSize=11,
             titleFontSize=12,
             titleFontWeight="normal",
             labelLimit=200,
         )
-        .configure_legend(labelColor=_INK, labelFontSize=11)
+        .configure_legend(labelColor=INK, labelFontSize=11)
     )
     svg: str = vl_convert.vegalite_to_svg(shown.to_dict())
     return svg

@@ -9,7 +9,10 @@ from typing import Any
 
 from surefoot.errors import ReportFailed
 from surefoot.report import words
-from surefoot.report.figures import class_intervals, local_results
+from surefoot.report.figures import class_intervals, local_results, tails
+from surefoot.report.phrases import percent
+from surefoot.report.tables import class_table, contrast_table
+from surefoot.results import ExtrapolatedMean
 from surefoot.store.records import Record
 
 DEFAULT_STORE = "surefoot.db"
@@ -17,6 +20,11 @@ DEFAULT_STORE = "surefoot.db"
 
 def render(record: Record, store: str = DEFAULT_STORE, verdict: str = "") -> str:
     """The page as text."""
+    return page("page.html.j2", verdict=verdict, **_content(record, store))
+
+
+def page(template: str, **content: Any) -> str:  # noqa: ANN401
+    """A page made from its template."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -26,10 +34,11 @@ def render(record: Record, store: str = DEFAULT_STORE, verdict: str = "") -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return pages.get_template("page.html.j2").render(verdict=verdict, **_content(record, store))
+    return pages.get_template(template).render(**content)
 
 
 def _content(record: Record, store: str) -> dict[str, Any]:
+    extrapolates = isinstance(record.population, ExtrapolatedMean)
     return {
         "record": record,
         "headline": words.headline(record),
@@ -40,11 +49,15 @@ def _content(record: Record, store: str) -> dict[str, Any]:
         "facts": words.facts(record),
         "selection": words.selection(record),
         "histogram": local_results(record),
-        "what": words.QUANTITIES[record.spec["population"]["kind"]].removeprefix("the "),
+        "tails": tails(record) if extrapolates else "",
         "class_figure": class_intervals(record) if record.classes else "",
-        "classes": [(row.name, row.inputs, *words.cells(row.result)) for row in record.classes],
+        "class_caption": "Dot: over the inputs studied. Line: interval for the class's population."
+        + (" Diamond: the extrapolated average." if extrapolates else ""),
+        "classes": class_table(record) if record.classes else None,
+        "differ": contrast_table(record),
+        "strongest": words.strongest(record),
         "exhibits": [
-            (e, words.percent(e.robustness), words.replay_command(record, e.id, e.trial, store))
+            (e, percent(e.robustness), words.replay_command(record, e.id, e.trial, store))
             for e in record.exhibits
         ],
         "again": repeat_command(record, store),

@@ -2,132 +2,130 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from fractions import Fraction
 
-from surefoot.results import Decision, Estimate, Interval, Result, Undecided
-from surefoot.store.records import Record
+from surefoot.population import sound
+from surefoot.report.kinds import population_of
+from surefoot.report.phrases import (
+    between,
+    confidence,
+    nearly_all,
+    odds,
+    once_in,
+    percent,
+    short,
+)
+from surefoot.report.tables import class_table
+from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
+from surefoot.store.records import Local, Record
 
-QUANTITIES = {"mean": "the mean robustness", "robust-share": "the robust share"}
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
 """Probability of failure on demand, IEC 61508, low demand."""
-
-
-def percent(value: float) -> str:
-    """A share as people say it; never rounded up to 100 % or down to 0 %."""
-    shown = f"{100 * value:.2f}".rstrip("0").rstrip(".")
-    if shown == "100" and value < 1:
-        return "above 99.99 %"
-    if shown == "0" and value > 0:
-        return "below 0.01 %"
-    return f"{shown} %"
-
-
-def between(interval: Interval) -> str:
-    """Both ends, rounded outwards so that the words claim no more than the numbers."""
-    low = int(interval.low * 1e4) / 100
-    high = -int(-interval.high * 1e4 // 1) / 100
-    return f"between {low:g} % and {high:g} %"
-
-
-def odds(error: float) -> str:
-    """How often at most a statement is wrong."""
-    share = Fraction(error).limit_denominator(1_000_000)
-    if share.numerator == 1 and abs(share - Fraction(error)) < 1e-9 * error:
-        return f"wrong at most 1 time in {share.denominator:,}"
-    for base in (100, 1000, 10_000, 100_000, 1_000_000):
-        if round(error * base) and abs(error * base - round(error * base)) < 1e-9:
-            return f"wrong at most {round(error * base)} times in {base:,}"
-    return f"wrong with probability at most {error:.2g}"
-
-
-def confidence(error: float) -> str:
-    """1 - error as a percentage, never rounded up."""
-    for digits in range(12):
-        shown = math.floor((100 - 100 * error) * 10**digits + 1e-6) / 10**digits
-        if 100 - shown < 2 * 100 * error:
-            return f"{shown:.{digits}f} %"
-    return f"100 % less {100 * error:.2g} %"
 
 
 def headline(record: Record) -> str:
     """The claim in one sentence."""
     whole, held = record.population, record.spec["words"]["property"]
-    if isinstance(whole, Undecided):
-        return f"Undecided: {whole.reason}."
+    scope = (
+        f"({odds(record.spec['population']['error'])}; {record.trials:,} trials on "
+        f"{len(record.local):,} inputs)"
+    )
+    match whole:
+        case Undecided(reason=reason):
+            return f"Undecided: {reason}."
+        case ExtrapolatedMean(value=value, failure=failure, counted=Estimate() as counted):
+            return (
+                f"Extrapolated from fitted normal tails, on average {nearly_all(value, failure)} "
+                f"of perturbed inputs {held}: a model's guess, not a guarantee. By counting, "
+                f"{percent(counted.value)} do, and for the whole population of such inputs the "
+                f"mean is {between(counted.interval)} {scope}."
+            )
+        case ExtrapolatedMean(value=value, failure=failure):
+            return f"Extrapolated from fitted normal tails, on average {percent(value)} {held}."
     if record.spec["population"]["kind"] == "robust-share":
         kappa = record.spec["procedure"]["kappa"]
-        claim = (
-            f"{percent(whole.value)} of the inputs were declared robust (at most {_in(kappa)} of "
-            f"their perturbed versions fail to {held}); in the whole population of such inputs the "
-            f"robust share is {between(whole.interval)}"
-        )
-    else:
-        claim = (
-            f"On average {percent(whole.value)} of perturbed inputs {held}; for the whole "
-            f"population of such inputs the mean is {between(whole.interval)}"
+        return (
+            f"{percent(whole.value)} of the inputs were declared robust (at most {once_in(kappa)} "
+            f"of their perturbed versions fail to {held}); in the whole population of such inputs "
+            f"the robust share is {between(whole.interval)} {scope}."
         )
     return (
-        f"{claim} ({odds(record.spec['population']['error'])}; {record.trials:,} trials on "
-        f"{len(record.local):,} inputs)."
+        f"On average {percent(whole.value)} of perturbed inputs {held}; for the whole "
+        f"population of such inputs the mean is {between(whole.interval)} {scope}."
     )
-
-
-def _in(kappa: float) -> str:
-    """A small probability as people say it."""
-    once = 1 / kappa
-    return f"1 in {round(once):,}" if abs(once - round(once)) < 1e-6 * once else f"{kappa:g}"
 
 
 def about(record: Record) -> str:
     """Which model met which inputs, disturbed how."""
-    model = _short(record.source.model) if record.source else "a model in memory"
+    model = short(record.source.model) if record.source else "a model in memory"
     inputs, words = record.spec["inputs"], record.spec["words"]
     return (
-        f"{model} on {_short(words['source'])}: {inputs['selection']} ({inputs['reading']}); "
+        f"{model} on {short(words['source'])}: {inputs['selection']} ({inputs['reading']}); "
         f"{words['perturbation']}."
     )
 
 
-def _short(place: str) -> str:
-    """The last part of a path."""
-    return place.rstrip("/").rpartition("/")[2] or place
-
-
 def cautions(record: Record) -> list[str]:
-    """What the preflight found odd: read before believing."""
-    return [f"Look: {f.name}: {f.finding}." for f in record.findings if f.verdict == "odd"]
+    """What the preflight found odd, and what contradicts itself: read before believing."""
+    lines = [f"Look: {f.name}: {f.finding}." for f in record.findings if f.verdict == "odd"]
+    wrong = [r for r in record.local if _contradicted(r.result)]
+    if wrong:
+        named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
+        lines.append(
+            f"Look: for {len(wrong):,} inputs ({named}) the extrapolation contradicts the count "
+            "of the same trials: do not believe it there."
+        )
+    return lines
+
+
+def _contradicted(result: Result) -> bool:
+    return isinstance(result, Extrapolation) and result.contradicted
 
 
 def how_sure(record: Record) -> list[str]:
     """What is promised, in the order a careful reader asks."""
     procedure, error = record.spec["procedure"], record.spec["population"]["error"]
-    what = QUANTITIES[record.spec["population"]["kind"]]
-    together = (
+    what = population_of(record).quantity
+    lines = [
         f"The interval for {what} and the {len(record.classes)} per-class intervals hold all "
-        f"together with confidence {confidence(error)}."
+        f"together with confidence {confidence(error)} (the error is shared between them, "
+        "Bonferroni)."
         if record.classes
         else f"The interval for {what} holds with confidence {confidence(error)}."
-    )
-    lines = [together]
+    ]
+    if record.studied is not None:
+        lines.append(
+            "That is about the population the inputs come from. Of these "
+            f"{len(record.local):,} inputs themselves, should they be all that matters, the mean "
+            f"is {between(record.studied.interval)} ({odds(record.studied.guarantee.error)}, with "
+            "no assumption about a population)."
+        )
     if "width" in procedure:
         lines.append(
             f"The value of each single input is within {procedure['width']:g} of its true "
             f"probability ({odds(procedure['error'])}, each input by itself)."
         )
-    if "kappa" in procedure:
+    if "draws" in procedure:
         lines.append(
-            f"The decision on each single input is {odds(procedure['error'])}, each by itself; "
-            "an input that the evidence does not decide stays undecided."
+            "An extrapolated number carries no guarantee at all; the count beside it does "
+            f"({odds(procedure['error'])}, each input by itself)."
         )
-        lines += [
-            f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
-            "IEC 61508; this is a statement about a number, not a certification."
-            for level, limit in SIL.items()
-            if limit == procedure["kappa"]
-        ]
+    if "kappa" in procedure:
+        lines += _about_kappa(procedure["kappa"], procedure["error"])
     return lines
+
+
+def _about_kappa(kappa: float, error: float) -> list[str]:
+    lines = [
+        f"The decision on each single input is {odds(error)}, each by itself; an input that the "
+        "evidence does not decide stays undecided."
+    ]
+    return lines + [
+        f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
+        "IEC 61508; this is a statement about a number, not a certification."
+        for level, limit in SIL.items()
+        if limit == kappa
+    ]
 
 
 def assumptions(record: Record) -> list[str]:
@@ -137,10 +135,16 @@ def assumptions(record: Record) -> list[str]:
         + record.spec["words"]["perturbation"]
         + "."
     ]
-    if isinstance(record.population, Estimate) and record.population.guarantee.assumption:
-        note = record.population.guarantee.assumption
+    whole = sound(record.population)
+    if isinstance(whole, Estimate) and whole.guarantee.assumption:
+        note = whole.guarantee.assumption
         lines.append(
             note[0].upper() + note[1:] + ". What is said of each single input needs no such thing."
+        )
+    if isinstance(record.population, ExtrapolatedMean):
+        lines.append(
+            "Extrapolated numbers suppose severities that are normal, after the transform named, "
+            "far beyond what was seen; a test of normality cannot show that."
         )
     lines.append(
         "Robustness here is against random perturbations; an adversary who searches for a bad one "
@@ -149,9 +153,18 @@ def assumptions(record: Record) -> list[str]:
     return lines
 
 
+def strongest(record: Record) -> list[str]:
+    """The strongest claims the evidence allows, each by itself."""
+    local = [row.result for row in record.local]
+    return [
+        f"{claim.claim[0].upper()}{claim.claim[1:]} ({odds(claim.guarantee.error)})."
+        for claim in population_of(record).strongest(local, record.population)
+    ]
+
+
 def facts(record: Record) -> list[str]:
     """What else the run showed."""
-    lines = _decisions(record) or _values(record)
+    lines = _decisions(record) or _tails(record) or _values(record)
     labelled = [row for row in record.local if row.label is not None]
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
@@ -170,6 +183,21 @@ def _decisions(record: Record) -> list[str]:
     ]
 
 
+def _tails(record: Record) -> list[str]:
+    whole = record.population
+    if not isinstance(whole, ExtrapolatedMean):
+        return []
+    lines = [
+        f"A normal fitted the severities of {whole.fitted:,} of {whole.inputs:,} inputs "
+        f"(completeness {percent(whole.completeness)}); the extrapolated average is over these "
+        "alone" + ("" if whole.variance is None else f", with variance {whole.variance:.3g}") + "."
+    ]
+    failed = [row for row in record.local if isinstance(row.result, Undecided)]
+    if failed:
+        lines.append(f"Not fitted, for example {failed[0].id}: {failed[0].result.reason}.")  # type: ignore[union-attr]
+    return lines + _least(record, [r for r in record.local if isinstance(r.result, Extrapolation)])
+
+
 def _values(record: Record) -> list[str]:
     known = [row for row in record.local if isinstance(row.result, Estimate)]
     steady = sum(1 for row in known if _value(row.result) == 1)
@@ -178,42 +206,33 @@ def _values(record: Record) -> list[str]:
     ]
     if len(known) < len(record.local):
         lines.append(f"{len(record.local) - len(known):,} inputs stayed undecided.")
-    worst = sorted(known, key=lambda row: (_value(row.result), row.id))[:1]
-    if worst and _value(worst[0].result) < 1:
-        lines.append(
-            f"The least robust input is {worst[0].id}: it holds under about "
-            f"{percent(_value(worst[0].result))} of its perturbations"
-            + (f" (within {width:g})." if (width := record.spec["procedure"].get("width")) else ".")
-        )
-    return lines
+    return lines + _least(record, known)
+
+
+def _least(record: Record, known: list[Local]) -> list[str]:
+    worst = min(known, key=lambda row: (_value(row.result), row.id), default=None)
+    if worst is None or _value(worst.result) == 1:
+        return []
+    width = record.spec["procedure"].get("width")
+    how = f" (within {width:g})" if width else " (extrapolated)" if _tail(worst.result) else ""
+    return [
+        f"The least robust input is {worst.id}: it holds under about "
+        f"{percent(_value(worst.result))} of its perturbations{how}."
+    ]
+
+
+def _tail(result: Result) -> bool:
+    return isinstance(result, Extrapolation)
 
 
 def _value(result: Result) -> float:
-    return result.value if isinstance(result, Estimate) else 0.0
+    return result.value if isinstance(result, Estimate | Extrapolation) else 0.0
 
 
 def selection(record: Record) -> str:
     """Which inputs."""
     inputs, words = record.spec["inputs"], record.spec["words"]
     return f"{words['source']}: {inputs['selection']} ({inputs['number']:,}; {inputs['reading']})"
-
-
-def verdict(decision: Decision | Undecided) -> str:
-    """A requirement's outcome in one line."""
-    match decision:
-        case Decision(claim=claim, holds=True):
-            return f"PASS: {claim} ({odds(decision.guarantee.error)})."
-        case Decision(claim=claim):
-            return f"FAIL: it is refuted that {claim} ({odds(decision.guarantee.error)})."
-        case Undecided(reason=reason):
-            return f"UNDECIDED: {reason}."
-
-
-def cells(result: Result) -> tuple[str, str]:
-    """Value and interval, for a table."""
-    if isinstance(result, Estimate):
-        return percent(result.value), between(result.interval)[8:].replace(" and ", " to ")
-    return "undecided", result.reason if isinstance(result, Undecided) else ""
 
 
 def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
@@ -232,10 +251,9 @@ def summary(record: Record) -> str:
     lines += ["", *how_sure(record), "", "Assumptions:"]
     lines += [f"- {line}" for line in assumptions(record)]
     lines += ["", *facts(record)]
+    if claims := strongest(record):
+        lines += ["", "Strongest claims this evidence allows, each by itself:"]
+        lines += [f"- {line}" for line in claims]
     if record.classes:
-        width = max(len(row.name) for row in record.classes)
-        lines += ["", f"{'class':<{width}}  inputs  robustness  interval"]
-        for row in record.classes:
-            value, interval = cells(row.result)
-            lines.append(f"{row.name:<{width}}  {row.inputs:>6}  {value:>10}  {interval}")
+        lines += ["", *class_table(record).text()]
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Statistics of yes/no trials, usable alone: no model, no disk, no device."""
 
+from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.binomial_test import ExactBinomial
 from surefoot.statistics.bounds import (
     chernoff,
@@ -8,29 +9,37 @@ from surefoot.statistics.bounds import (
     okamoto,
     worst_miss,
 )
+from surefoot.statistics.contrasts import Contrast, contrasts, permutation, welch
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
 from surefoot.statistics.intervals import betting
 from surefoot.statistics.kappa import KappaTest
 from surefoot.statistics.library import design_for
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.multiplicity import holm, shares
 from surefoot.statistics.sequential import ExactSequential
 from surefoot.statistics.tail import NormalTail, anderson_darling
 
 __all__ = [
+    "Agreement",
     "BuSun",
+    "Contrast",
     "ExactBinomial",
     "ExactSequential",
     "FixedSize",
     "KappaTest",
     "NormalTail",
     "Okamoto",
+    "agreement",
     "anderson_darling",
     "betting",
     "chernoff",
     "clopper_pearson",
+    "contrasts",
     "design_for",
     "fixed_size",
+    "holm",
     "okamoto",
+    "permutation",
     "shares",
+    "welch",
     "worst_miss",
 ]

@@ -48,7 +48,7 @@ def _conclude(final: Counts, width: float, error: float, spent: int) -> Estimate
     """The observed rate of a stage whose size was settled before it began: unbiased."""
     promise = Guarantee(Footing.SOUND, error)
     near = around(final.rate, width)
-    return Estimate(final.rate, near, promise, spent + final.trials, final.rate)
+    return Estimate(final.rate, near, promise, spent + final.trials, final.rate, final.trials)
 
 
 @dataclass(frozen=True)

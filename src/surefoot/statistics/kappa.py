@@ -171,8 +171,8 @@ def shown(seen: Counts, bound: float, error: float) -> Estimate:
 def not_decided(seen: Counts, kappa: float, counted: Estimate) -> Undecided:
     """A budget that ended, with the strongest κ that the trials do show."""
     return Undecided(
-        f"{seen.trials - seen.held} of {seen.trials:,} trials failed, which does not decide whether "
-        f"the failure probability is at most {kappa:g}; it does show at most "
+        f"{seen.trials - seen.held} of {seen.trials:,} trials failed, which does not decide "
+        f"whether the failure probability is at most {kappa:g}; it does show at most "
         f"{1 - counted.interval.low:.3g}",
         seen.trials,
         counted,

@@ -43,4 +43,4 @@ class ExactSequential:
             seen += yield now - before
         near = around(seen.rate, self.width)
         promise = Guarantee(Footing.SOUND, self.error)
-        return Estimate(seen.rate, near, promise, seen.trials, first)
+        return Estimate(seen.rate, near, promise, seen.trials, first, design.looks[0])

@@ -149,7 +149,7 @@ class NormalTail:
         counts = Counts(self.draws, held)
         exact = clopper_pearson(counts, self.error)
         promise = Guarantee(Footing.SOUND, self.error)
-        return Estimate(counts.rate, exact, promise, self.draws, counts.rate)
+        return Estimate(counts.rate, exact, promise, self.draws, counts.rate, self.draws)
 
     def _extrapolate(
         self, moved: Floats, limit: float, words: str, p_value: float, counted: Estimate
@@ -161,6 +161,7 @@ class NormalTail:
         assumption = f"model-based extrapolation: {words} are normal far beyond what was seen"
         return Extrapolation(
             value=value,
+            failure=float(ndtr(-z)),
             z=z,
             fit=words,
             normality=p_value,

@@ -9,7 +9,8 @@ from typing import Any
 
 from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Severities
-from surefoot.results import Estimate, Result, Undecided
+from surefoot.results import Estimate, Result, Whole
+from surefoot.statistics.contrasts import Contrast
 
 _EVIDENCE: dict[str, type[Any]] = {"counts": Counts, "severities": Severities}
 _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
@@ -40,7 +41,7 @@ class ClassRow:
 
     name: str
     inputs: int
-    result: Estimate | Undecided
+    result: Whole
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Record:
-    """The whole outcome of one study."""
+    """The whole outcome of one study.
+
+    `population` is about what the inputs were drawn from, `studied` about these inputs themselves.
+    """
 
     digest: str
     spec: dict[str, Any]
-    population: Estimate | Undecided
+    population: Whole
     classes: tuple[ClassRow, ...]
     local: tuple[Local, ...]
     exhibits: tuple[Exhibit, ...]
@@ -92,6 +96,8 @@ class Record:
     source: Source | None = None
     started: str = ""
     seconds: float = 0.0
+    contrasts: tuple[Contrast, ...] = ()
+    studied: Estimate | None = None
 
 
 @lru_cache(maxsize=1)

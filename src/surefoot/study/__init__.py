@@ -1,7 +1,8 @@
 """The frozen specification of one assessment, and the run that answers it."""
 
 from surefoot.study.assessment import Assessment
+from surefoot.study.comparing import compare, sweep
 from surefoot.study.selecting import select
 from surefoot.study.spec import Study
 
-__all__ = ["Assessment", "Study", "select"]
+__all__ = ["Assessment", "Study", "compare", "select", "sweep"]

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.population import all_robust, requirement
+from surefoot.population import Each, all_robust, requirement, requirement_of_each, sound
 from surefoot.report.html import write_report
-from surefoot.report.words import QUANTITIES, summary
-from surefoot.results import Decision, Estimate, Result, Undecided
+from surefoot.report.kinds import population_of
+from surefoot.report.words import summary
+from surefoot.results import Decision, Result, Undecided, Whole
 from surefoot.store.records import ClassRow, Record, record_to_json
+from surefoot.study.aggregate import by_class
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Assessment:
     from_store: bool = False
 
     @property
-    def population(self) -> Estimate | Undecided:
+    def population(self) -> Whole:
         """What is said of the population the inputs come from: mean robustness, or robust share."""
         return self.record.population
 
@@ -37,8 +39,22 @@ class Assessment:
 
     def requires(self, least: float) -> Decision | Undecided:
         """Whether the population's mean robustness, or robust share, is at least this much."""
-        what = QUANTITIES[self.record.spec["population"]["kind"]]
-        return requirement(self.population, least, what)
+        what = population_of(self.record).quantity
+        return requirement(sound(self.population), least, what, len(self.record.local))
+
+    def requires_of_each_class(self, least: float) -> Each:
+        """Whether every class's mean robustness, or robust share, is at least this much."""
+        names = self.record.spec["inputs"]["class_names"]
+        groups = {
+            names[label] if 0 <= label < len(names) else str(label): results
+            for label, results in by_class(self.record.local).items()
+        }
+        return requirement_of_each(population_of(self.record), groups, least)
+
+    def strongest(self) -> tuple[Decision, ...]:
+        """The strongest claims this evidence allows."""
+        local = [row.result for row in self.record.local]
+        return population_of(self.record).strongest(local, self.population)
 
     def all_robust(self) -> Decision | Undecided:
         """Whether every input studied keeps below κ, for a study that decides input by input."""

@@ -16,6 +16,7 @@ from surefoot.statistics import (
     ExactSequential,
     FixedSize,
     KappaTest,
+    NormalTail,
     Okamoto,
 )
 from surefoot.subject import Perturbation, Property
@@ -33,6 +34,8 @@ PROCEDURES: dict[str, type[Any]] = {
     "okamoto": Okamoto,
 }
 TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
+TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
+METHODS: dict[str, type[Any]] = {**PROCEDURES, **TESTS, **TAILS}
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401

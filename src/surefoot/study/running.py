@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -23,13 +22,12 @@ from surefoot.engine.trays import best_size
 from surefoot.errors import InvalidArgument
 from surefoot.executors import cores, open_pool
 from surefoot.procedure import Pinned
-from surefoot.results import Estimate, Result, Undecided
-from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.planning import Rehearsal, rehearse
 from surefoot.store.memory import MemoryJournal
-from surefoot.store.records import ClassRow, Finding, Local, Record, Source
+from surefoot.store.records import Finding, Local, Record, Source
+from surefoot.study.aggregate import aggregate
 from surefoot.study.assessment import Assessment
-from surefoot.subject import Inputs, Task
+from surefoot.subject import Task
 
 if TYPE_CHECKING:
     from surefoot.study.spec import Study
@@ -104,19 +102,20 @@ def _measured(
             in_flight=1 if crew == 1 else 2 * crew,
             watch=watch,
         )
-    whole, classes = aggregate(study, local)
     labels = study.fitted.labels
+    rows = tuple(
+        Local(name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i])
+        for i, name in enumerate(study.fitted.ids)
+    )
+    found = aggregate(study.over, rows, study.fitted.class_name, study.digest)
     return Record(
         digest=study.digest,
         spec=study.spec,
-        population=whole,
-        classes=classes,
-        local=tuple(
-            Local(
-                name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i]
-            )
-            for i, name in enumerate(study.fitted.ids)
-        ),
+        population=found.whole,
+        studied=found.studied,
+        classes=found.classes,
+        contrasts=found.contrasts,
+        local=rows,
         exhibits=exhibits(bench, local, level, study.predicted, tray),
         findings=findings,
         trials=sum(r.trials for r in local),
@@ -132,37 +131,6 @@ def preflight(study: Study) -> tuple[Finding, ...]:
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
     return tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
-
-
-def aggregate(
-    study: Study, local: Sequence[Result]
-) -> tuple[Estimate | Undecided, tuple[ClassRow, ...]]:
-    """The statement about the population and each class's, all holding together within one error.
-
-    Half of the error goes to the whole, the other half is shared by the classes. Inputs are taken
-    in an order that depends on their ids alone.
-    """
-    inputs, over = study.fitted, study.over
-    order = sorted(range(len(local)), key=lambda i: _shuffled(inputs.ids[i]))
-    groups = _groups(inputs, study.predicted)
-    if len(groups) < 2:
-        return over.conclude([local[i] for i in order], over.error), ()
-    whole = over.conclude([local[i] for i in order], over.error / 2)
-    share = shares(over.error / 2, len(groups))
-    rows = []
-    for label in sorted(groups):
-        members = [local[i] for i in order if i in groups[label]]
-        rows.append(ClassRow(inputs.class_name(label), len(members), over.conclude(members, share)))
-    return whole, tuple(rows)
-
-
-def _shuffled(name: str) -> bytes:
-    return hashlib.sha256(name.encode()).digest()
-
-
-def _groups(inputs: Inputs, predicted: NDArray[np.int64]) -> dict[int, set[int]]:
-    labels = predicted if inputs.labels is None else inputs.labels
-    return {int(c): set(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from surefoot.engine.streams import block_size, generator_for
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
-from surefoot.population import Mean, RobustShare
+from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.properties import SameLabel
 from surefoot.results import Interval
-from surefoot.statistics import ExactBinomial, KappaTest
+from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
 from surefoot.store.records import Source
 from surefoot.study import running
 from surefoot.study.assessment import Assessment
-from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES, TESTS, describe
+from surefoot.study.registry import METHODS, PERTURBATIONS, PROPERTIES, describe
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores
 
 FORMAT = 1
@@ -46,7 +46,7 @@ class Study:
     perturbation: Perturbation
     procedure: Any
     property: Property = field(default_factory=SameLabel)
-    population: Mean | RobustShare | None = None
+    population: Population | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -80,12 +80,17 @@ class Study:
         return as_probabilities(self.model) if needs is Scores.PROBABILITIES else self.model
 
     @cached_property
-    def over(self) -> Mean | RobustShare:
+    def over(self) -> Population:
         """What is said of the population; by default what suits the procedure, at its error."""
         if self.population is not None:
             return self.population
-        decides = isinstance(self.procedure, KappaTest | ExactBinomial)
-        return (RobustShare if decides else Mean)(self.procedure.error)
+        match self.procedure:
+            case KappaTest(error=error) | ExactBinomial(error=error):
+                return RobustShare(error)
+            case NormalTail(error=error):
+                return TailMean(error)
+            case _:
+                return Mean(self.procedure.error)
 
     @cached_property
     def predicted(self) -> NDArray[np.int64]:
@@ -136,7 +141,7 @@ class Study:
             "bounds": None if bounds is None else asdict(bounds),
             "perturbation": describe(self.perturbation, PERTURBATIONS),
             "property": describe(self.property, PROPERTIES),
-            "procedure": describe(self.procedure, {**PROCEDURES, **TESTS}),
+            "procedure": describe(self.procedure, METHODS),
             "population": {"kind": self.over.kind, "error": self.over.error},
             "seed": self.seed,
             "generator": generator_for(self.model.place(self.fitted.x[:1])),

@@ -1,0 +1,135 @@
+"""`surefoot compare`: several models on the same inputs and the same perturbations."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from surefoot.cli.certify import procedure_for as test_for
+from surefoot.cli.estimate import procedure_for as estimate_for
+from surefoot.cli.options import Reading, check_folder, expanded
+from surefoot.cli.running import Asked, PropertyOption, Running
+from surefoot.cli.side import command_line, present, run_each
+from surefoot.cli.tail import procedure_for as tail_for
+from surefoot.errors import InvalidArgument
+
+
+@expanded
+def compare(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL MODEL... DATA", help="Two models or more, then the data."),
+    ],
+    *,
+    reading: Reading,
+    width: Annotated[str, typer.Option(help="How far each input's estimate may be off.")] = "0.05",
+    kappa: Annotated[
+        str | None,
+        typer.Option(help="Compare the share of inputs that fail at most this often instead."),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Compare RoMA's tails at this confidence instead.")
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure to be of the whole outcome.")] = "0.95",
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Accuracies to correlate with: 0.91,0.88 in the order of the models, or a .csv "
+            "of model,value lines."
+        ),
+    ] = None,
+    not_worse: Annotated[
+        str | None,
+        typer.Option(
+            help="Claim that the first model is less robust than none of the others by more than "
+            "this: 0.01."
+        ),
+    ] = None,
+    prop: PropertyOption = "same",
+    running: Running,
+) -> int:
+    """Rank models by robustness, with intervals; "indistinguishable" is an answer.
+
+    All meet the same inputs and the same perturbations, so that differences are seen input by
+    input. With --correct-only just the inputs that all of them classify correctly.
+
+    Example: surefoot compare new.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
+    """
+    from surefoot.report.comparison import side_by_side
+    from surefoot.study import Study
+    from surefoot.study.registry import parse_perturbation, parse_property, share
+
+    *models, data = paths
+    if len(models) < 2:
+        raise InvalidArgument(
+            "compare takes two models or more, then the data: a.onnx b.onnx x.npz"
+        )
+    if kappa is not None and delta is not None:
+        raise InvalidArgument("say either --kappa or --delta, not both")
+    check_folder(running.report)
+    names = _names(models)
+    margin = None if not_worse is None else share("--not-worse", not_worse)
+    given = None if reference is None else _reference(reference, names, models)
+    asked = _asked(data, prop, width, kappa, delta, confidence)
+    perturbation, held = parse_perturbation(running.perturb), parse_property(asked.prop)
+    loaded, inputs = reading.load_all(models, data, running.seed)
+    studies = {
+        name: Study(one, inputs, perturbation, asked.procedure, property=held, seed=running.seed)
+        for name, one in zip(names, loaded, strict=True)
+    }
+    told = {"command": command_line(), "perturb": running.perturb, "property": asked.prop}
+    sources = {
+        name: reading.source(path, data, **told) for name, path in zip(names, models, strict=True)
+    }
+    records = run_each(studies, sources, running, "model")
+    found = side_by_side(records, reference=given, command=command_line())
+    claim = None if margin is None else found.not_worse(names[0], margin)
+    return present(found, running, claim)
+
+
+def _asked(
+    data: str, prop: str, width: str, kappa: str | None, delta: str | None, confidence: str
+) -> Asked:
+    if delta is not None:
+        return Asked(data, f"confident:{delta}", tail_for(1000, confidence))
+    method: Any = (
+        estimate_for("exact-sequential", width, confidence)
+        if kappa is None
+        else test_for("kappa-test", kappa, None, confidence, None)
+    )
+    return Asked(data, prop, method)
+
+
+def _names(models: Sequence[str]) -> list[str]:
+    """File names, or whole paths where these are not enough."""
+    last = [Path(m).name for m in models]
+    found = last if len(set(last)) == len(last) else list(models)
+    if len(set(found)) < len(found):
+        raise InvalidArgument("the same model is named twice: compare different ones")
+    return found
+
+
+def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[str, float]:
+    """One number for each model, from the option itself or from a file."""
+    from surefoot.study.registry import number
+
+    if not Path(text).is_file():
+        values = [number(part) for part in text.split(",")]
+        if len(values) != len(names):
+            raise InvalidArgument(
+                f"--reference holds {len(values)} numbers for {len(names)} models: one for each"
+            )
+        return dict(zip(names, values, strict=True))
+    with Path(text).open(newline="", encoding="utf-8") as file:
+        lines = {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
+    found = {}
+    for name, path in zip(names, models, strict=True):
+        told = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
+        if told is None:
+            raise InvalidArgument(f"{text} has no line for {name}: write {name},0.91")
+        found[name] = number(told)
+    return found

@@ -1,0 +1,127 @@
+"""Several runs of one command set side by side: at several levels, or of several models."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.cli.progress import progress_on_stderr
+from surefoot.cli.screen import exit_code, open_console, show_table
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.cli.options import Reading
+    from surefoot.cli.requiring import Requiring
+    from surefoot.cli.running import Asked, Running
+    from surefoot.report.comparison import Comparison
+    from surefoot.results import Decision, Undecided
+    from surefoot.store.records import Record, Source
+    from surefoot.study import Study
+
+LevelsOption = Annotated[
+    str | None,
+    typer.Option(help="Repeat at these levels of the perturbation, side by side: 0.01,0.02,4/255."),
+]
+
+
+def run_levels(
+    reading: Reading,
+    model: str,
+    asked: Asked,
+    running: Running,
+    levels: str,
+    requiring: Requiring,
+) -> int:
+    """The same study at every level: a table and a page of robustness against the level."""
+    from surefoot.report.comparison import LEVELS, side_by_side
+    from surefoot.study.comparing import at_levels
+    from surefoot.study.registry import number
+    from surefoot.study.spec import level_words
+
+    if requiring:
+        raise InvalidArgument("a requirement is for one level: leave out --levels, or --require")
+    wanted = [number(part) for part in levels.split(",")]
+    kind, _, rest = running.perturb.partition(":")
+    texts = {level_words(level): _at(kind, rest, level) for level in wanted}
+    first = replace(running, perturb=next(iter(texts.values())))
+    study, source = first.study(reading, model, asked)
+    made = at_levels(study, wanted)
+    sources = {
+        name: replace(source, options={**source.options, "perturb": texts[name]}) for name in made
+    }
+    records = run_each(made, sources, running, "level")
+    return present(side_by_side(records, LEVELS, command=command_line()), running)
+
+
+def _at(kind: str, rest: str, level: float) -> str:
+    """The perturbation as text, at this level; other options stay."""
+    _, comma, options = rest.partition(",")
+    return f"{kind}:{level!r}{comma}{options}"
+
+
+def run_each(
+    studies: Mapping[str, Study], sources: Mapping[str, Source], running: Running, what: str
+) -> dict[str, Record]:
+    """Run one after the other, each with its progress."""
+    records = {}
+    for place, (name, study) in enumerate(studies.items(), start=1):
+        sys.stderr.write(f"{what} {name} ({place} of {len(studies)})\n")
+        with progress_on_stderr() as watch:
+            found = study.run(
+                running.store,
+                workers=running.workers,
+                batch=running.batch,
+                watch=watch,
+                source=sources[name],
+            )
+        records[name] = found.record
+    return records
+
+
+def present(found: Comparison, running: Running, claim: Decision | Undecided | None = None) -> int:
+    """Write the page, print; the exit code says whether what was claimed holds."""
+    from surefoot.report.phrases import verdict
+
+    said = "" if claim is None else verdict(claim)
+    if running.report is not None:
+        found.report(running.report, said)
+        sys.stderr.write(f"report written to {running.report}\n")
+    if running.json:
+        told = jsonlib.loads(found.to_json())
+        told["requirements"] = [] if claim is None else [asdict(claim)]
+        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
+    else:
+        _show(found)
+        if said:
+            typer.echo(f"\n{said}")
+    sys.stderr.write(f"evidence kept in {running.store}\n")
+    return exit_code([] if claim is None else [claim])
+
+
+def _show(found: Comparison) -> None:
+    from surefoot.report import comparison_words as words
+
+    console = open_console()
+    console.print(words.headline(found), style="bold", markup=False)
+    console.print(words.about(found), markup=False)
+    for line in found.cautions:
+        console.print(line, style="yellow", markup=False)
+    console.print()
+    for line in words.how_sure(found):
+        console.print(line, markup=False)
+    show_table(console, words.member_table(found))
+    if (pairs := words.difference_table(found)) is not None:
+        show_table(console, pairs)
+    for line in words.agreement_words(found):
+        console.print(f"\n{line}", markup=False)
+
+
+def command_line() -> str:
+    """What was typed."""
+    return "surefoot " + shlex.join(sys.argv[1:])

@@ -1,0 +1,217 @@
+"""A comparison in sentences, tables, figures and as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surefoot.population import Difference, sound
+from surefoot.report.figures import STEADY, WEAK, svg
+from surefoot.report.html import page
+from surefoot.report.phrases import confidence, odds, p_value, percent, points
+from surefoot.report.tables import TAIL_HEADINGS, Table, tail_cells, value_and_interval
+from surefoot.results import Estimate, ExtrapolatedMean, Undecided
+
+if TYPE_CHECKING:
+    from surefoot.report.comparison import Comparison, Member
+
+
+def headline(found: Comparison) -> str:
+    """The outcome in one sentence."""
+    what = found.quantity.removeprefix("the ")
+    if found.along == "level":
+        low, high = found.members[0], found.members[-1]
+        return (
+            f"From level {low.name} to {high.name}, {what} goes from {_said(low)} to "
+            f"{_said(high)} ({found.inputs:,} inputs; {odds(found.error)} about any level)."
+        )
+    top = [m.name for m in found.members if m.rank is not None and m.rank.best == 1]
+    scope = f"({found.inputs:,} inputs; {odds(found.error)} about anything said here)"
+    if len(top) == 1:
+        return f"{top[0]} is the most robust of {len(found.members)} models {scope}."
+    if len(top) == len(found.members):
+        return f"The {len(top)} models are indistinguishable on this evidence {scope}."
+    return f"Most robust are {_listed(top)}, indistinguishable from each other {scope}."
+
+
+def _said(member: Member) -> str:
+    whole = sound(member.whole)
+    return percent(whole.value) if isinstance(whole, Estimate) else "undecided"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def about(found: Comparison) -> str:
+    """On what."""
+    highest = "at the highest level " if found.along == "level" else ""
+    return f"{found.source}; {highest}{found.perturbation}; robust means: they {found.held}."
+
+
+def how_sure(found: Comparison) -> list[str]:
+    """What is promised."""
+    kind = "models" if found.along == "model" else "levels"
+    lines = [
+        f"The intervals of the {len(found.members)} {kind}"
+        + (f" and of the {len(found.differences)} differences" if found.differences else "")
+        + f" hold all together with confidence {confidence(found.error)} (Bonferroni), if the "
+        "inputs are an independent random sample of the population they stand for."
+    ]
+    if found.differences:
+        lines.append(
+            "All models met the same inputs and the same perturbations, and a difference is taken "
+            "input by input. Where its interval holds 0 the two are indistinguishable on this "
+            "evidence: more inputs may tell them apart."
+        )
+    if found.kind == "tail-mean":
+        lines.append(
+            "Extrapolated numbers carry no guarantee; differences and ranks are of the counted "
+            "mean."
+        )
+    return lines
+
+
+def member_table(found: Comparison) -> Table:
+    """One line each."""
+    tail = found.kind == "tail-mean"
+    what = TAIL_HEADINGS if tail else (found.quantity.removeprefix("the "), "interval")
+    given = any(m.reference is not None for m in found.members)
+    clean = any(m.accuracy is not None for m in found.members) and found.along == "model"
+    headings = [found.along, *what]
+    headings += ["accuracy undisturbed"] * clean + ["reference"] * given
+    headings += ["rank"] * (found.along == "model")
+    rows = []
+    for m in found.members:
+        row = [m.name, *(tail_cells if tail else value_and_interval)(m.whole)]
+        if clean:
+            row.append("" if m.accuracy is None else percent(m.accuracy))
+        if given:
+            row.append("" if m.reference is None else f"{m.reference:g}")
+        if m.rank is not None and found.along == "model":
+            ends = m.rank.best, m.rank.worst
+            row.append(str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}")
+        rows.append(tuple(row))
+    title = "Ranking" if found.along == "model" else "Level by level"
+    return Table(title, tuple(headings), tuple(rows))
+
+
+def difference_table(found: Comparison) -> Table | None:
+    """Every pair of models."""
+    if not found.differences:
+        return None
+    rows = tuple(
+        (
+            d.first,
+            d.second,
+            points(d.value),
+            f"{points(d.interval.low)} to {points(d.interval.high)}",
+            _outcome(d),
+        )
+        for d in found.differences
+    )
+    headings = ("model", "and model", "difference (points)", "interval", "more robust")
+    return Table("Pair by pair", headings, rows, 2)
+
+
+def _outcome(pair: Difference) -> str:
+    return pair.better or "indistinguishable"
+
+
+def agreement_words(found: Comparison) -> list[str]:
+    """How the ranking goes along with the reference list."""
+    match found.agreement:
+        case None:
+            return []
+        case Undecided(reason=reason):
+            return [f"Against the reference list: {reason}."]
+        case told:
+            within = told.pearson_interval
+            return [
+                f"Against the reference list, over {told.models} models: Pearson's correlation is "
+                f"{told.pearson:.3f} (between {within.low:.3f} and {within.high:.3f} with "
+                f"confidence {confidence(found.error)} if both were normal; p = "
+                f"{p_value(told.pearson_p)} over reorderings), Spearman's {told.spearman:.3f} "
+                f"(p = {p_value(told.spearman_p)})."
+            ]
+
+
+def comparison_text(found: Comparison) -> str:
+    """The whole outcome as text."""
+    lines = [headline(found), about(found), *found.cautions, "", *how_sure(found)]
+    for table in (member_table(found), difference_table(found)):
+        if table is not None:
+            lines += ["", table.title, *table.text()]
+    lines += ["", *agreement_words(found)] if found.agreement is not None else []
+    return "\n".join(lines)
+
+
+def comparison_page(found: Comparison, verdict: str = "") -> str:
+    """The page as text."""
+    return page(
+        "comparison.html.j2",
+        found=found,
+        headline=headline(found),
+        about=about(found),
+        how_sure=how_sure(found),
+        members=member_table(found),
+        pairs=difference_table(found),
+        agreement=agreement_words(found),
+        figure=models_figure(found) if found.along == "model" else levels_figure(found),
+        verdict=verdict,
+    )
+
+
+def _points_of(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": m.name,
+            "level": m.level,
+            "value": 100 * plain.value,
+            "low": 100 * plain.interval.low,
+            "high": 100 * plain.interval.high,
+            "guess": 100 * m.whole.value if isinstance(m.whole, ExtrapolatedMean) else None,
+        }
+        for m in found.members
+        if isinstance(plain := sound(m.whole), Estimate)
+    ]
+
+
+def models_figure(found: Comparison) -> str:
+    """Each model with its interval, the most robust on top."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=_points_of(found)))
+    y = alt.Y("name:N", sort=[m.name for m in found.members], title=None)
+    x = alt.X(
+        "low:Q", title=f"{found.quantity.removeprefix('the ')} (%)", scale=alt.Scale(zero=False)
+    )
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return svg(
+        (lines + dots + _guesses(base, y, "guess:Q")).properties(width=560, height=alt.Step(26))
+    )
+
+
+def levels_figure(found: Comparison) -> str:
+    """Robustness against the level, with intervals."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=_points_of(found)))
+    x = alt.X("level:Q", title="level of the perturbation")
+    y = alt.Y(
+        "low:Q",
+        title=f"{found.quantity.removeprefix('the ')} (%)",
+        scale=alt.Scale(domain=[0, 100]),
+    )
+    band = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(x=x, y=y, y2="high:Q")
+    line = base.mark_line(color=STEADY, strokeWidth=1.5).encode(x=x, y="value:Q")
+    dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
+    return svg(
+        (band + line + dots + _guesses(base, "guess:Q", x)).properties(width=600, height=280)
+    )
+
+
+def _guesses(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401
+    """Diamonds where a value is extrapolated."""
+    known = base.transform_filter("datum.guess != null")
+    return known.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)

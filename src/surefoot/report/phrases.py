@@ -1,0 +1,82 @@
+"""How numbers and verdicts are said. Words claim no more than the numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from surefoot.results import Decision, Interval, Undecided
+
+
+def percent(value: float) -> str:
+    """A share as people say it; never rounded up to 100 % or down to 0 %."""
+    shown = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    if shown == "100" and value < 1:
+        return "above 99.99 %"
+    if shown == "0" and value > 0:
+        return "below 0.01 %"
+    return f"{shown} %"
+
+
+def between(interval: Interval) -> str:
+    """Both ends, rounded outwards so that the words claim no more than the numbers."""
+    low = int(interval.low * 1e4) / 100
+    high = -int(-interval.high * 1e4 // 1) / 100
+    return f"between {low:g} % and {high:g} %"
+
+
+def odds(error: float) -> str:
+    """How often at most a statement is wrong."""
+    share = Fraction(error).limit_denominator(1_000_000)
+    if share.numerator == 1 and abs(share - Fraction(error)) < 1e-9 * error:
+        return f"wrong at most 1 time in {share.denominator:,}"
+    for base in (100, 1000, 10_000, 100_000, 1_000_000):
+        if round(error * base) and abs(error * base - round(error * base)) < 1e-9:
+            return f"wrong at most {round(error * base)} times in {base:,}"
+    return f"wrong with probability at most {error:.2g}"
+
+
+def confidence(error: float) -> str:
+    """1 - error as a percentage, never rounded up."""
+    for digits in range(12):
+        shown = math.floor((100 - 100 * error) * 10**digits + 1e-6) / 10**digits
+        if 100 - shown < 2 * 100 * error:
+            return f"{shown:.{digits}f} %"
+    return f"100 % less {100 * error:.2g} %"
+
+
+def nearly_all(value: float, failure: float) -> str:
+    """A share that may be so near to 1 that only what is missing says anything."""
+    return percent(value) if failure >= 1e-4 else f"all but a share of {failure:.2g}"
+
+
+def points(value: float) -> str:
+    """A difference of two shares, in percentage points, with its sign."""
+    return f"{100 * value:+.2f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value in a table."""
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"
+
+
+def once_in(kappa: float) -> str:
+    """A small probability as people say it."""
+    once = 1 / kappa
+    return f"1 in {round(once):,}" if abs(once - round(once)) < 1e-6 * once else f"{kappa:g}"
+
+
+def short(place: str) -> str:
+    """The last part of a path."""
+    return place.rstrip("/").rpartition("/")[2] or place
+
+
+def verdict(decision: Decision | Undecided) -> str:
+    """A requirement's outcome in one line."""
+    match decision:
+        case Decision(claim=claim, holds=True):
+            return f"PASS: {claim} ({odds(decision.guarantee.error)})."
+        case Decision(claim=claim):
+            return f"FAIL: it is refuted that {claim} ({odds(decision.guarantee.error)})."
+        case Undecided(reason=reason):
+            return f"UNDECIDED: {reason}."

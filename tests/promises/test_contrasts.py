@@ -1,0 +1,133 @@
+"""Many tests, one error; groups that differ and groups that do not."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Undecided
+from surefoot.statistics import agreement, contrasts, holm, permutation, shares, welch
+from surefoot.statistics.contrasts import MOST_GROUPS, _orders
+
+LAW = settings(deadline=None, database=None, derandomize=True, max_examples=80)
+PS = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+@given(PS)
+@LAW
+def test_holm_is_the_step_down_procedure(ps):
+    """The smallest p against error/m, the next against error/(m-1), until one fails."""
+    for error in (0.01, 0.05, 0.3):
+        decided = [False] * len(ps)
+        for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+            if ps[i] * (len(ps) - rank) > error:
+                break
+            decided[i] = True
+        assert [p <= error for p in holm(ps)] == decided
+
+
+@given(PS)
+@LAW
+def test_holm_lies_between_the_p_value_and_bonferroni(ps):
+    for p, adjusted in zip(ps, holm(ps), strict=True):
+        assert p <= adjusted <= min(1.0, len(ps) * p) + 1e-15
+
+
+def test_holm_matches_the_worked_example():
+    """Holm 1979 as computed by hand: p = .01 .04 .03 .005 gives .03 .06 .06 .02."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+
+
+def test_shares_and_holm_refuse_what_is_meaningless():
+    with pytest.raises(InvalidArgument):
+        holm([0.5, 1.2])
+    with pytest.raises(InvalidArgument):
+        shares(0.1, 0)
+    assert holm([]) == ()
+
+
+def test_welch_equals_scipy():
+    rng = np.random.default_rng(1)
+    for n, m in ((2, 2), (5, 40), (30, 3)):
+        a, b = rng.random(n), rng.random(m) * 0.8
+        assert welch(a, b) == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+
+
+def test_permutation_agrees_with_every_relabelling():
+    """Ten of five: all 252, against ours at random; allowance four standard deviations."""
+    rng = np.random.default_rng(3)
+    a, b = rng.random(5), rng.random(5) + 0.3
+
+    def t(x, y, axis):
+        return np.abs(stats.ttest_ind(x, y, equal_var=False, axis=axis).statistic)
+
+    exact = stats.permutation_test(
+        (a, b), t, vectorized=True, n_resamples=np.inf, alternative="greater"
+    ).pvalue
+    ours = permutation(a, b, rng)
+    assert abs(ours - exact) < 4 * math.sqrt(exact * (1 - exact) / 9999) + 1e-4
+
+
+def test_equal_groups_are_told_apart_rarely():
+    """Both tests, 6 pairs, skewed values, 80 seeded samples, error .1 about any pair."""
+    rng, runs, wrong = np.random.default_rng(7), 80, np.zeros(2)
+    for _ in range(runs):
+        groups = {name: rng.beta(5, 1, 12) for name in "abcd"}
+        found = contrasts(groups, rng)
+        wrong += [any(c.welch <= 0.1 for c in found), any(c.permutation <= 0.1 for c in found)]
+    assert (wrong <= runs * 0.1 + 4 * math.sqrt(runs * 0.09)).all()
+
+
+def test_different_groups_are_told_apart():
+    rng = np.random.default_rng(7)
+    found = contrasts({"low": rng.random(30) * 0.5, "high": 0.5 + rng.random(30) * 0.5}, rng)
+    assert found[0].first == "low"
+    assert found[0].difference < -0.3
+    assert max(found[0].welch, found[0].permutation) < 0.01
+
+
+def test_values_that_do_not_vary_have_no_t_but_still_an_order():
+    rng = np.random.default_rng(1)
+    found = contrasts({"a": np.ones(20), "b": np.ones(20), "c": np.full(20, 0.7)}, rng)
+    assert [c.welch for c in found] == [1.0, 1.0, 1.0]
+    assert found[0].permutation == 1.0
+    assert found[1].permutation < 0.01
+
+
+def test_groups_of_one_are_left_out_and_too_many_refused():
+    rng = np.random.default_rng(1)
+    assert contrasts({"a": np.ones(1), "b": np.ones(5)}, rng) == ()
+    with pytest.raises(InvalidArgument, match="at most"):
+        contrasts({str(i): np.ones(2) for i in range(MOST_GROUPS + 1)}, rng)
+
+
+def test_enough_relabellings_are_drawn_for_a_small_adjusted_p_value():
+    for pairs, size in ((1, 10), (45, 60), (45, 20_000), (435, 100)):
+        assert pairs / (1 + _orders([size] * pairs)) <= 0.026
+
+
+def test_agreement_equals_scipy_and_counts_reorderings():
+    ours, reference = [0.9, 0.8, 0.7, 0.75, 0.2], [0.95, 0.7, 0.72, 0.6, 0.1]
+    found = agreement(ours, reference, 0.05)
+    theirs = stats.pearsonr(ours, reference)
+    assert found.pearson == pytest.approx(theirs.statistic)
+    assert found.pearson_interval.low == pytest.approx(theirs.confidence_interval(0.95).low)
+    assert found.spearman == pytest.approx(stats.spearmanr(ours, reference).statistic)
+    perfect = agreement([1, 2, 3, 4], [2, 4, 6, 8], 0.05)
+    assert perfect.spearman_p == pytest.approx(2 / 24)
+    assert perfect.pearson_p == pytest.approx(2 / 24)
+
+
+def test_agreement_owns_up_to_too_little():
+    assert "at least three" in agreement([1, 2], [1, 2], 0.05).reason
+    assert isinstance(agreement([1, 1, 1], [1, 2, 3], 0.05), Undecided)
+    three = agreement([1, 2, 3], [1, 2, 4], 0.05)
+    assert (three.pearson_interval.low, three.pearson_interval.high) == (-1, 1)
+    with pytest.raises(InvalidArgument, match="one for each"):
+        agreement([1, 2, 3], [1, 2], 0.05)
+    with pytest.raises(InvalidArgument, match="finite"):
+        agreement([1, 2, 3], [1, 2, math.nan], 0.05)

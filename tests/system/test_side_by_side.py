@@ -1,0 +1,167 @@
+"""`tail`, `compare` and `--levels` as a user meets them."""
+
+import json
+import shutil
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+TAIL = ("tail", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12",
+        "--draws", "100")  # fmt: skip
+BOTH = ("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",
+        "--first", "20", "--width", "0.2")  # fmt: skip
+
+
+@pytest.fixture
+def pair(desk):
+    """A second network: the first with noise on its weights."""
+    made, rng = onnx.load(str(desk.folder / "model.onnx")), np.random.default_rng(1)
+    for tensor in made.graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if values.dtype == np.float32 and values.ndim > 1:
+            moved = (values + 0.05 * rng.normal(size=values.shape)).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(moved, tensor.name))
+    onnx.save(made, str(desk.folder / "noisy.onnx"))
+    return desk
+
+
+def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(desk):
+    done = desk.run(*TAIL, "--report", "t.html")
+    assert done.returncode == 0, done.stderr
+    assert "not a guarantee" in done.stdout
+    assert "By counting" in done.stdout
+    assert "completeness" in done.stdout
+    page = (desk.folder / "t.html").read_text()
+    assert 'id="tails"' in page
+    assert "extrapolated" in page
+
+
+def test_a_tail_in_json_carries_footing_none(desk):
+    told = json.loads(desk.run(*TAIL, "--json").stdout)
+    assert told["population"]["guarantee"]["footing"] == "none"
+    assert told["population"]["counted"]["guarantee"]["footing"] == "conditional"
+    assert told["spec"]["procedure"]["kind"] == "normal-tail"
+    again = json.loads(desk.run("show", "--json").stdout)
+    assert again["population"] == told["population"]
+
+
+def test_a_trial_of_a_tail_can_be_replayed(desk):
+    told = json.loads(desk.run(*TAIL, "--json").stdout)
+    done = desk.run("replay", told["digest"][:12], told["local"][3]["id"], "7", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["holds"] in (True, False)
+
+
+def test_levels_are_one_line_and_resume_from_the_store(desk):
+    words = ("tail", "model.onnx", "test.npz", "--perturb", "linf", "--levels", "8/255,0.2",
+             "--first", "6", "--draws", "60", "--report", "l.html")  # fmt: skip
+    first, second = desk.run(*words), desk.run(*words)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    assert "From level 8/255 to 0.2" in first.stdout
+    assert "level 8/255 (1 of 2)" in first.stderr
+    assert "Level by level" in (desk.folder / "l.html").read_text()
+    runs = json.loads(desk.run("show", "--list", "--json").stdout)
+    assert len(runs) == 2
+    for run in runs:
+        name = json.loads(desk.run("show", run["run"], "--json").stdout)["local"][1]["id"]
+        assert desk.run("replay", run["run"][:12], name, "3").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["estimate", "certify"])
+def test_every_measuring_command_takes_levels(desk, command):
+    how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--budget", "50")}
+    done = desk.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
+                    "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [m["level"] for m in json.loads(done.stdout)["members"]] == [0.05, 0.3]
+
+
+def test_two_models_are_ranked_on_the_same_inputs(pair):
+    done = pair.run(*BOTH, "--reference", "0.9,0.8", "--report", "c.html")
+    assert done.returncode == 0, done.stderr
+    assert "Ranking" in done.stdout
+    assert "Pair by pair" in done.stdout
+    assert "too few for a correlation" in done.stdout
+    page = (pair.folder / "c.html").read_text()
+    assert "noisy.onnx" in page
+    assert "<svg" in page
+    assert "surefoot compare model.onnx noisy.onnx test.npz" in page
+
+
+def test_not_worse_is_the_exit_code(pair):
+    loose = pair.run(*BOTH, "--not-worse", "0.9")
+    assert loose.returncode == 0
+    assert "PASS: model.onnx is less robust than none" in loose.stdout
+    strict = pair.run(*BOTH, "--not-worse", "0", "--json")
+    assert strict.returncode in (1, 2)
+    assert len(json.loads(strict.stdout)["requirements"]) == 1
+
+
+@pytest.mark.parametrize("how", [("--kappa", "0.1"), ("--delta", "0.6")])
+def test_certificates_and_tails_are_compared_by_one_option(pair, how):
+    done = pair.run("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",
+                    "--first", "4", *how, "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    kinds = {"--kappa": "robust-share", "--delta": "tail-mean"}
+    assert json.loads(done.stdout)["kind"] == kinds[how[0]]
+
+
+def test_a_reference_may_be_a_file(pair):
+    (pair.folder / "ref.csv").write_text("model,accuracy\nmodel,0.9\nnoisy.onnx,0.7\n")
+    done = pair.run(*BOTH, "--reference", "ref.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["members"]}
+    assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
+
+
+def test_every_class_can_be_required_of(desk):
+    words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
+    met = desk.run(*words, "--require-each", "0.01")
+    assert met.returncode == 0, met.stdout + met.stderr
+    assert "of every class is at least 0.01" in met.stdout
+    assert "Required of each class" in met.stdout
+    both = desk.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
+    assert both.returncode == 2
+    told = json.loads(both.stdout)
+    assert len(told["requirements"]) == 2
+    assert set(told["required_of_each"]) == {r["name"] for r in told["classes"]}
+
+
+def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
+    words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
+             "--first", "4", "--budget", "60", "--json")  # fmt: skip
+    told = json.loads(desk.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
+    assert {row["result"]["trials"] for row in told["local"]} == {60}
+    refused = desk.run(*words, "--looks", "3")
+    assert refused.returncode == 3
+    assert "--looks is for --method exact-binomial" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two models or more"),
+        (("compare", "model.onnx", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "twice"),
+        ((*BOTH, "--kappa", "0.1", "--delta", "0.6"), "either --kappa or --delta"),
+        ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
+        ((*BOTH, "--not-worse", "7"), "--not-worse lies between 0 and 1"),
+        ((*TAIL, "--delta", "0.4"), "between 0.5 and 1"),
+        ((*TAIL, "--transforms", "cube"), "there is no transform 'cube'"),
+        ((*TAIL, "--normality", "2"), "--normality lies between 0 and 1"),
+        ((*TAIL, "--levels", "0.1"), "two different levels"),
+        ((*TAIL, "--levels", "0.1,x"), "'x' is no number"),
+        ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "for one level"),
+        ((*TAIL, "--require-each", "5"), "--require-each lies between 0 and 1"),
+    ],
+)
+def test_bad_questions_are_one_sentence(desk, words, said):
+    shutil.copy(desk.folder / "model.onnx", desk.folder / "noisy.onnx")
+    before = desk.files()
+    done = desk.run(*words)
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert desk.files() == before
