@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli import certify, demo, doctor, estimate, plan, stored
+from surefoot.cli import certify, demo, design, doctor, estimate, plan, stored
 from surefoot.cli.stopping import Stopped, listen
 from surefoot.errors import SurefootError
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("estimate")(estimate.estimate)
 app.command("certify")(certify.certify)
+app.command("design")(design.design)
 app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("show")(stored.show)

@@ -10,7 +10,7 @@ from surefoot.report.words import QUANTITIES
 from surefoot.results import Decision, Estimate
 from surefoot.store.records import Record
 
-_INK, _GRID, _STEADY, _WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
+INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c", "#9aa5b1"
 _BINS = 20
 
 
@@ -36,12 +36,12 @@ def decisions(record: Record) -> str:
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("kind:N", sort=kinds, title=None)
     x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * len(record.local)]))
-    shade = alt.Scale(domain=kinds, range=[_STEADY, _WEAK, "#9aa5b1"])
+    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK, QUIET])
     bars = base.mark_bar(height=22).encode(
         y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
     )
-    labels = base.mark_text(align="left", dx=5, color=_INK).encode(y=y, x=x, text="inputs:Q")
-    return _svg((bars + labels).properties(width=600, height=alt.Step(34)))
+    labels = base.mark_text(align="left", dx=5, color=INK).encode(y=y, x=x, text="inputs:Q")
+    return svg((bars + labels).properties(width=600, height=alt.Step(34)))
 
 
 def histogram(record: Record) -> str:
@@ -78,7 +78,7 @@ def histogram(record: Record) -> str:
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(
-                domain=["slipped at least once", "never slipped"], range=[_WEAK, _STEADY]
+                domain=["slipped at least once", "never slipped"], range=[WEAK, STEADY]
             ),
             legend=alt.Legend(title=None, orient="top-left", direction="vertical"),
         ),
@@ -86,10 +86,10 @@ def histogram(record: Record) -> str:
     labels = (
         base.transform_filter("datum.inputs > 0")
         .transform_calculate(middle="(datum.low + datum.high) / 2")
-        .mark_text(dy=-6, fontSize=10, color=_INK)
+        .mark_text(dy=-6, fontSize=10, color=INK)
         .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
-    return _svg((bars + labels).properties(width=640, height=240))
+    return svg((bars + labels).properties(width=640, height=240))
 
 
 def class_intervals(record: Record) -> str:
@@ -114,28 +114,29 @@ def class_intervals(record: Record) -> str:
         scale=alt.Scale(domain=[0, 100]),
     )
     base = alt.Chart(alt.InlineData(values=rows))
-    lines = base.mark_rule(strokeWidth=3, color=_STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_circle(size=70, color=_STEADY, opacity=1).encode(y=y, x="value:Q")
-    return _svg((lines + dots).properties(width=560, height=alt.Step(22)))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return svg((lines + dots).properties(width=560, height=alt.Step(22)))
 
 
-def _svg(chart: Any) -> str:  # noqa: ANN401
+def svg(chart: Any) -> str:  # noqa: ANN401
+    """The chart drawn, in the look that all figures share."""
     import vl_convert
 
     shown = (
         chart.configure_view(stroke=None)
         .configure_axis(
-            labelColor=_INK,
-            titleColor=_INK,
-            gridColor=_GRID,
-            domainColor=_GRID,
-            tickColor=_GRID,
+            labelColor=INK,
+            titleColor=INK,
+            gridColor=GRID,
+            domainColor=GRID,
+            tickColor=GRID,
             labelFontSize=11,
             titleFontSize=12,
             titleFontWeight="normal",
             labelLimit=200,
         )
-        .configure_legend(labelColor=_INK, labelFontSize=11)
+        .configure_legend(labelColor=INK, labelFontSize=11)
     )
-    svg: str = vl_convert.vegalite_to_svg(shown.to_dict())
-    return svg
+    drawn: str = vl_convert.vegalite_to_svg(shown.to_dict())
+    return drawn
