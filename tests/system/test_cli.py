@@ -138,7 +138,8 @@ def test_selection_and_names_reach_the_result(desk):
 
 
 @pytest.mark.parametrize(
-    "command", ["estimate", "certify", "plan", "doctor", "show", "report", "replay", "demo"]
+    "command",
+    ["estimate", "certify", "design", "plan", "doctor", "show", "report", "replay", "demo"],
 )
 def test_every_command_helps_with_an_example(desk, command):
     done = desk.run(command, "--help")

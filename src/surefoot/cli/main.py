@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli import certify, compare, demo, doctor, estimate, plan, stored, tail
+from surefoot.cli import certify, compare, demo, design, doctor, estimate, plan, stored, tail
 from surefoot.cli.stopping import Stopped, listen
 from surefoot.errors import SurefootError
 
@@ -29,6 +29,7 @@ app.command("estimate")(estimate.estimate)
 app.command("certify")(certify.certify)
 app.command("tail")(tail.tail)
 app.command("compare")(compare.compare)
+app.command("design")(design.design)
 app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("show")(stored.show)

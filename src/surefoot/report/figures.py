@@ -11,7 +11,7 @@ from surefoot.report.kinds import population_of
 from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
 from surefoot.store.records import Record
 
-INK, GRID, STEADY, WEAK = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c"
+INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c", "#9aa5b1"
 _BINS = 20
 _FLOOR = 1e-12
 
@@ -38,7 +38,7 @@ def decisions(record: Record) -> str:
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("kind:N", sort=kinds, title=None)
     x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * len(record.local)]))
-    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK, "#9aa5b1"])
+    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK, QUIET])
     bars = base.mark_bar(height=22).encode(
         y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
     )
@@ -161,9 +161,7 @@ def tails(record: Record) -> str:
         scale=alt.Scale(type="log", domain=[_FLOOR, 1]),
         axis=alt.Axis(format=".0e", tickCount=8),
     )
-    lines = base.mark_rule(strokeWidth=2, color="#9aa5b1", opacity=0.6).encode(
-        x=x, y=y, y2="high:Q"
-    )
+    lines = base.mark_rule(strokeWidth=2, color=QUIET, opacity=0.6).encode(x=x, y=y, y2="high:Q")
     shade = alt.Scale(domain=["extrapolated", "contradicts its count"], range=[STEADY, WEAK])
     dots = base.mark_point(size=36, filled=True, opacity=1).encode(
         x=x,
@@ -174,7 +172,7 @@ def tails(record: Record) -> str:
 
 
 def svg(chart: Any) -> str:  # noqa: ANN401
-    """The chart in our colours, as text."""
+    """The chart drawn, in the look that all figures share."""
     import vl_convert
 
     shown = (

@@ -41,13 +41,17 @@ class Design:
         """Looks and limits, for computing."""
         return np.array(self.looks), np.array(self.few)
 
+    def _span(self) -> str:
+        if len(self.looks) == 1:
+            return f"1 look at {self.looks[0]:,} trials"
+        return f"{len(self.looks)} looks from {self.looks[0]:,} to {self.looks[-1]:,} trials"
+
     def __str__(self) -> str:
         """The design in a few lines."""
         return (
             f"exact sequential design: width {self.width:g}, error {self.error:g}\n"
-            f"{len(self.looks)} looks from {self.looks[0]:,} to {self.looks[-1]:,} trials, "
-            f"z = {self.z:.5f}\nproved for every p: P(|estimate - p| > {self.width:g}) "
-            f"<= {self.proved:.6g}"
+            f"{self._span()}, z = {self.z:.5f}\n"
+            f"proved for every p: P(|estimate - p| > {self.width:g}) <= {self.proved:.6g}"
         )
 
 

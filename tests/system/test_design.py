@@ -1,0 +1,110 @@
+"""`surefoot design`: when it stops, what is proved, what it costs."""
+
+import json
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from surefoot.statistics import design_for, fixed_size, okamoto
+from surefoot.statistics.proof import expected_trials
+
+DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")
+
+
+def test_a_design_is_told_in_words_and_tables(desk):
+    before = desk.files()
+    done = desk.run(*DESIGN)
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "within 0.02 of the truth, whatever that is (wrong at most 1 time in 100)",
+        "48 looks, from 361 to 4,331 trials; z = 2.63227.",
+        "Proved for every p: a miss has probability at most 0.0099",
+        "every 4th look; --all prints all",
+        "in any case",
+        "Okamoto's number is 6,623; one fixed size that serves every p is 4,150",
+    ):
+        assert words in done.stdout
+    assert done.stderr == ""
+    assert desk.files() == before
+
+
+def test_all_prints_every_look(desk):
+    made = design_for(0.02, 0.01)
+    some, every = desk.run(*DESIGN).stdout, desk.run(*DESIGN, "--all").stdout
+    assert all(f"{n:,} " in every for n in made.looks)
+    assert not all(f"{n:,} " in some for n in made.looks)
+    assert all(f"{made.looks[i]:,} " in some for i in (0, -1))
+
+
+def test_json_is_the_whole_design_with_its_cost(desk):
+    told = json.loads(desk.run(*DESIGN, "--json").stdout)
+    made = design_for(0.02, 0.01)
+    assert told["design"]["looks"] == list(made.looks)
+    assert told["design"]["few"] == list(made.few)
+    assert 0 < told["design"]["proved"] <= told["design"]["error"] == 0.01
+    assert told["cost"]["okamoto"] == okamoto(0.02, 0.01)
+    assert told["cost"]["fixed_size"] == fixed_size(0.02, 0.01)
+    rows = {row["p"]: row for row in told["cost"]["expected"]}
+    assert list(rows) == [0.0, 0.01, 0.05, 0.1, 0.25, 0.5]
+    assert rows[0.1]["trials"] == pytest.approx(expected_trials(made, 0.9))
+    assert rows[0.5]["limit"] == pytest.approx(2.5758293**2 / 4 / 0.02**2)
+
+
+@pytest.mark.parametrize(("width", "confidence"), [("0.02", "0.99"), ("0.5", "0.7")])
+def test_the_figure_is_a_picture_of_its_own(desk, width, confidence):
+    words = ("design", "--width", width, "--confidence", confidence, "--figure", "design.svg")
+    done = desk.run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "figure written to design.svg\n"
+    assert json.loads(done.stdout)["design"]["width"] == float(width)
+    picture = (desk.folder / "design.svg").read_text()
+    root = ElementTree.fromstring(picture)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    told = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"trials so far", "expected trials", "exact sequential", "Okamoto"} <= told
+    assert "NaN" not in picture
+    assert len(picture) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--width", "1e-4"), "width 0.0001 is too narrow for an exact method, the least is"),
+        (("--width", "wide"), "'wide' is no number: write 0.03"),
+        (("--width", "2"), "width must lie between 0 and 1, got 2"),
+        (("--confidence", "99"), "--confidence lies between 0 and 1, got 99"),
+        (("--confidence", "1"), "error must lie between 0 and 1, got 0"),
+        (("--figure", "no/such/design.svg"), "there is no folder"),
+        (("--figure", "design.png"), "drawn as SVG, got design.png: call it design.svg"),
+    ],
+)
+def test_what_cannot_be_designed_is_one_sentence(desk, words, says):
+    before = desk.files()
+    done = desk.run("design", *words)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("surefoot: ")
+    assert says in line
+    assert desk.files() == before
+
+
+def test_a_narrow_terminal_and_one_without_unicode_get_the_design(desk):
+    odd = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "30"}
+    done = desk.run(*DESIGN, env=odd)
+    assert done.returncode == 0, done.stderr
+    assert "361" in done.stdout
+
+
+def test_asking_for_help_imports_nothing_heavy():
+    code = (
+        "import sys; import surefoot.cli.main; "
+        "print([m for m in ('numpy', 'scipy', 'altair', 'rich.table') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,83 @@
+"""Every method page says what it must, and shows a figure that our own code draws."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = {page.stem: page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md")}
+DEFINITIONS = {"perturbations", "properties"}
+"""They say what is measured; they claim nothing."""
+WITHOUT_FIGURE = {"properties"}
+METHODS = sorted(PAGES.keys() - DEFINITIONS)
+DRAWN = sorted(PAGES.keys() - WITHOUT_FIGURE)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import make_figures
+
+    return make_figures
+
+
+def words_of(picture):
+    return [text.text for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def stored(name):
+    return (ROOT / "docs" / "figures" / f"{name}.svg").read_text()
+
+
+def test_there_are_pages():
+    assert {"exact-sequential", "kappa-test", "population-mean"} <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "section",
+    ["Claim", "Assumption", "Formula", "Source", "Where we differ, and why", "How it is tested"],
+)
+def test_a_method_page_has_every_section_and_says_something_in_it(name, section):
+    found = re.search(rf"^## {section}\n\n(.+?)(?=^## |\Z)", PAGES[name], re.DOTALL | re.MULTILINE)
+    assert found, f"{name}.md has no section {section!r}"
+    assert len(found[1].split()) >= 3
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_page_shows_its_figure_and_says_what_is_seen(name):
+    (shown,) = re.findall(r"^!\[([^\]]+)\]\(\.\./figures/(.+)\.svg\)\n\n(.+)", PAGES[name], re.M)
+    words, file, sentence = shown
+    assert file == name
+    assert len(words.split()) >= 5
+    assert re.match(r"[A-Z]", sentence)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_is_small_valid_and_titled(name):
+    picture = stored(name)
+    assert len(picture.encode()) < 60_000
+    assert ElementTree.fromstring(picture).tag == f"{SVG}svg"
+    assert "NaN" not in picture
+    assert "<script" not in picture
+    assert re.search(r"(href|src)=", picture) is None
+    assert len(words_of(picture)) > 10
+
+
+def test_every_figure_is_drawn_by_the_script_and_shown_on_a_page(script):
+    files = {path.stem for path in (ROOT / "docs" / "figures").iterdir()}
+    assert set(script.FIGURES) == files == set(DRAWN)
+
+
+@pytest.mark.parametrize("name", ["bu-sun", "fixed-size", "okamoto", "robust-share"])
+def test_what_is_drawn_now_is_what_the_page_shows(script, name):
+    """The words and numbers on the axes; how they are drawn may differ between versions."""
+    assert set(words_of(script.FIGURES[name]())) == set(words_of(stored(name)))
+
+
+def test_the_overview_links_every_page():
+    overview = (ROOT / "docs" / "README.md").read_text()
+    assert all(f"(methods/{name}.md)" in overview for name in PAGES)
