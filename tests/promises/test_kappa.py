@@ -123,6 +123,13 @@ def test_a_budget_ends_undecided_with_what_is_shown():
     assert log_evidence_below(0, 2000, bound) == pytest.approx(math.log(20), abs=1e-6)
 
 
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_budget_in_which_everything_fails_shows_nothing(failures):
+    _, result = told(KappaTest(0.9, 0.05, most=failures), [1] * failures)
+    assert isinstance(result, Undecided)
+    assert "does show at most 1" in result.reason
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_evidence_grows_with_kappa_above_the_observed_rate(seed):
     """What makes the bound of an undecided run valid for the κ that the data choose."""

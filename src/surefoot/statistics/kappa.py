@@ -99,7 +99,7 @@ def supported(failed: int, trials: int, error: float) -> float:
     low, high = failed / trials, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if log_evidence_below(failed, trials, middle) >= target:
+        if middle < 1 and log_evidence_below(failed, trials, middle) >= target:
             high = middle
         else:
             low = middle
