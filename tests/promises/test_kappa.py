@@ -138,6 +138,7 @@ def test_evidence_that_is_not_weighed_would_not_have_decided(kappa, error, ratio
     assert ours == plain
 
 
+@settings(deadline=None)
 @given(KAPPAS, st.integers(1, 10**8), st.floats(0, 5))
 def test_no_evidence_exceeds_the_largest_ratio_nor_comes_from_the_other_side(kappa, trials, ratio):
     failed = min(trials, round(ratio * kappa * trials))
