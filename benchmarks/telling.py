@@ -1,8 +1,9 @@
 """Telling a procedure its counts costs microseconds: at most 20 µs a look.
 
-Counts are drawn beforehand; timed are the sessions alone, begun and told as the engine does. One
-subject is told again and again. The 5,000 come after a first one whose cost is printed by itself:
-it pays for what all of them share, from empty caches.
+Counts are drawn beforehand; timed are the sessions alone, begun and told as the engine does, in
+processor time, so that other work on the machine does not count. One subject is told again and
+again. The 5,000 come after a first one whose cost is printed by itself: it pays for what all of
+them share, from empty caches.
 
     python benchmarks/telling.py [--quick]        --quick: 2,000 subjects, under a minute
 """
@@ -68,13 +69,13 @@ def drawn(procedure: Counted, p: float, rng: np.random.Generator) -> list[Counts
 
 
 def seconds(procedure: Counted, subjects: Sequence[list[Counts]]) -> float:
-    """Time to begin a session a subject and to tell each all its answers."""
-    begun = time.perf_counter()
+    """Processor time to begin a session a subject and to tell each all its answers."""
+    begun = time.process_time()
     sessions = [Session(Pinned(procedure, LEVEL)) for _ in subjects]
     for session, answers in zip(sessions, subjects, strict=True):
         for answer in answers:
             session.tell(answer)
-    took = time.perf_counter() - begun
+    took = time.process_time() - begun
     assert all(session.question is None for session in sessions)
     return took
 
