@@ -1,9 +1,12 @@
 """Is p at most κ? The rate of false certificates, exactly where it can be."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
@@ -12,10 +15,13 @@ from surefoot.statistics import ExactBinomial, KappaTest
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.kappa import (
     clean_trials,
+    log_evidence,
     log_evidence_above,
     log_evidence_below,
+    log_largest_ratio,
     supported,
 )
+from surefoot.statistics.planning import simulate
 
 
 def ends(procedure, p, most):
@@ -98,6 +104,52 @@ def test_the_mean_of_an_e_value_at_kappa_is_exactly_one():
         assert np.exp(binom.logpmf(k, n, kappa) + logs).sum() == pytest.approx(1, abs=1e-6)
 
 
+@dataclass(frozen=True)
+class BothAtEveryLook:
+    """The method without its shortcuts: both e-values, by their formula, after every answer."""
+
+    test: KappaTest
+
+    def steps(self):
+        target, seen = math.log(1 / self.test.error), Counts(0, 0)
+        while True:
+            seen += yield self.test._more(seen)
+            failed = seen.trials - seen.held
+            if (found := log_evidence_below(failed, seen.trials, self.test.kappa)) >= target:
+                return self.test._decide(seen, found, holds=True)
+            if (found := log_evidence_above(failed, seen.trials, self.test.kappa)) >= target:
+                return self.test._decide(seen, found, holds=False)
+            if seen.trials >= self.test.most:
+                return self.test._undecided(seen)
+
+
+KAPPAS = st.floats(-6, -0.05).map(lambda power: 10**power)
+
+
+@settings(deadline=None)
+@given(KAPPAS, st.floats(1e-6, 0.99), st.floats(0, 5), st.integers(1, 100), st.integers(0))
+def test_evidence_that_is_not_weighed_would_not_have_decided(kappa, error, ratio, budget, seed):
+    """The same questions, decisions and p-values, to the last bit."""
+    test = KappaTest(kappa, error, most=math.ceil(budget / kappa))
+    p = max(0.0, 1 - ratio * kappa)
+    ours, plain = (
+        simulate(way, p, np.random.default_rng(seed)) for way in (test, BothAtEveryLook(test))
+    )
+    assert ours == plain
+
+
+@settings(deadline=None)
+@given(KAPPAS, st.integers(1, 10**8), st.floats(0, 5))
+def test_no_evidence_exceeds_the_largest_ratio_nor_comes_from_the_other_side(kappa, trials, ratio):
+    failed = min(trials, round(ratio * kappa * trials))
+    both = [
+        evidence(failed, trials, kappa) for evidence in (log_evidence_below, log_evidence_above)
+    ]
+    assert max(both) <= log_largest_ratio(failed, trials, kappa)
+    assert log_evidence(failed, trials, kappa) == max(both) or max(both) < 0
+    assert min(both) < 0
+
+
 @pytest.mark.parametrize(("kappa", "clean"), [(1e-2, 315), (1e-3, 3161), (1e-4, 31619)])
 def test_a_clean_run_ends_near_the_floor(kappa, clean):
     """The floor for any test is ln(1/error)/κ."""
@@ -121,6 +173,13 @@ def test_a_budget_ends_undecided_with_what_is_shown():
     assert "does show at most 0.00158" in result.reason
     bound = supported(0, 2000, 0.05)
     assert log_evidence_below(0, 2000, bound) == pytest.approx(math.log(20), abs=1e-6)
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_budget_in_which_everything_fails_shows_nothing(failures):
+    _, result = told(KappaTest(0.9, 0.05, most=failures), [1] * failures)
+    assert isinstance(result, Undecided)
+    assert "does show at most 1" in result.reason
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -41,6 +41,30 @@ def test_betting_covers_exactly_on_short_coin_sequences(error, p):
     assert missed <= error
 
 
+def log_capital(x, m, error):
+    """The largest log capital of a bet that the mean exceeds m, value by value as it is written."""
+    share, n, wealth, best = error / 2, len(x), 0.0, 0.0
+    total, squares, spread = 0.5, 0.25, 0.25
+    for t, value in enumerate(x, start=1):
+        stake = min(math.sqrt(2 * math.log(1 / share) / (n * spread)), 0.9 / m)
+        wealth += math.log1p(stake * (value - m))
+        best = max(best, wealth)
+        total += value
+        squares += (value - total / (t + 1)) ** 2
+        spread = squares / (t + 1)
+    return best
+
+
+@pytest.mark.parametrize("error", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("n", [15, 40, 200])
+def test_betting_ends_where_the_capital_reaches_two_over_the_error(n, error):
+    for values in (np.random.default_rng(n).beta(3, 1, n), np.arange(n) % 2 * 0.9 + 0.05):
+        ends = betting(values, error)
+        assert log_capital(values, ends.low, error) == pytest.approx(math.log(2 / error), abs=1e-9)
+        mirrored = log_capital(1 - values, 1 - ends.high, error)
+        assert mirrored == pytest.approx(math.log(2 / error), abs=1e-9)
+
+
 def test_betting_narrows_with_more_values():
     rng = np.random.default_rng(1)
     widths = [betting(rng.random(n), 0.05).width for n in (10, 100, 1000)]
@@ -51,10 +75,17 @@ def test_betting_on_no_values_says_nothing():
     assert betting(np.zeros(0), 0.05) == Interval(0.0, 1.0)
 
 
-def estimate(value, unbiased=True):
+def estimate(value, unbiased=True, error=0.01):
     around = Interval(max(0, value - 0.1), min(1, value + 0.1))
     exact = value if unbiased else None
-    return Estimate(value, around, Guarantee(Footing.SOUND, 0.01), 10, exact)
+    return Estimate(value, around, Guarantee(Footing.SOUND, error), 10, exact)
+
+
+def test_the_mean_spends_its_error_once_and_says_so():
+    values = np.random.default_rng(0).beta(3, 1, 30)
+    found = Mean(0.1).conclude([estimate(v) for v in values.tolist()], 0.03)
+    assert found.interval == betting(values, 0.03)
+    assert (found.guarantee.footing, found.guarantee.error) == (Footing.CONDITIONAL, 0.03)
 
 
 def test_the_mean_covers_the_population_when_local_values_are_themselves_estimates():
@@ -73,14 +104,20 @@ def test_an_estimate_that_may_be_biased_enters_with_its_ends_and_its_error():
     b = Mean(0.1).conclude([estimate(0.5, unbiased=False)] * 50, 0.1)
     assert b.interval.low == pytest.approx(a.interval.low - 0.01)
     assert b.interval.high == pytest.approx(1 - b.interval.low)
+    mixed = [estimate(0.5, unbiased=False)] * 49 + [estimate(0.5, unbiased=False, error=0.05)]
+    c = Mean(0.1).conclude(mixed, 0.1)
+    assert c.interval.low == pytest.approx(a.interval.low - 0.05), "the largest error counts"
+    assert c.interval.high == pytest.approx(1 - c.interval.low)
 
 
 def test_undecided_inputs_count_against_both_ends():
     known = [estimate(0.9)] * 40
     whole = Mean(0.1).conclude(known, 0.1)
-    partial = Mean(0.1).conclude([*known, *[Undecided("no", 5)] * 10], 0.1)
+    partial = Mean(0.1).conclude([*[Undecided("no", 5)] * 10, *known], 0.1)
     assert partial.interval.low < whole.interval.low
     assert partial.interval.high > whole.interval.high
+    assert partial.interval.low == betting(np.array([0.0] * 10 + [0.9] * 40), 0.1).low
+    assert partial.interval.high == betting(np.array([1.0] * 10 + [0.9] * 40), 0.1).high
     assert "10 of 50 inputs were undecided" in partial.guarantee.assumption
     assert partial.trials == 450
 
@@ -95,11 +132,12 @@ def test_a_requirement_holds_is_refuted_or_stays_undecided():
         "the mean robustness is at least 0.85", True, mean.guarantee, 10
     )
     assert requirement(mean, 0.951, "the mean robustness").holds is False
-    assert isinstance(requirement(mean, 0.9, "the mean robustness"), Undecided)
+    for least in (0.8501, 0.9, 0.95):
+        assert isinstance(requirement(mean, least, "the mean robustness"), Undecided)
 
 
-def decision(holds, p_value=0.01):
-    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, 0.05), 10, 9, p_value)
+def decision(holds, p_value=0.01, error=0.05):
+    return Decision("p is at most 0.1", holds, Guarantee(Footing.SOUND, error), 10, 9, p_value)
 
 
 def test_the_robust_share_corrects_for_wrong_decisions():
@@ -110,6 +148,9 @@ def test_the_robust_share_corrects_for_wrong_decisions():
     assert found.value == 0.8
     assert found.interval.low == pytest.approx((exact.low - 0.05) / 0.95)
     assert found.interval.high == pytest.approx(exact.high / 0.95)
+    assert (found.guarantee.footing, found.guarantee.error) == (Footing.CONDITIONAL, 0.05)
+    worse = RobustShare(0.05).conclude([*local[1:], decision(True, error=0.1)], 0.05)
+    assert worse.interval.low == pytest.approx((exact.low - 0.1) / 0.9), "the largest error counts"
 
 
 def test_undecided_inputs_are_declared_neither():
@@ -137,13 +178,15 @@ def test_the_robust_share_covers_the_truth_when_decisions_err(truth, wrong):
 
 
 def test_all_inputs_are_robust_only_if_every_one_was_declared_so():
-    assert all_robust([decision(True)] * 5).holds
+    held = all_robust([decision(True)] * 4 + [decision(True, error=0.1)])
+    assert held.holds
+    assert held.guarantee == Guarantee(Footing.SOUND, 0.1)
     assert isinstance(all_robust([decision(True)] * 5 + [Undecided("no", 3)]), Undecided)
     assert isinstance(all_robust([Undecided("no", 3)]), Undecided)
 
 
 def test_one_fragile_input_refutes_if_its_evidence_survives_the_search():
-    weak = [decision(True)] * 9 + [decision(False, p_value=0.04)]
-    strong = [decision(True)] * 9 + [decision(False, p_value=0.004)]
+    weak = [decision(True)] * 9 + [decision(False, p_value=0.0051)]
+    strong = [decision(True)] * 9 + [decision(False, p_value=0.005)]
     assert isinstance(all_robust(weak), Undecided)
     assert all_robust(strong).holds is False

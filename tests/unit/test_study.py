@@ -63,6 +63,12 @@ def test_per_class_intervals_and_the_mean_share_one_error():
     assert sum(row.inputs for row in found.classes) == 12
 
 
+def test_one_class_alone_leaves_the_whole_error_to_the_mean():
+    found = study(inputs=sf.load_inputs(np.abs(points().x)), population=sf.Mean(0.1)).run()
+    assert found.classes == ()
+    assert found.population.guarantee.error == 0.1
+
+
 def test_without_labels_classes_are_what_the_model_predicts():
     bare = sf.load_inputs(points().x)
     found = study(inputs=bare).run()

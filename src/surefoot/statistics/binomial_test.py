@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
@@ -36,8 +37,7 @@ class ExactBinomial:
 
     def sizes(self) -> list[int]:
         """How many trials there are at each look."""
-        halves = (math.ceil(self.most / 2**i) for i in range(self.looks))
-        return sorted(set(halves))
+        return list(_halvings(self.most, self.looks))
 
     def steps(self) -> Trials:
         """One question a look."""
@@ -72,6 +72,12 @@ class ExactBinomial:
         return shown(seen, bound, self.error)
 
 
+@lru_cache(maxsize=64)
+def _halvings(most: int, looks: int) -> tuple[int, ...]:
+    return tuple(sorted({math.ceil(most / 2**i) for i in range(looks)}))
+
+
+@lru_cache(maxsize=65_536)
 def tail_below(failed: int, trials: int, kappa: float) -> float:
     """P(at most `failed` of `trials` fail) when each fails with probability κ."""
     from scipy.special import betainc
@@ -79,6 +85,7 @@ def tail_below(failed: int, trials: int, kappa: float) -> float:
     return 1.0 if failed >= trials else float(betainc(trials - failed, failed + 1, 1 - kappa))
 
 
+@lru_cache(maxsize=65_536)
 def tail_above(failed: int, trials: int, kappa: float) -> float:
     """P(at least `failed` of `trials` fail) when each fails with probability κ."""
     from scipy.special import betainc

@@ -34,7 +34,7 @@ def clopper_pearson(counts: Counts, error: float) -> Interval:
     return Interval(low, high)
 
 
-def _divergence(a: float, b: float) -> float:
+def divergence(a: float, b: float) -> float:
     """Kullback-Leibler divergence of Bernoulli(a) from Bernoulli(b)."""
     if (a > 0 and b <= 0) or (a < 1 and b >= 1):
         return math.inf
@@ -53,11 +53,11 @@ def chernoff(within: Interval, width: float, error: float) -> int:
     ceiling = okamoto(width, error)
     if abs(p - 0.5) <= width / 2:
         return ceiling
-    rates = [_divergence(q, p) for q in (p - width, p + width) if 0 <= q <= 1]
+    below, above = (divergence(q, p) if 0 <= q <= 1 else math.inf for q in (p - width, p + width))
     low, high = 0, ceiling
     while high - low > 1:
         middle = (low + high) // 2
-        enough = sum(math.exp(-middle * rate) for rate in rates) <= error
+        enough = math.exp(-middle * below) + math.exp(-middle * above) <= error
         low, high = (low, middle) if enough else (middle, high)
     return high
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
@@ -106,8 +107,8 @@ class BuSun:
             final = yield ceiling
             return _conclude(final, self.width, self.error, spent=0)
         pilot = yield max(10, min(100, math.ceil(0.01 * ceiling)))
-        best = min(_candidates(ceiling), key=lambda n: self._total(n, pilot.rate))
-        if self._total(best, pilot.rate) >= ceiling:
+        best = _bracket_size(self, pilot)
+        if best is None:
             final = yield ceiling
             return _conclude(final, self.width, self.error, spent=pilot.trials)
         bracket = yield best
@@ -128,5 +129,10 @@ class BuSun:
         return n + self._last(clopper_pearson(supposed, self._bracket_error))
 
 
-def _candidates(ceiling: int) -> list[int]:
-    return [math.ceil(percent * ceiling / 100) for percent in range(1, 21)]
+@lru_cache(maxsize=4096)
+def _bracket_size(method: BuSun, pilot: Counts) -> int | None:
+    """The cheapest bracket if all goes on as the pilot did; None where none is worth its trials."""
+    ceiling = okamoto(method.width, method.error)
+    candidates = (math.ceil(percent * ceiling / 100) for percent in range(1, 21))
+    cost, best = min((method._total(n, pilot.rate), n) for n in candidates)
+    return best if cost < ceiling else None

@@ -17,10 +17,12 @@ from typing import ClassVar
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.statistics.bounds import divergence
 
 _SHAPE = 0.1
 """Beta(0.1, 1): most of its weight near 0, where the failure rates of good classifiers are."""
 _GROWTH = 0.1
+_REMEMBERED = 65_536
 
 Trials = Generator[int, Counts, Decision | Undecided]
 
@@ -46,6 +48,18 @@ def log_evidence_below(failed: int, trials: int, kappa: float) -> float:
 def log_evidence_above(failed: int, trials: int, kappa: float) -> float:
     """log of the e-value against "p ≤ κ": the likelihood averaged over (κ, 1), over that at κ."""
     return _average(failed, trials, kappa, below=False) - _likelihood(failed, trials, kappa)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def log_evidence(failed: int, trials: int, kappa: float) -> float:
+    """The one of the two on the side of κ the counts lie on; there the other is below 0."""
+    below = failed <= kappa * trials
+    return (log_evidence_below if below else log_evidence_above)(failed, trials, kappa)
+
+
+def log_largest_ratio(failed: int, trials: int, kappa: float) -> float:
+    """log of the likelihood at the observed rate, over that at κ; no e-value here exceeds it."""
+    return trials * divergence(failed / trials, kappa)
 
 
 def _likelihood(failed: int, trials: int, p: float) -> float:
@@ -74,7 +88,7 @@ def _log_beta_part(a: float, b: float, kappa: float, *, below: bool) -> float:
     return float(betaln(a, b)) + math.log(part) if part > 0 else -math.inf
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_REMEMBERED)
 def clean_trials(failed: int, kappa: float, error: float) -> int:
     """The number of trials at which p < κ is shown if no more than `failed` ever fail."""
     target = math.log(1 / error)
@@ -88,6 +102,7 @@ def clean_trials(failed: int, kappa: float, error: float) -> int:
     return high
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def supported(failed: int, trials: int, error: float) -> float:
     """The smallest κ for which the evidence shows p < κ; 1 if there is none.
 
@@ -99,9 +114,7 @@ def supported(failed: int, trials: int, error: float) -> float:
     low, high = failed / trials, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if middle >= 1 - 1e-12:
-            return 1.0
-        if log_evidence_below(failed, trials, middle) >= target:
+        if middle < 1 and log_evidence_below(failed, trials, middle) >= target:
             high = middle
         else:
             low = middle
@@ -123,18 +136,20 @@ class KappaTest:
             raise InvalidArgument(f"a budget is at least one trial, got {self.most}")
 
     def steps(self) -> Trials:
-        """Look often; the next look never lies beyond where a clean run would end."""
+        """Look often; the next look never lies beyond where a clean run would end.
+
+        Evidence is weighed only where it can be enough: where the largest likelihood ratio is.
+        """
         target = math.log(1 / self.error)
         seen = Counts(0, 0)
-        while True:
+        while seen.trials < self.most:
             seen += yield self._more(seen)
             failed = seen.trials - seen.held
-            if (found := log_evidence_below(failed, seen.trials, self.kappa)) >= target:
-                return self._decide(seen, found, holds=True)
-            if (found := log_evidence_above(failed, seen.trials, self.kappa)) >= target:
-                return self._decide(seen, found, holds=False)
-            if seen.trials >= self.most:
-                return self._undecided(seen)
+            if log_largest_ratio(failed, seen.trials, self.kappa) < target:
+                continue
+            if (found := log_evidence(failed, seen.trials, self.kappa)) >= target:
+                return self._decide(seen, found, holds=failed <= self.kappa * seen.trials)
+        return self._undecided(seen)
 
     def _more(self, seen: Counts) -> int:
         clean = clean_trials(seen.trials - seen.held, self.kappa, self.error) - seen.trials
