@@ -67,9 +67,14 @@ class ExactBinomial:
 
     def _counted(self, seen: Counts) -> Estimate:
         """The upper ends of all looks hold together, so the one at which the run ends does."""
-        failures = Counts(seen.trials, seen.trials - seen.held)
-        bound = clopper_pearson(failures, 2 * self.error / len(self.sizes())).high
+        bound = _most(seen.trials - seen.held, seen.trials, self.error / len(self.sizes()))
         return shown(seen, bound, self.error)
+
+
+@lru_cache(maxsize=65_536)
+def _most(failed: int, trials: int, error: float) -> float:
+    """The largest failure probability that the counts leave possible; each side at `error`."""
+    return clopper_pearson(Counts(trials, failed), 2 * error).high
 
 
 @lru_cache(maxsize=64)
