@@ -27,6 +27,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/samples.py
 	$(BIN)/python benchmarks/kappa.py
+	$(BIN)/python benchmarks/perturb.py
 	$(BIN)/python benchmarks/telling.py
 
 $(VENV)/.core: pyproject.toml

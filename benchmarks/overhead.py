@@ -32,7 +32,7 @@ from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Inputs, Model, Task
+from surefoot.subject import Inputs, Model, Perturbation, Task
 
 LEVEL = 32 / 255
 ERROR = 0.05
@@ -81,10 +81,12 @@ def mlp(folder: Path, inputs: int = 784, hidden: int = 32, classes: int = 10) ->
     return path
 
 
-def bench_of(model: Model, inputs: Inputs) -> SamplingBench[sf.Counts]:
-    """A bench for the label kept under L-infinity noise."""
+def bench_of(
+    model: Model, inputs: Inputs, noise: Perturbation | None = None
+) -> SamplingBench[sf.Counts]:
+    """A bench for the label kept under a perturbation, by default L-infinity noise."""
     labels = clean_labels(model, inputs.x)
-    noise = sf.perturb.LinfNoise(LEVEL)
+    noise = noise or sf.perturb.LinfNoise(LEVEL)
     return SamplingBench(inputs, labels, model, noise, sf.SameLabel(), sf.Counts, seed=1)
 
 
@@ -125,12 +127,13 @@ def engine_rate(
     bench: SamplingBench[sf.Counts], subjects: int, each: int, tray: int, workers: int
 ) -> float:
     """Trials a second of a whole run with a journal on disk."""
+    level = bench.perturbation.level
     with tempfile.TemporaryDirectory() as folder, open_pool(workers) as pool:
         store = SqlStore(str(Path(folder) / "run.db"))
         store.begin("benchmark", {}, None, {})
         begun = time.perf_counter()
         measure(
-            Pinned(Fixed(each), LEVEL),
+            Pinned(Fixed(each), level),
             bench,
             bench.inputs.subjects()[:subjects],
             pool=pool,

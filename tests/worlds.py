@@ -42,6 +42,27 @@ def study(**changes: object) -> sf.Study:
     return sf.Study(**{**parts, **changes})
 
 
+EXAMPLES = {"hue": 40.0, "rotation": 15.0, "shear": 10.0, "gain": 6.0, "table": 1.0}
+"""Levels in units other than shares."""
+
+
+def example(kind: str) -> object:
+    """A perturbation of the catalogue at a middling level."""
+    from surefoot.perturb import Feature
+    from surefoot.study.registry import PERTURBATIONS
+
+    made = PERTURBATIONS[kind]
+    presets = getattr(made, "presets", None)
+    level = presets["small"][2] if presets else EXAMPLES.get(kind, 0.2)
+    if kind != "table":
+        return made(level)
+    whole, choice = Feature("b", noise=2.0, whole=True), Feature("c", noise=0.3, values=(0, 1, 2))
+    return made(level, features=(Feature("a", noise=0.1), whole, choice, *EVEN))
+
+
+EVEN = tuple(sf.perturb.Feature(f"x{i}", noise=0.05) for i in range(3))
+
+
 def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=None, **more):
     made = made or study()
     bench = bench or made.bench()

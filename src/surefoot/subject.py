@@ -16,6 +16,9 @@ from surefoot.results import Interval
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
 
+Level = Any
+"""A number, or an array of one number a row."""
+
 
 class Scores(StrEnum):
     """What the columns of a model's output are."""
@@ -75,6 +78,31 @@ class Stream(Protocol):
         ...
 
 
+class View(StrEnum):
+    """How a perturbation wants to see one input."""
+
+    VALUES = "values"
+    PICTURE = "picture"
+    SERIES = "series"
+
+
+Drawn = Any
+"""What one call of `draw` gives: an array, or a tuple of such, each with one row a trial."""
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Noise on every value by itself: x + level · (factor · number + shift), then clipped.
+
+    A perturbation that is nothing else says so with a class variable `additive`; a device then
+    draws, adds and clips in one go. `normal`: standard normal numbers, else uniform in [0, 1).
+    """
+
+    normal: bool
+    factor: float
+    shift: float
+
+
 class Perturbation(Protocol):
     """A frozen value. What is drawn does not depend on the level; the level scales it."""
 
@@ -93,16 +121,27 @@ class Perturbation(Protocol):
         """How strong; 0 is the identity."""
         ...
 
+    @property
+    def view(self) -> View:
+        """How it sees a row: as the data have it, as (channels, height, width), or as
+        (channels, length).
+        """
+        ...
+
     def levels(self, bounds: Interval | None) -> Interval:
         """The levels that mean something for inputs within `bounds`."""
         ...
 
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Parameters of n perturbations of inputs of this shape; a fresh array."""
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
+        """Parameters of n perturbations of inputs of this shape; fresh arrays, one row each."""
         ...
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
-        """Perturb row i of x with row i of `drawn` and clip to the bounds; x is left alone."""
+    def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
+        """Perturb row i of x with row i of `drawn` and clip to the bounds; x is left alone.
+
+        The level is one number for all rows, or an array of one for each. One row of x may meet
+        many rows of `drawn`.
+        """
         ...
 
 

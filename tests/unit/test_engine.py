@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from surefoot.evidence import Severities
 from surefoot.procedure import Pinned
 from surefoot.store import MemoryJournal
 from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
-from surefoot.subject import Task
-from tests.worlds import SHAPE, Spy, linear, points, run, study
+from surefoot.subject import Task, View
+from tests.worlds import SHAPE, Spy, example, linear, points, run, study
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +67,11 @@ def three_classes(x):
     return np.concatenate([linear(x), x[:, :1]], axis=1)
 
 
-@pytest.mark.parametrize("kind", PERTURBATIONS)
+@pytest.mark.parametrize(
+    "kind", [k for k, made in PERTURBATIONS.items() if made.view is not View.PICTURE]
+)
 def test_level_zero_reproduces_the_clean_prediction(kind):
-    made = study(perturbation=PERTURBATIONS[kind](0.0))
+    made = study(perturbation=replace(example(kind), level=0.0))
     assert all(r.value == 1 for r in made.run().local.values())
     task = Task(made.fitted.subjects()[3], 0.0, 0, 5)
     x = made.bench().perturbed(task)

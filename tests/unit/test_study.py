@@ -9,16 +9,17 @@ import pytest
 import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.levels import level_words
 from surefoot.store.records import record_from_json
+from surefoot.study.notation import parse_perturbation
 from surefoot.study.registry import (
     PERTURBATIONS,
     PROCEDURES,
     PROPERTIES,
     number,
-    parse_perturbation,
     parse_property,
 )
-from surefoot.study.spec import level_words
+from surefoot.subject import View
 from surefoot.testing import check_model, check_procedure
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
@@ -184,7 +185,7 @@ def test_preflight_tells_rounding_from_mixing():
 class Sticky:
     """A perturbation that moves its input even at level 0."""
 
-    kind, phrase, level = "sticky", "{level}", 0.1
+    kind, phrase, level, view = "sticky", "{level}", 0.1, View.VALUES
     levels = sf.perturb.LinfNoise(0.1).levels
     draw = sf.perturb.LinfNoise(0.1).draw
 
@@ -212,7 +213,7 @@ def test_a_perturbation_is_written_as_name_and_level(text, made):
 @pytest.mark.parametrize(
     "text",
     [
-        "fog:1",
+        "frog:1",
         "linf",
         "linf:",
         "linf:x",
@@ -235,7 +236,7 @@ def test_properties_are_written_short():
         with pytest.raises(InvalidArgument):
             parse_property(text)
     assert set(PROPERTIES) == {"same", "true", "topk", "confident"}
-    assert set(PERTURBATIONS) == {"linf", "l2", "l1", "gaussian", "uniform"}
+    assert len(PERTURBATIONS) == 42
 
 
 @pytest.mark.parametrize(

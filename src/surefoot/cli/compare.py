@@ -61,7 +61,8 @@ def compare(
     """
     from surefoot.report.comparison import side_by_side
     from surefoot.study import Study
-    from surefoot.study.registry import parse_perturbation, parse_property, share
+    from surefoot.study.notation import parse_perturbation
+    from surefoot.study.registry import parse_property, share
 
     *models, data = paths
     if len(models) < 2:
@@ -75,8 +76,10 @@ def compare(
     margin = None if not_worse is None else share("--not-worse", not_worse)
     given = None if reference is None else _reference(reference, names, models)
     asked = _asked(data, prop, width, kappa, delta, confidence)
-    perturbation, held = parse_perturbation(running.perturb), parse_property(asked.prop)
+    held = parse_property(asked.prop)
+    parse_perturbation(running.perturb)
     loaded, inputs = reading.load_all(models, data, running.seed)
+    perturbation = parse_perturbation(running.perturb, inputs.frame)
     studies = {
         name: Study(one, inputs, perturbation, asked.procedure, property=held, seed=running.seed)
         for name, one in zip(names, loaded, strict=True)

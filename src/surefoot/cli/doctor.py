@@ -31,11 +31,11 @@ def doctor(
     """
     from surefoot.engine.preflight import Verdict, examine
     from surefoot.store.records import Finding
-    from surefoot.study.registry import parse_perturbation
+    from surefoot.study.notation import parse_perturbation
 
     loaded, inputs = reading.load(model, data)
     signature = loaded.signature
-    checks = tuple(examine(inputs, loaded, parse_perturbation(perturb)))
+    checks = tuple(examine(inputs, loaded, parse_perturbation(perturb, inputs.frame)))
     findings = (
         Finding(
             "model",

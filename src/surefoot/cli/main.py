@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli import certify, compare, demo, design, doctor, estimate, plan, stored, tail
+from surefoot.cli import (
+    certify,
+    compare,
+    demo,
+    design,
+    doctor,
+    estimate,
+    perturb,
+    plan,
+    stored,
+    tail,
+)
 from surefoot.cli.stopping import Stopped, listen
 from surefoot.errors import SurefootError
 
@@ -30,6 +41,7 @@ app.command("certify")(certify.certify)
 app.command("tail")(tail.tail)
 app.command("compare")(compare.compare)
 app.command("design")(design.design)
+app.command("perturb")(perturb.perturb)
 app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("show")(stored.show)

@@ -103,6 +103,9 @@ class Reading:
     size: Annotated[str | None, _reads("Resize pictures to HEIGHTxWIDTH.")] = None
     class_names: Annotated[str | None, _reads("Names of the classes, comma-separated.")] = None
     device: Annotated[str | None, _reads("For PyTorch models: cpu or cuda.")] = None
+    half: Annotated[
+        bool, _reads("Run a PyTorch model in half precision; labels may differ.", "--half")
+    ] = False
     trust: Annotated[bool, _reads("Read model files that can run code (pickles).", "--trust")] = (
         False
     )
@@ -172,6 +175,7 @@ class Reading:
             shape=_shape(self.shape) or inputs.x.shape[1:],
             output=self.output,
             device=self.device,
+            half=self.half,
             trust=self.trust,
         )
 

@@ -44,7 +44,8 @@ class Running:
     perturb: Annotated[
         str,
         typer.Option(
-            help="linf, l2, l1, gaussian or uniform (one-sided), with a level: linf:8/255"
+            help="What disturbs: linf:8/255, rotation:-10..10, fog:s3, blur:1+jpeg:0.5; "
+            "`surefoot perturb --list` shows all."
         ),
     ]
     seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1
@@ -65,11 +66,14 @@ class Running:
     def study(self, reading: o.Reading, model: str, asked: Asked) -> tuple[Study, Source]:
         """The study, and what the store remembers of how it was asked for."""
         from surefoot.study import Study
-        from surefoot.study.registry import parse_perturbation, parse_property
+        from surefoot.study.notation import parse_perturbation
+        from surefoot.study.registry import parse_property
 
         o.check_folder(self.report)
-        perturbation, held = parse_perturbation(self.perturb), parse_property(asked.prop)
+        held = parse_property(asked.prop)
+        parse_perturbation(self.perturb)  # a mistake in it is found before files are read
         loaded, inputs = reading.load(model, asked.data, self.seed)
+        perturbation = parse_perturbation(self.perturb, inputs.frame)
         study = Study(loaded, inputs, perturbation, asked.procedure, property=held, seed=self.seed)
         command = "surefoot " + shlex.join(sys.argv[1:])
         told = {"command": command, "perturb": self.perturb, "property": asked.prop}

@@ -39,16 +39,16 @@ def run_levels(
     requiring: Requiring,
 ) -> int:
     """The same study at every level: a table and a page of robustness against the level."""
+    from surefoot.perturb.levels import level_words
     from surefoot.report.comparison import LEVELS, side_by_side
     from surefoot.study.comparing import at_levels
+    from surefoot.study.notation import at_level
     from surefoot.study.registry import number
-    from surefoot.study.spec import level_words
 
     if requiring:
         raise InvalidArgument("a requirement is for one level: leave out --levels, or --require")
     wanted = [number(part) for part in levels.split(",")]
-    kind, _, rest = running.perturb.partition(":")
-    texts = {level_words(level): _at(kind, rest, level) for level in wanted}
+    texts = {level_words(level): at_level(running.perturb, level) for level in wanted}
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
     made = at_levels(study, wanted)
@@ -57,12 +57,6 @@ def run_levels(
     }
     records = run_each(made, sources, running, "level")
     return present(side_by_side(records, LEVELS, command=command_line()), running)
-
-
-def _at(kind: str, rest: str, level: float) -> str:
-    """The perturbation as text, at this level; other options stay."""
-    _, comma, options = rest.partition(",")
-    return f"{kind}:{level!r}{comma}{options}"
 
 
 def run_each(

@@ -137,7 +137,8 @@ def _list(store: str, as_json: bool) -> None:
 def _study(record: Record) -> Study:
     """The study a record remembers, from the same files; refused if they have changed."""
     from surefoot.study import Study
-    from surefoot.study.registry import METHODS, parse_perturbation, parse_property
+    from surefoot.study.notation import parse_perturbation
+    from surefoot.study.registry import METHODS, parse_property
 
     if record.source is None:
         raise InvalidArgument(
@@ -151,7 +152,7 @@ def _study(record: Record) -> Study:
     study = Study(
         model,
         inputs,
-        parse_perturbation(told["perturb"]),
+        parse_perturbation(told["perturb"], inputs.frame),
         made(**{k: tuple(v) if isinstance(v, list) else v for k, v in told_procedure.items()}),
         property=parse_property(told["property"]),
         seed=spec["seed"],

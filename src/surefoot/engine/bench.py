@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.engine.streams import block_size, stream
+from surefoot.engine.streams import TorchRowStream, block_size, draws_rows, row_keys, stream
+from surefoot.engine.views import seen, unseen
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.evidence import Sampled
-from surefoot.subject import Array, Inputs, Model, Perturbation, Property, Task
+from surefoot.subject import (
+    Additive,
+    Array,
+    Drawn,
+    Inputs,
+    Level,
+    Model,
+    Perturbation,
+    Property,
+    Task,
+)
 
 S = TypeVar("S", bound=Sampled)
 E_co = TypeVar("E_co", covariant=True)
+_ROOM = 2**31
+"""Bytes of inputs that are kept beside the model."""
 
 
 class Bench(Protocol[E_co]):
@@ -42,7 +56,7 @@ class SamplingBench(Generic[S]):
     @property
     def block(self) -> int:
         """Trials whose random numbers are drawn together."""
-        return block_size(self.inputs.x.shape[1:])
+        return 1 if self._row_by_row else block_size(self.inputs.x.shape[1:])
 
     def answer(self, tasks: Sequence[Task]) -> list[S]:
         """All tasks share one forward pass."""
@@ -56,13 +70,27 @@ class SamplingBench(Generic[S]):
         return [self.collect.of(part, self.prop.limit) for part in np.split(severities, cuts)]
 
     def severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
-        """How badly each trial went, task after task."""
-        x = _joined([self.perturbed(task) for task in tasks])
-        labels = np.concatenate([self.references[self._rows(task)] for task in tasks])
-        return to_numpy(self.prop.severity(self.scores(x, tasks), self._labels(labels, x)))
+        """How badly each trial went, task after task.
+
+        Nothing waits for the device before all of the tray's work is handed to it.
+        """
+        x = self.perturbed_all(tasks)
+        labels = self.references[self._rows_of(tasks)]
+        scores = self._scores(x, tasks)
+        xp = array_namespace(scores)
+        found = self.prop.severity(scores, self._beside(labels, x))
+        finite = xp.all(xp.isfinite(scores), axis=1)
+        severities = to_numpy(xp.where(finite, found, xp.nan))
+        self._refuse_nan(severities, tasks)
+        return severities
 
     def scores(self, x: Array, tasks: Sequence[Task]) -> Array:
-        """The model's scores; a failure names the trials it happened on."""
+        """The model's scores, all finite; a failure names the trials it happened on."""
+        scores = self._scores(x, tasks)
+        self._refuse_nan(to_numpy(scores).sum(axis=1), tasks)
+        return scores
+
+    def _scores(self, x: Array, tasks: Sequence[Task]) -> Array:
         named = f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")
         try:
             scores = self.model.predict(x)
@@ -75,51 +103,123 @@ class SamplingBench(Generic[S]):
                 f"{named}: the model returned {scores.shape[1]} scores an input, not "
                 f"{self.model.signature.classes} as before"
             )
-        xp = array_namespace(scores)
-        finite = xp.isfinite(scores)
-        if not bool(xp.all(finite)):
-            row = int(np.argmin(to_numpy(xp.all(finite, axis=1))))
+        return scores
+
+    @staticmethod
+    def _refuse_nan(rows: NDArray[np.floating], tasks: Sequence[Task]) -> None:
+        if not np.isfinite(rows).all():
+            row = int(np.argmin(np.isfinite(rows)))
             raise ModelFailed(
                 f"{_name_of(row, tasks)}: the model returned NaN or an infinite score"
             )
-        return scores
+
+    def perturbed_all(self, tasks: Sequence[Task]) -> Array:
+        """The perturbed inputs of all tasks, one after the other."""
+        if self._row_by_row:
+            return self._by_rows(tasks)
+        return _joined([self.perturbed(task) for task in tasks])
+
+    @cached_property
+    def _row_by_row(self) -> bool:
+        """Whether random numbers are named row by row, as on a GPU."""
+        return draws_rows(self.model.place(self.inputs.x[:1]))
+
+    @cached_property
+    def _placed(self) -> Array:
+        """All inputs where the model wants them, or one if they would not fit beside it."""
+        x = self.inputs.x
+        return self.model.place(x if x.nbytes <= _ROOM else x[:1])
+
+    def _by_rows(self, tasks: Sequence[Task]) -> Array:
+        """The whole tray at once: a device is kept busy by few large calls."""
+        made, bounds = self.perturbation, self.model.signature.bounds
+        units = [task.units for task in tasks]
+        names = [task.subject.name for task in tasks]
+        keys = row_keys(self.seed, names, made.kind, _trials(tasks), units)
+        source = TorchRowStream(self._beside(keys, self._placed))
+        rows = self._rows_of(tasks)
+        levels = {task.level for task in tasks}
+        additive: Additive | None = getattr(made, "additive", None)
+        if additive is not None and len(levels) == 1:
+            table, index = self._table(rows)
+            x = seen(table, self.inputs, made.view)
+            y = source.added_to(x, index, additive, tasks[0].level, bounds)
+            return unseen(y, self.inputs, made.view)
+        table, index = self._table(rows[:1] if bool((rows == rows[0]).all()) else rows)
+        x = seen(table[index], self.inputs, made.view)
+        drawn = made.draw(source, len(keys), tuple(x.shape[1:]))
+        level: Level = tasks[0].level
+        if len(levels) > 1:
+            each = np.repeat([t.level for t in tasks], units)
+            level = self._beside(each.astype(np.float32), x)
+        return unseen(made.apply(x, drawn, level, bounds), self.inputs, made.view)
+
+    def _table(self, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Inputs on the device, and where these rows are among them."""
+        if len(self._placed) == len(self.inputs):
+            return self._placed, self._beside(rows, self._placed)
+        wanted, index = np.unique(rows, return_inverse=True)
+        return self.model.place(self.inputs.x[wanted]), self._beside(index, self._placed)
 
     def perturbed(self, task: Task) -> Array:
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
+        if self._row_by_row:
+            return self._by_rows([task])
         rows = self._rows(task)
         given = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
-        axes = self.inputs.axes
-        if axes:  # back to where the data had them
-            given = given.transpose(0, *(int(a) + 1 for a in np.argsort(axes)))
-        x, block = self.model.place(given), self.block
+        view, block = self.perturbation.view, self.block
+        x = seen(self.model.place(given), self.inputs, view)
         pieces = []
         for number in range(task.start // block, (task.stop - 1) // block + 1):
             source = stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
-            drawn = self.perturbation.draw(source, block, given.shape[1:])
+            drawn = self.perturbation.draw(source, block, tuple(x.shape[1:]))
             begin = max(task.start - number * block, 0)
             end = min(task.stop - number * block, block)
             here = x if len(x) == 1 else x[number * block + begin - task.start :][: end - begin]
             pieces.append(
                 self.perturbation.apply(
-                    here, drawn[begin:end], task.level, self.model.signature.bounds
+                    here, cut(drawn, begin, end), task.level, self.model.signature.bounds
                 )
             )
-        whole = _joined(pieces)
-        if not axes:
-            return whole
-        moved = array_namespace(whole).permute_dims(whole, (0, *(a + 1 for a in axes)))
-        return np.ascontiguousarray(moved) if isinstance(moved, np.ndarray) else moved
+        return unseen(_joined(pieces), self.inputs, view)
 
     def _rows(self, task: Task) -> NDArray[np.intp]:
         rows = np.asarray(task.subject.rows, dtype=np.intp)
         return rows[np.arange(task.start, task.stop) % len(rows)]
 
+    def _rows_of(self, tasks: Sequence[Task]) -> NDArray[np.intp]:
+        """The input of each trial."""
+        if all(len(task.subject.rows) == 1 for task in tasks):
+            firsts = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
+            return np.repeat(firsts, [task.units for task in tasks])
+        return np.concatenate([self._rows(task) for task in tasks])
+
     @staticmethod
-    def _labels(labels: NDArray[np.int64], like: Array) -> Array:
+    def _beside(values: NDArray[Any], like: Array) -> Array:
+        """These values where `like` is; to a GPU without waiting for what it is busy with."""
         if isinstance(like, np.ndarray):
-            return labels
+            return values
+        if getattr(like, "is_cuda", False):
+            import torch
+
+            return torch.from_numpy(values).pin_memory().to(like.device, non_blocking=True)
         xp = array_namespace(like)
-        return xp.asarray(labels, device=like.device)
+        return xp.asarray(values, device=like.device)
+
+
+def _trials(tasks: Sequence[Task]) -> NDArray[np.int64]:
+    """The number of each trial, task after task."""
+    units = np.array([task.units for task in tasks])
+    starts = np.array([task.start for task in tasks]) - (np.cumsum(units) - units)
+    numbers: NDArray[np.int64] = np.arange(units.sum()) + np.repeat(starts, units)
+    return numbers
+
+
+def cut(drawn: Drawn, begin: int, end: int) -> Drawn:
+    """These rows of what was drawn."""
+    if isinstance(drawn, tuple):
+        return tuple(cut(part, begin, end) for part in drawn)
+    return drawn[begin:end]
 
 
 def to_numpy(array: Array) -> NDArray[np.floating]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
 from surefoot.errors import OutOfMemory
+from surefoot.inputs.arrays import channels_last
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Exhibit
 from surefoot.subject import Subject, Task
@@ -111,7 +112,7 @@ def png(x: NDArray[np.floating], frame: tuple[int, ...], values: Interval) -> st
 
     shaped = np.asarray(x, dtype=np.float64).reshape(frame)
     if len(frame) == 3:
-        shaped = shaped if frame[-1] in (1, 3) else np.moveaxis(shaped, 0, -1)
+        shaped = shaped if channels_last(frame) else np.moveaxis(shaped, 0, -1)
         shaped = shaped[:, :, 0] if shaped.shape[-1] == 1 else shaped
     grey = (shaped - values.low) / max(values.width, 1e-12) * 255
     pixels = np.clip(np.rint(grey), 0, 255).astype(np.uint8)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.engine.views import refuse_unsuited
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
+from surefoot.perturb.features import misfits
 from surefoot.properties import SameLabel
 from surefoot.subject import Inputs, Model, Perturbation, Scores, Task
 
@@ -73,6 +76,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
             f"{signature.classes} classes (0 to {signature.classes - 1}): check the labels"
         )
+    refuse_unsuited(inputs, perturbation)
     levels = perturbation.levels(bounds)
     if perturbation.level not in levels:
         hint = f" (did you mean {perturbation.level:g}/255?)" if perturbation.level >= 1 else ""
@@ -92,8 +96,13 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
     yield _check("kind of scores", lambda: _scores(model))
     yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    full: Model | None = getattr(model, "full", None)
+    if full is not None:
+        yield _check("half precision", lambda: _half(inputs, model, full, perturbation))
     if perturbation is not None and perturbation.level > 0:
         yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
+    if getattr(perturbation, "features", ()):
+        yield _check("features are as described", lambda: _features(inputs, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
 
@@ -221,6 +230,33 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     if usual * 1000 < span:
         return Verdict.ODD, finding + ": hardly a disturbance, is the level in the data's unit?"
     return Verdict.GOOD, finding
+
+
+def _features(inputs: Inputs, perturbation: Any) -> tuple[Verdict, str]:  # noqa: ANN401
+    """Whether the rows keep to what is said of their columns."""
+    wrong = misfits(perturbation.features, inputs.x)
+    if wrong:
+        return Verdict.ODD, "; ".join(wrong[:3])
+    return Verdict.GOOD, f"all rows keep to what is said of {len(perturbation.features)} features"
+
+
+def _half(
+    inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None
+) -> tuple[Verdict, str]:
+    """How often a label in half precision is not the one in full."""
+    x = model.place(inputs.x[:_CHUNK])
+    what = "undisturbed inputs"
+    if perturbation is not None:
+        subjects = inputs.subjects()[:_CHUNK]
+        bench = SamplingBench(
+            inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, 0
+        )
+        tasks = [Task(s, perturbation.level, 0, 4) for s in subjects]
+        x, what = bench.perturbed_all(tasks), "perturbed inputs"
+    mine, theirs = (to_numpy(m.predict(x)).argmax(axis=1) for m in (model, full))
+    apart = int((mine != theirs).sum())
+    finding = f"on {apart} of {len(mine)} {what} the label differs from full precision"
+    return (Verdict.ODD if apart else Verdict.GOOD), finding
 
 
 def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Verdict, str]:

@@ -11,12 +11,18 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surefoot.subject import Array, Stream
+from surefoot.engine.philox import noised, numbers, usable
+from surefoot.results import Interval
+from surefoot.subject import Additive, Array, Stream
 
 _VALUES_PER_BLOCK = 65_536
 _LONGEST_BLOCK = 1024
@@ -104,10 +110,70 @@ class TorchDeviceStream:
         return torch.randn(shape, generator=self.generator, device=self.generator.device)
 
 
+@dataclass(frozen=True)
+class TorchRowStream:
+    """Numbers drawn on the device, every row by its own key (Philox)."""
+
+    keys: Any
+    calls: Iterator[int] = field(default_factory=count)
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Multiples of 2^-24 in [0, 1)."""
+        return numbers(self.keys, shape, next(self.calls), normal=False)
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Standard normal (Box-Muller)."""
+        return numbers(self.keys, shape, next(self.calls), normal=True)
+
+    def added_to(
+        self, x: Array, rows: Array, noise: Additive, level: float, bounds: Interval | None
+    ) -> Array:
+        """These rows of x plus such noise: drawn, added and clipped in one go."""
+        return noised(
+            self.keys,
+            x,
+            rows,
+            next(self.calls),
+            normal=noise.normal,
+            factor=noise.factor * level,
+            shift=noise.shift * level,
+            bounds=bounds,
+        )
+
+
 def generator_for(like: Array) -> str:
     """The name of the generator that serves arrays such as this; part of a study's digest."""
-    place = getattr(getattr(like, "device", None), "type", "cpu")
-    return "sfc64" if place == "cpu" else f"torch-{place}"
+    place = getattr(like, "device", None)
+    kind = getattr(place, "type", "cpu")
+    if kind == "cpu":
+        return "sfc64"
+    return f"philox-rows-{kind}" if usable(str(place)) else f"torch-{kind}"
+
+
+def draws_rows(like: Array) -> bool:
+    """Whether numbers are named row by row, so that a whole tray is drawn at once."""
+    return generator_for(like).startswith("philox-rows")
+
+
+def row_keys(
+    seed: int, subjects: Sequence[str], kind: str, trials: NDArray[np.int64], units: Sequence[int]
+) -> NDArray[np.int64]:
+    """A key for each trial: a hash of its subject's name, mixed with the trial's number.
+
+    `units` says how many of the `trials` are of each subject.
+    """
+    bases = np.array([_base(seed, name, kind) for name in subjects], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = trials.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z += np.repeat(bases, units)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))).view(np.int64)
+
+
+@lru_cache(maxsize=100_000)
+def _base(seed: int, subject: str, kind: str) -> int:
+    return int.from_bytes(_key(seed, subject, kind, 0)[:8], "little")
 
 
 def stream(seed: int, subject: str, kind: str, block: int, like: Array) -> Stream:

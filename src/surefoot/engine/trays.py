@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.subject import Task
 
 SMALLEST, LARGEST = 8, 8192
+LARGEST_ON_DEVICE = 131_072
 _LONG_ENOUGH = 0.1
 _NEAR, _FAR_OFF = 0.97, 0.6
 _TIMES = 3
@@ -42,7 +43,7 @@ def fill(queue: deque[Task], size: int, block: int) -> list[Task]:
     return load
 
 
-def best_size(run: Callable[[int], object]) -> int:
+def best_size(run: Callable[[int], object], largest: int = LARGEST) -> int:
     """The tray size to use: the largest that is about as fast as the fastest.
 
     Sizes double as long as they stay within reach of the best rate and take no more than a
@@ -50,7 +51,7 @@ def best_size(run: Callable[[int], object]) -> int:
     """
     rates: dict[int, float] = {}
     size = SMALLEST
-    while size <= LARGEST:
+    while size <= largest:
         try:
             took = min(_timed(run, size) for _ in range(_TIMES))
         except OutOfMemory:

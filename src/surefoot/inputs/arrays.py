@@ -91,6 +91,11 @@ def picture_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape if (flat or coloured) and min(sorted(shape)[-2:]) >= 4 else ()
 
 
+def channels_last(frame: tuple[int, ...]) -> bool:
+    """Whether a picture's last axis is its colour."""
+    return len(frame) == 3 and frame[-1] in (1, 3)
+
+
 def _refuse_nan(inputs: Inputs) -> None:
     bad = ~np.isfinite(inputs.x.reshape(len(inputs), -1)).all(axis=1)
     if bad.any():

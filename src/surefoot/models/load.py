@@ -34,6 +34,7 @@ def load_model(
     shape: Sequence[int] | None = None,
     output: str | None = None,
     device: str | None = None,
+    half: bool = False,
     trust: bool = False,
 ) -> Model:
     """A model from a file, a name `package.module:function`, a module, an estimator, a callable.
@@ -41,6 +42,7 @@ def load_model(
     `bounds`: the range of input values (perturbed inputs are clipped to it). `mean`, `std`:
     normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
     where the output does not tell. `shape`: of one input, where the model does not say.
+    `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code.
     """
     shift, divisor = _numbers(mean, 0.0), _numbers(std, 1.0)
@@ -61,9 +63,11 @@ def load_model(
         raise InvalidArgument(f"output {output!r}: only an ONNX file has outputs to choose from")
     if device is not None and (onnx_file or hasattr(source, "predict_proba")):
         raise InvalidArgument(f"device {device!r}: only PyTorch models can be moved to a device")
+    if half and (onnx_file or hasattr(source, "predict_proba")):
+        raise InvalidArgument("half precision is for PyTorch models: leave it out")
     if not isinstance(source, str | Path):
         if hasattr(source, "state_dict") and hasattr(source, "forward"):
-            return wrap_module(source, device=device, **told)
+            return wrap_module(source, device=device, half=half, **told)
         if hasattr(source, "predict_proba") or callable(source):
             return wrap_callable(source, **told)
         raise InvalidArgument(
@@ -79,9 +83,8 @@ def load_model(
     if suffix in _TORCH:
         content = _file_digest(path)
         module = read_module(path, trust)
-        return wrap_module(
-            module, device=device, digest=content, covers="the bytes of the file", **told
-        )
+        covers = "the bytes of the file"
+        return wrap_module(module, device=device, half=half, digest=content, covers=covers, **told)
     if suffix in _PICKLES:
         if not trust:
             raise InvalidArgument(
@@ -96,6 +99,7 @@ def load_model(
             scores=scores,
             shape=shape,
             device=device,
+            half=half,
         )
     raise InvalidArgument(
         f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import warnings
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,17 @@ def require_torch() -> Any:  # noqa: ANN401  the module
 
 @dataclass(frozen=True, eq=False)
 class TorchModel:
-    """A module on its device; perturbations are drawn there too."""
+    """A module on its device; perturbations are drawn there too.
+
+    `full` is the same model in its own precision where this one runs in half of it.
+    """
 
     run: Any
     device: Any
     dtype: Any
     normalise: Normalise
     signature: Signature = field(repr=False)
+    full: TorchModel | None = None
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """A tensor on the model's device."""
@@ -81,6 +86,7 @@ def wrap_module(
     scores: Scores | None,
     shape: tuple[int, ...] | None,
     device: str | None,
+    half: bool = False,
     digest: str = "",
     covers: str = "the structure and the weights of the module",
 ) -> TorchModel:
@@ -114,6 +120,7 @@ def wrap_module(
         digest=digest or _module_digest(module),
         covers=covers,
         bounds=bounds,
+        thread_safe=where.type == "cuda",
         preparation=normalise.words(),
     )
     dtype = weights.dtype if weights is not None and weights.is_floating_point() else torch.float32
@@ -124,7 +131,22 @@ def wrap_module(
         raise ModelFailed(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, say --shape)"
         ) from error
-    return TorchModel(module, where, dtype, normalise, signature)
+    made = TorchModel(module, where, dtype, normalise, signature)
+    return _halved(made) if half else made
+
+
+def _halved(model: TorchModel) -> TorchModel:
+    """The model in half precision; the original stays at hand, to be compared with."""
+    torch = require_torch()
+    told = "; ".join(filter(None, [model.signature.preparation, "run in half precision"]))
+    signature = replace(model.signature, preparation=told)
+    try:
+        module = copy.deepcopy(model.run).half()
+    except Exception as error:
+        raise InvalidArgument(
+            f"this model cannot run in half precision ({_first_line(error)}): leave it out"
+        ) from error
+    return replace(model, run=module, dtype=torch.float16, signature=signature, full=model)
 
 
 def _first_line(error: Exception) -> str:

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, clipped, within
+from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, clipped, per_row, within
 from surefoot.results import Interval
-from surefoot.subject import Array, Stream
+from surefoot.subject import Additive, Array, Level, Stream, View
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class LinfNoise:
 
     level: float
     kind: ClassVar[str] = "linf"
+    additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
+    view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
 
     def __post_init__(self) -> None:
@@ -32,10 +34,11 @@ class LinfNoise:
         """Uniform in [0, 1)."""
         return stream.uniform((n, *shape))
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch to [-level, level] and add."""
-        moved = drawn * (2 * level)
-        moved += x - level
+        span = per_row(level, drawn)
+        moved = drawn * (2 * span)
+        moved += x - span
         return clipped(moved, bounds)
 
 
@@ -45,6 +48,7 @@ class L2Noise:
 
     level: float
     kind: ClassVar[str] = "l2"
+    view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
 
     def __post_init__(self) -> None:
@@ -62,9 +66,9 @@ class L2Noise:
         points *= _radius(stream, n, shape) / xp.where(lengths > 0, lengths, 1.0)
         return points
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * level
+        moved = drawn * per_row(level, drawn)
         moved += x
         return clipped(moved, bounds)
 
@@ -75,6 +79,7 @@ class L1Noise:
 
     level: float
     kind: ClassVar[str] = "l1"
+    view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"
 
     def __post_init__(self) -> None:
@@ -96,9 +101,9 @@ class L1Noise:
         points *= _radius(stream, n, shape) / xp.where(total > 0, total, 1.0)
         return points
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * level
+        moved = drawn * per_row(level, drawn)
         moved += x
         return clipped(moved, bounds)
 

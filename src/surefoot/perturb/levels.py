@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import Interval
-from surefoot.subject import Array
+from surefoot.subject import Array, Level
 
 ANY_LEVEL = Interval(0.0, math.inf)
 
@@ -24,6 +25,25 @@ def within(bounds: Interval | None) -> Interval:
     return ANY_LEVEL if bounds is None else Interval(0.0, bounds.width)
 
 
+def per_row(level: Level, like: Array) -> Any:  # noqa: ANN401
+    """The level as it multiplies arrays such as `like`: one number, or one for each row."""
+    if isinstance(level, int | float):
+        return level
+    return array_namespace(level).reshape(level, (-1, *(1 for _ in like.shape[1:])))
+
+
+def is_zero(level: Level) -> bool:
+    """Whether nothing is to be changed at all; a level for each row is never that."""
+    return isinstance(level, int | float) and level == 0
+
+
+def unchanged(x: Array, n: int) -> Array:
+    """n rows of the input as it is; a fresh array."""
+    xp = array_namespace(x)
+    whole = xp.broadcast_to(x, (n, *x.shape[1:])) if len(x) != n else x
+    return xp.asarray(whole, copy=True)
+
+
 def clipped(x: Array, bounds: Interval | None) -> Array:
     """`x` with every value brought back into the bounds."""
     return x if bounds is None else array_namespace(x).clip(x, bounds.low, bounds.high)
@@ -32,3 +52,12 @@ def clipped(x: Array, bounds: Interval | None) -> Array:
 def axes_of(x: Array) -> tuple[int, ...]:
     """All axes but the first."""
     return tuple(range(1, x.ndim))
+
+
+def level_words(level: float) -> str:
+    """A level as its user would write it: 8/255 rather than 0.0313725."""
+    short = f"{level:.6g}"
+    of_255 = level * 255
+    if len(short) > 5 and abs(of_255 - round(of_255)) < 1e-9:
+        return f"{round(of_255)}/255"
+    return short

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, clipped, within
+from surefoot.perturb.levels import check_level, clipped, per_row, within
 from surefoot.results import Interval
-from surefoot.subject import Array, Stream
+from surefoot.subject import Additive, Array, Level, Stream, View
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,12 @@ class GaussianNoise:
 
     level: float
     kind: ClassVar[str] = "gaussian"
+    additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
+    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+        "small": (0.04, 0.06, 0.08, 0.09, 0.10),
+        "large": (0.08, 0.12, 0.18, 0.26, 0.38),
+    }
+    view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} on every value"
 
     def __post_init__(self) -> None:
@@ -30,9 +36,9 @@ class GaussianNoise:
         """Standard normal."""
         return stream.normal((n, *shape))
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * level
+        moved = drawn * per_row(level, drawn)
         moved += x
         return clipped(moved, bounds)
 
@@ -48,6 +54,7 @@ class UniformNoise:
     level: float
     lowest: float = 0.0
     kind: ClassVar[str] = "uniform"
+    view: ClassVar[View] = View.VALUES
 
     def __post_init__(self) -> None:
         check_level(self.kind, self.level)
@@ -56,6 +63,11 @@ class UniformNoise:
                 f"uniform: lowest is a share of the level in [-1, 1), got {self.lowest}: "
                 "0 is one-sided noise, -1 symmetric"
             )
+
+    @property
+    def additive(self) -> Additive:
+        """From lowest · level to level."""
+        return Additive(normal=False, factor=1 - self.lowest, shift=self.lowest)
 
     @property
     def phrase(self) -> str:
@@ -71,8 +83,9 @@ class UniformNoise:
         """Uniform in [0, 1)."""
         return stream.uniform((n, *shape))
 
-    def apply(self, x: Array, drawn: Array, level: float, bounds: Interval | None) -> Array:
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch to [lowest · level, level] and add."""
-        moved = drawn * ((1 - self.lowest) * level)
-        moved += x + self.lowest * level
+        span = per_row(level, drawn)
+        moved = drawn * ((1 - self.lowest) * span)
+        moved += x + self.lowest * span
         return clipped(moved, bounds)

@@ -8,8 +8,9 @@ from typing import Any
 
 from surefoot.engine.drive import Progress
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.levels import level_words
 from surefoot.report.comparison import LEVELS, MODELS, Comparison, side_by_side
-from surefoot.study.spec import Study, level_words
+from surefoot.study.spec import Study
 
 
 def compare(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+from surefoot import perturb
 from surefoot.errors import InvalidArgument
-from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.statistics import (
     BuSun,
@@ -19,10 +18,24 @@ from surefoot.statistics import (
     NormalTail,
     Okamoto,
 )
-from surefoot.subject import Perturbation, Property
+from surefoot.subject import Property
 
-PERTURBATIONS: dict[str, type[Any]] = {
-    p.kind: p for p in (LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise)
+CATALOGUE: tuple[type[Any], ...] = (
+    *perturb.VALUES,
+    *perturb.BLURS,
+    *perturb.WEATHER,
+    *perturb.DIGITAL,
+    *perturb.GEOMETRY,
+    *perturb.COVERING,
+    *perturb.SIGNALS,
+    perturb.TableNoise,
+)
+PERTURBATIONS: dict[str, type[Any]] = {p.kind: p for p in CATALOGUE}
+_KINDS: dict[str, type[Any]] = {
+    **PERTURBATIONS,
+    "spread": perturb.Spread,
+    "chain": perturb.Chain,
+    "mixture": perturb.Mixture,
 }
 PROPERTIES: dict[str, type[Any]] = {
     p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake)
@@ -38,13 +51,32 @@ TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
 METHODS: dict[str, type[Any]] = {**PROCEDURES, **TESTS, **TAILS}
 
 
+def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    """A perturbation as its kind and its fields, and so its parts."""
+    return describe(value, _KINDS)
+
+
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
     """A value as its kind and its fields; a class of the user's own by its full name."""
+    own = getattr(value, "describe", None)
+    if own is not None:
+        told: dict[str, Any] = own()
+        return {"kind": value.kind, **told}
     kind = next((name for name, made in known.items() if made is type(value)), None)
     if kind is None:
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
-    fields_as_json: dict[str, Any] = json.loads(json.dumps(asdict(value)))
-    return {"kind": kind, **fields_as_json}
+    return {"kind": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """What JSON can hold; a perturbation within a perturbation by its kind."""
+    if is_dataclass(value) and hasattr(value, "apply"):
+        return describe(value, _KINDS)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value
 
 
 def number(text: str) -> float:
@@ -67,23 +99,6 @@ def share(name: str, text: str) -> float:
     return value
 
 
-def parse_perturbation(text: str) -> Perturbation:
-    """`linf:8/255` or `uniform:0.8,lowest=-0.5` as a perturbation."""
-    kind, colon, rest = text.partition(":")
-    if kind not in PERTURBATIONS:
-        raise InvalidArgument(
-            f"there is no perturbation {kind!r}: choose one of {', '.join(PERTURBATIONS)}, "
-            "for example linf:8/255"
-        )
-    if not colon or not rest:
-        raise InvalidArgument(f"{kind} needs a level: write {kind}:8/255 or {kind}:0.1")
-    level, *others = rest.split(",")
-    made = PERTURBATIONS[kind]
-    options = {"level": number(level), **_options(kind, others, made)}
-    found: Perturbation = made(**options)
-    return found
-
-
 def parse_property(text: str) -> Property:
     """`same`, `true`, `topk:5` or `confident:0.6` as a property."""
     kind, _, value = text.partition(":")
@@ -101,15 +116,3 @@ def parse_property(text: str) -> Property:
     amount = number(value)
     given: Property = made(int(amount) if amount.is_integer() and kind == "topk" else amount)
     return given
-
-
-def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, float]:
-    names = [f.name for f in fields(made) if f.name != "level"]
-    options: dict[str, float] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or name.strip() not in names:
-            allowed = f"it takes {', '.join(names)}" if names else "it takes the level only"
-            raise InvalidArgument(f"{kind} has no option {pair!r}: {allowed}")
-        options[name.strip()] = number(value)
-    return options

@@ -88,7 +88,9 @@ def _measured(
     level = study.perturbation.level
     if batch is not None and batch < 1:
         raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
-    tray = batch or best_size(lambda n: bench.answer([Task(subjects[0], level, 0, n)]))
+    tray = batch or best_size(
+        lambda n: bench.answer([Task(subjects[0], level, 0, n)]), study.largest_tray
+    )
     crew = _crew(study, workers)
     with open_pool(crew) as pool:
         local = measure(
@@ -151,7 +153,7 @@ def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
     """Rehearse the procedure on assumed probabilities and time the model on one tray."""
     bench, subject = study.bench(), study.fitted.subjects()[0]
     level = study.perturbation.level
-    tray = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]))
+    tray = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), study.largest_tray)
     crew = _crew(study, workers)
     with open_pool(crew) as pool:
         begun = time.perf_counter()
@@ -162,7 +164,12 @@ def plan(study: Study, assumed: Sequence[float], workers: int | None) -> Plan:
 
 
 def _crew(study: Study, workers: int | None) -> int:
-    return workers or (cores() if study.model.signature.thread_safe else 1)
+    """As many as help: on a GPU a second one prepares while the first one's tray is computed."""
+    if workers:
+        return workers
+    if not study.model.signature.thread_safe:
+        return 1
+    return cores() if study.spec["generator"] == "sfc64" else min(2, cores())
 
 
 def environment() -> dict[str, str]:

@@ -15,19 +15,28 @@ from numpy.typing import NDArray
 from surefoot.engine.bench import SamplingBench
 from surefoot.engine.drive import Progress
 from surefoot.engine.preflight import clean_labels, refuse_bad_inputs
-from surefoot.engine.streams import block_size, generator_for
+from surefoot.engine.streams import generator_for
+from surefoot.engine.trays import LARGEST, LARGEST_ON_DEVICE
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
+from surefoot.perturb.levels import level_words
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.properties import SameLabel
-from surefoot.results import Interval
 from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
 from surefoot.store.records import Source
 from surefoot.study import running
 from surefoot.study.assessment import Assessment
-from surefoot.study.registry import METHODS, PERTURBATIONS, PROPERTIES, describe
-from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores
+from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_perturbation
+from surefoot.subject import (
+    Inputs,
+    Model,
+    Perturbation,
+    Property,
+    Reference,
+    Scores,
+    Signature,
+)
 
 FORMAT = 1
 _EXAMPLES = {
@@ -139,20 +148,25 @@ class Study:
                 "reading": self.inputs.reading,
             },
             "bounds": None if bounds is None else asdict(bounds),
-            "perturbation": describe(self.perturbation, PERTURBATIONS),
+            "perturbation": describe_perturbation(self.perturbation),
             "property": describe(self.property, PROPERTIES),
             "procedure": describe(self.procedure, METHODS),
             "population": {"kind": self.over.kind, "error": self.over.error},
             "seed": self.seed,
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
-            "block": block_size(self.fitted.x.shape[1:]),
+            "block": self.bench().block,
             "words": {
-                "perturbation": _said(self.perturbation, bounds),
+                "perturbation": _said(self.perturbation, signature),
                 "property": self.property.phrase,
                 "source": self.inputs.source,
                 "reference": str(self.property.reference),
             },
         }
+
+    @cached_property
+    def largest_tray(self) -> int:
+        """A device is filled by far larger trays than a processor."""
+        return LARGEST if self.spec["generator"] == "sfc64" else LARGEST_ON_DEVICE
 
     @cached_property
     def digest(self) -> str:
@@ -183,16 +197,9 @@ class Study:
         return running.replay(self, subject, trial)
 
 
-def _said(perturbation: Perturbation, bounds: Interval | None) -> str:
-    level = level_words(perturbation.level)
+def _said(perturbation: Perturbation, signature: Signature) -> str:
+    """What is sampled, exactly: the distribution, its parameters, clipping and rounding."""
+    level, bounds = level_words(perturbation.level), signature.bounds
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
-    return perturbation.phrase.format(level=level) + clip
-
-
-def level_words(level: float) -> str:
-    """A level as its user would write it: 8/255 rather than 0.0313725."""
-    short = f"{level:.6g}"
-    of_255 = level * 255
-    if len(short) > 5 and abs(of_255 - round(of_255)) < 1e-9:
-        return f"{round(of_255)}/255"
-    return short
+    clip += ", then rounded to whole numbers" if signature.whole_numbers else ""
+    return perturbation.phrase.replace("{level}", level) + clip

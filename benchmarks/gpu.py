@@ -1,0 +1,186 @@
+"""Engine rate over bare forward-pass rate on a GPU: ResNet-18 on 32×32 and a small MLP.
+
+The bound is the model alone on pre-made batches of the engine's own tray size, on the device. The
+engine's time is the whole of `measure` into an SQLite journal: draw and apply on the device,
+predict, judge, tally, journal. Needs PyTorch and a GPU (`--device cpu` tries the script).
+
+    python benchmarks/gpu.py [--quick] [--device cuda]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from overhead import bench_of, engine_rate
+from tables import print_table
+from torch import nn
+
+import surefoot as sf
+from surefoot.engine.bench import SamplingBench
+from surefoot.engine.streams import generator_for
+from surefoot.engine.trays import LARGEST_ON_DEVICE, best_size
+from surefoot.subject import Model, Perturbation, Task
+
+SHAPE = (3, 32, 32)
+TARGET = {"resnet18": 0.95, "mlp": 0.4}
+
+
+class Block(nn.Module):
+    """The basic block of He et al. 2016."""
+
+    def __init__(self, before: int, after: int, stride: int) -> None:
+        super().__init__()
+        self.one = nn.Conv2d(before, after, 3, stride, 1, bias=False)
+        self.two = nn.Conv2d(after, after, 3, 1, 1, bias=False)
+        self.norms = nn.ModuleList([nn.BatchNorm2d(after), nn.BatchNorm2d(after)])
+        self.side: nn.Module = nn.Identity()
+        if stride > 1 or before != after:
+            self.side = nn.Sequential(
+                nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Two convolutions and the way around them."""
+        y = torch.relu(self.norms[0](self.one(x)))
+        return torch.relu(self.norms[1](self.two(y)) + self.side(x))
+
+
+def resnet18(classes: int = 10) -> nn.Module:
+    """ResNet-18 with the stem for large pictures, as it is commonly loaded."""
+    widths = [64, 64, 128, 256, 512]
+    blocks = [
+        Block(before if i == 0 else after, after, stride if i == 0 else 1)
+        for before, after, stride in zip(widths, widths[1:], (1, 2, 2, 2), strict=False)
+        for i in range(2)
+    ]
+    stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
+    return nn.Sequential(
+        *stem,
+        nn.MaxPool2d(3, 2, 1),
+        *blocks,
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(512, classes),
+    )
+
+
+def mlp(classes: int = 10) -> nn.Module:
+    """A small network: the engine's own work shows most beside it."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(3072, 64), nn.ReLU(), nn.Linear(64, classes))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    model: Model
+    perturbation: Perturbation
+    subjects: int
+    target: float
+
+
+def rows_of(device: str) -> list[Row]:
+    """ResNet-18 in full and half precision under four perturbations, and the MLP."""
+    torch.manual_seed(0)
+    net, small = resnet18().eval(), mlp().eval()
+    noises = {
+        "linf": sf.perturb.LinfNoise(8 / 255),
+        "gaussian": sf.perturb.GaussianNoise(0.1),
+        "blur": sf.perturb.GaussianBlur(1.0),
+        "rotation": sf.perturb.Spread(10.0, sf.perturb.Rotation(10.0), lowest=-1.0),
+    }
+    found = []
+    for half in (False, True):
+        made = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device, half=half)
+        for name, noise in noises.items():
+            tail = "_half" if half else ""
+            found.append(Row(f"resnet18_{name}{tail}", made, noise, 200, TARGET["resnet18"]))
+    one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device)
+    found.append(Row("resnet18_linf_one", one, noises["linf"], 1, TARGET["resnet18"]))
+    tiny = sf.load_model(small, bounds=(0, 1), shape=SHAPE, device=device)
+    found.append(Row("mlp_linf", tiny, noises["linf"], 200, TARGET["mlp"]))
+    return found
+
+
+def bare_rate(model: Any, x: torch.Tensor, seconds: float) -> float:  # noqa: ANN401
+    """Rows a second of the model alone, on one batch again and again."""
+    _wait(x)
+    done, begun = 0, time.perf_counter()
+    while time.perf_counter() - begun < seconds:
+        for _ in range(4):
+            model.predict(x)
+        _wait(x)
+        done += 4 * len(x)
+    return done / (time.perf_counter() - begun)
+
+
+def _wait(x: torch.Tensor) -> None:
+    if x.is_cuda:
+        torch.cuda.synchronize()
+
+
+def measured(row: Row, inputs: Any, seconds: float, turns: int) -> dict[str, float]:  # noqa: ANN401
+    """Rates in turns, and the median of their ratios."""
+    bench: SamplingBench[sf.Counts] = bench_of(row.model, inputs, row.perturbation)
+    subject = bench.inputs.subjects()[0]
+    level = row.perturbation.level
+    tray = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_ON_DEVICE)
+    x = bench.perturbed(Task(subject, level, 0, tray))
+    bare_rate(row.model, x, 0.3)
+    ours, bare, ratios = [], [], []
+    for _ in range(turns):
+        bare.append(bare_rate(row.model, x, seconds))
+        each = max(1, int(bare[-1] * seconds / row.subjects))
+        ours.append(engine_rate(bench, row.subjects, each, tray, workers=2))
+        ratios.append(ours[-1] / bare[-1])
+    return {
+        "ours": statistics.median(ours),
+        "bare": statistics.median(bare),
+        "ratio": statistics.median(ratios),
+        "tray": tray,
+    }
+
+
+def main() -> None:
+    """Print the table, then one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="under a minute")
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args()
+    x = np.random.default_rng(0).random((200, *SHAPE), dtype=np.float32)
+    inputs = sf.load_inputs(x, np.arange(200) % 10)
+    seconds, turns = (0.5, 1) if options.quick else (2.0, 3)
+    found = {}
+    rows = rows_of(options.device)
+    for row in rows:
+        found[row.name] = measured(row, inputs, seconds, turns)
+    where = torch.cuda.get_device_name() if options.device.startswith("cuda") else options.device
+    print(f"on {where}, random numbers by {generator_for(rows[0].model.place(x[:1]))}")
+    print_table(
+        ["run", "subjects", "ours (trials/s)", "bare model (rows/s)", "ratio", "target", "tray"],
+        [
+            [
+                row.name,
+                str(row.subjects),
+                f"{found[row.name]['ours']:,.0f}",
+                f"{found[row.name]['bare']:,.0f}",
+                f"{found[row.name]['ratio']:.3f}",
+                f">= {row.target}",
+                f"{found[row.name]['tray']:.0f}",
+            ]
+            for row in rows
+        ],
+    )
+    print(json.dumps({name: round(f["ratio"], 4) for name, f in found.items()}))
+
+
+if __name__ == "__main__":
+    main()

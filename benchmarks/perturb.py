@@ -1,0 +1,183 @@
+"""Images a second for every perturbation of the catalogue, beside other packages.
+
+Ours draws and applies in batches, on NumPy arrays and on Torch tensors (CPU, one thread); OpenCV
+and scikit-image work picture by picture, kornia in batches. The ratio is ours (the faster of the
+two) over the fastest peer that has the operation. Peers that are not installed are left out:
+pip install opencv-python-headless scikit-image kornia
+
+    python benchmarks/perturb.py [--quick] [--only KIND]
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import time  # noqa: E402
+import warnings  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+import peers  # noqa: E402
+from tables import print_table  # noqa: E402
+
+from surefoot.engine.streams import stream  # noqa: E402
+from surefoot.results import Interval  # noqa: E402
+from surefoot.study.registry import PERTURBATIONS  # noqa: E402
+from surefoot.subject import Perturbation, View  # noqa: E402
+
+SIZES = {"32": (128, 32), "224": (8, 224)}
+UNIT = Interval(0.0, 1.0)
+LEVELS = {
+    "linf": 0.1, "uniform": 0.1, "l2": 2.0, "l1": 20.0, "gaussian": 0.1, "impulse": 0.1,
+    "speckle": 0.2, "shot": 0.2, "brightness": 0.3, "contrast": 0.6, "hue": 20.0, "gamma": 0.3,
+    "pixelate": 0.5, "jpeg": 0.75, "occlusion": 0.09, "dropout": 0.1, "rotation": 10.0,
+    "translate-x": 0.1, "translate-y": 0.1, "zoom": 0.2, "shear": 10.0, "perspective": 0.2,
+    "zoom-blur": 0.2,
+}  # fmt: skip
+
+
+OPTIONS: dict[str, dict[str, float]] = {"zoom-blur": {"step": 0.02}}
+"""As the peers do it."""
+
+
+def pictures(n: int, size: int) -> np.ndarray:
+    """Smooth random pictures (n, 3, size, size): a few waves each."""
+    rng = np.random.default_rng(1)
+    grid = np.linspace(0, 1, size, dtype=np.float32)
+    waves = sum(
+        np.sin(
+            2 * np.pi * (rng.uniform(0, 4, (n, 3, 1, 1)) * grid[:, None] + rng.random((n, 3, 1, 1)))
+        )
+        * np.cos(2 * np.pi * (rng.uniform(0, 4, (n, 3, 1, 1)) * grid[None, :]))
+        for _ in range(3)
+    )
+    return np.ascontiguousarray(0.5 + waves / 7, dtype=np.float32)
+
+
+def level_of(kind: str, size: int) -> float:
+    """A middling strength."""
+    presets = getattr(PERTURBATIONS[kind], "presets", None)
+    if kind == "blur":
+        return 3.0 if size > 64 else 0.7
+    if kind in LEVELS:
+        return LEVELS[kind]
+    return presets["large" if size > 64 else "small"][2] if presets else 1.0
+
+
+def ours(made: Perturbation, x: Any) -> Callable[[], object]:  # noqa: ANN401
+    """Draw and apply, the blocks of a run one after the other."""
+    numbers = iter(range(10**9))
+
+    def run() -> object:
+        source = stream(1, "s", made.kind, next(numbers), x)
+        return made.apply(x, made.draw(source, len(x), tuple(x.shape[1:])), made.level, UNIT)
+
+    return run
+
+
+def rate(run: Callable[[], object], images: int, seconds: float) -> float:
+    """Images a second: the best of a few turns."""
+    run()
+    turns, best, end = 0, float("inf"), time.perf_counter() + seconds
+    while turns < 3 or time.perf_counter() < end:
+        begun = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - begun)
+        turns += 1
+    return images / best
+
+
+def known_peers() -> dict[str, tuple[dict[str, peers.Each], bool]]:
+    """By name: their operations, and whether they take batches of tensors."""
+    found: dict[str, tuple[dict[str, peers.Each], bool]] = {}
+    for name, make, batches in (
+        ("OpenCV", peers.opencv, False),
+        ("scikit-image", peers.scikit_image, False),
+        ("published", peers.published, False),
+        ("kornia", peers.kornia_batches, True),
+    ):
+        try:
+            found[name] = (make(), batches)
+        except ImportError:
+            continue
+    return found
+
+
+def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:  # noqa: ANN401
+    """Rates of one operation at one size, by who does it."""
+    import torch
+
+    n, edge = SIZES[size]
+    x = pictures(n, edge)
+    made = PERTURBATIONS[kind](level=level_of(kind, edge), **OPTIONS.get(kind, {}))
+    found = {
+        "NumPy": rate(ours(made, x), n, seconds),
+        "Torch": rate(ours(made, torch.from_numpy(x)), n, seconds),
+    }
+    single = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    for name, (operations, batches) in others.items():
+        if kind not in operations or (kind == "glass" and edge > 64):
+            continue
+        run = operations[kind]
+        few = 2 if kind == "glass" else n
+        task = (
+            (lambda run=run: run(torch.from_numpy(x)))
+            if batches
+            else (lambda run=run, few=few: [run(picture) for picture in single[:few]])
+        )
+        found[name] = rate(task, few, seconds)
+    return found
+
+
+def main() -> None:
+    """Print the table, then one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="under a minute or two")
+    parser.add_argument("--only", help="one kind")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    import torch
+
+    torch.set_num_threads(1)
+    others = known_peers()
+    kinds = [
+        kind
+        for kind, made in PERTURBATIONS.items()
+        if getattr(made, "view", None) in (View.VALUES, View.PICTURE)
+        and kind not in ("table", "chain", "mixture", "spread")
+        and options.only in (None, kind)
+    ]
+    seconds = 0.05 if options.quick else 0.4
+    columns = ["NumPy", "Torch", *others]
+    rows, ratios, numpy_ratios = [], [], []
+    for kind in kinds:
+        for size in SIZES:
+            found = line(kind, size, seconds, others)
+            best = max(found["NumPy"], found["Torch"])
+            peer = max((found[name] for name in others if name in found), default=None)
+            cells = [f"{found[c]:,.0f}" if c in found else "" for c in columns]
+            ratio = "" if peer is None else f"{best / peer:.2f}"
+            rows.append([kind, size, *cells, ratio])
+            if peer is not None:
+                ratios.append(best / peer)
+                numpy_ratios.append(found["NumPy"] / peer)
+    print_table(["perturbation", "size", *columns, "ours/peer"], rows)
+    print("images a second; target: no ratio below 0.5, and 0.6 of them above 1")
+    if ratios:
+        figures = {
+            "worst_vs_peer": round(min(ratios), 3),
+            "share_ahead": round(float(np.mean(np.array(ratios) > 1)), 3),
+            "worst_numpy_vs_peer": round(min(numpy_ratios), 3),
+            "compared": len(ratios),
+        }
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Draw the picture page of the catalogue: docs/catalogue.md and docs/figures/catalogue/*.jpg.
+
+python scripts/make_catalogue.py [KIND ...]
+
+The picture is drawn here, so that none from elsewhere is shipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFilter
+
+from surefoot.engine.streams import stream
+from surefoot.perturb import Chain, Mixture, Spread
+from surefoot.study.catalogue import Entry, entries
+from surefoot.study.notation import parse_perturbation
+from surefoot.study.registry import PERTURBATIONS
+from surefoot.study.sheet import sheet
+from surefoot.subject import View
+
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / "docs" / "figures" / "catalogue"
+SIZE, SHOWN = 224, 112
+COMBINED = (Spread, Chain, Mixture)
+STRONG = {
+    "linf": 0.2, "l2": 30.0, "l1": 4000.0, "uniform": 0.5, "hue": 120.0, "gamma": 1.5,
+    "desaturate": 1.0,
+    "occlusion": 0.3, "dropout": 0.5, "rotation": 45.0, "translate-x": 0.4, "translate-y": 0.4,
+    "zoom": 0.8, "shear": 30.0, "perspective": 0.5,
+}  # fmt: skip
+
+
+def scene() -> np.ndarray:
+    """A house by a lake: edges, textures, smooth areas and all colours, (3, 224, 224) in [0, 1]."""
+    big = 4 * SIZE
+    rng = np.random.default_rng(7)
+    down = np.linspace(0, 1, big)[:, None, None]
+    sky = np.array([0.36, 0.6, 0.9]) * (1 - down) + np.array([0.95, 0.85, 0.7]) * down
+    image = Image.fromarray((np.broadcast_to(sky, (big, big, 3)) * 255).astype(np.uint8))
+    pen = ImageDraw.Draw(image)
+    s = big / 100
+    pen.ellipse([72 * s, 10 * s, 86 * s, 24 * s], fill=(255, 236, 150))
+    for x, y, r in ((15, 18, 7), (23, 16, 9), (32, 19, 6), (50, 10, 5), (56, 9, 6)):
+        pen.ellipse([(x - r) * s, (y - r / 2) * s, (x + r) * s, (y + r / 2) * s], fill="white")
+    ridge = [(0, 52), (14, 34), (24, 44), (40, 24), (56, 46), (70, 33), (84, 45), (100, 36)]
+    pen.polygon([(x * s, y * s) for x, y in [*ridge, (100, 64), (0, 64)]], fill=(94, 104, 138))
+    pen.polygon([(34 * s, 31 * s), (40 * s, 24 * s), (46 * s, 32 * s)], fill=(245, 248, 252))
+    pen.rectangle([0, 60 * s, big, big], fill=(106, 150, 74))
+    pen.ellipse([45 * s, 70 * s, 125 * s, 100 * s], fill=(66, 132, 178))
+    pen.rectangle([14 * s, 54 * s, 40 * s, 76 * s], fill=(214, 178, 132))
+    pen.polygon([(11 * s, 55 * s), (27 * s, 41 * s), (43 * s, 55 * s)], fill=(164, 54, 44))
+    for x in (18, 31):
+        pen.rectangle([x * s, 58 * s, (x + 5) * s, 64 * s], fill=(60, 80, 110))
+    pen.rectangle([24 * s, 66 * s, 29 * s, 76 * s], fill=(92, 56, 34))
+    pen.rectangle([60 * s, 52 * s, 63 * s, 70 * s], fill=(84, 58, 38))
+    for x, y, r in ((61, 46, 9), (56, 50, 6), (67, 50, 6)):
+        pen.ellipse([(x - r) * s, (y - r) * s, (x + r) * s, (y + r) * s], fill=(46, 104, 52))
+    small = image.filter(ImageFilter.GaussianBlur(1)).resize((SIZE, SIZE), Image.Resampling.LANCZOS)
+    pixels = np.asarray(small, dtype=np.float32) / 255
+    grain = rng.normal(0, 0.015, pixels.shape)
+    return np.ascontiguousarray(np.moveaxis(np.clip(pixels + grain, 0, 1), -1, 0), np.float32)
+
+
+def drawn(kind: str, picture: np.ndarray) -> Image.Image:
+    """One strip: the undisturbed picture, then rising levels, two samples each."""
+    presets = getattr(PERTURBATIONS[kind], "presets", None)
+    levels = list(presets["large"]) if presets else [STRONG[kind] * i / 5 for i in range(1, 6)]
+    made = parse_perturbation(f"{kind}:{max(levels)!r}")
+    params = made.draw(stream(1, "s", kind, 0, picture[None]), 1, picture.shape)
+    random = isinstance(params, tuple) or params.size > 0
+    whole = sheet(picture, made, [0.0, *levels], n=1 + random, height=SIZE)
+    share = SHOWN / SIZE
+    return whole.resize(
+        (int(whole.width * share), int(whole.height * share)), Image.Resampling.LANCZOS
+    )
+
+
+def page(shown: list[Entry], others: list[Entry]) -> str:
+    """The page in Markdown."""
+    lines = [
+        "# The catalogue",
+        "",
+        "Every perturbation, as `surefoot perturb --list` lists it. Pictures: undisturbed at the "
+        "left, then the published severities 1 to 5 where there are such, else five rising "
+        "levels; two samples where there is chance in it. Your own picture: `surefoot perturb "
+        "fog cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
+        "",
+        "Written `kind:level`; `kind:low..high` draws the level uniformly each time; `kind:s3` is "
+        "a published severity; `a+b` is a chain, `a|b` a mixture.",
+    ]
+    for entry in shown:
+        lines += ["", f"## {entry.kind}", "", f"{entry.definition} Levels: {entry.levels}."]
+        lines += [f"\n![{entry.kind} at rising levels](figures/catalogue/{entry.kind}.jpg)"]
+    for entry in others:
+        lines += ["", f"## {entry.kind}", ""]
+        lines += [f"{entry.definition} Levels: {entry.levels}; of {entry.of}."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the strips that were asked for, or all, and the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*")
+    told = parser.parse_args()
+    PLACE.mkdir(parents=True, exist_ok=True)
+    picture = scene()
+    known = [e for e in entries() if PERTURBATIONS[e.kind] not in COMBINED]
+    shown = [
+        e
+        for e in known
+        if PERTURBATIONS[e.kind].view is View.PICTURE
+        or e.kind in STRONG
+        or hasattr(PERTURBATIONS[e.kind], "presets")
+    ]
+    for entry in shown:
+        if told.kinds and entry.kind not in told.kinds:
+            continue
+        drawn(entry.kind, picture).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
+        print(entry.kind, flush=True)
+    others = [e for e in known if e not in shown]
+    (ROOT / "docs" / "catalogue.md").write_text(page(shown, others), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

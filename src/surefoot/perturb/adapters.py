@@ -1,0 +1,223 @@
+"""Transforms of other libraries as perturbations: on the CPU, one picture at a time.
+
+None of these libraries is needed: a transform is called as its library documents. The level is 1,
+the transform as it is, or 0, the picture as it is. Every random generator a transform can reach
+starts anew from the row's own seed before each call: the global ones of `random`, `numpy.random`
+and, where loaded, Torch (restored afterwards) and OpenCV (which cannot be), and those that the
+transform holds.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.perturb.custom import OneByOne, Sees
+from surefoot.perturb.sources import content, described
+from surefoot.subject import View
+
+_GLOBAL = threading.RLock()
+_DEPTH = 8
+
+
+def from_albumentations(
+    transform: Any,  # noqa: ANN401
+    level: float = 1.0,
+    *,
+    name: str = "",
+    sees: Sees = Sees.UNIT,
+) -> OneByOne:
+    """An Albumentations transform or Compose: transform(image=…)["image"], channels last.
+
+    It gets float32 in [0, 1]; say `sees=Sees.BYTES` for one that needs uint8.
+    """
+    return _adapted("albumentations", transform, _call_albumentations, level, name, sees)
+
+
+def from_torchvision(
+    transform: Any,  # noqa: ANN401
+    level: float = 1.0,
+    *,
+    name: str = "",
+    sees: Sees = Sees.UNIT,
+) -> OneByOne:
+    """A torchvision transform, called with a tensor (channels, height, width) of [0, 1].
+
+    `sees=Sees.BYTES` makes that uint8, `Sees.PILLOW` a Pillow image.
+    """
+    return _adapted("torchvision", transform, _call_torchvision, level, name, sees)
+
+
+def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401
+    """An NRTK PerturbImage: perturber(image=…), uint8 with channels last, or two axes for grey.
+
+    It may give an image, or an image and boxes.
+    """
+    return _adapted("nrtk", perturber, _call_nrtk, level, name, Sees.BYTES)
+
+
+def from_maite(
+    augmentation: Any,  # noqa: ANN401
+    level: float = 1.0,
+    *,
+    name: str = "",
+    sees: Sees = Sees.MODEL,
+) -> OneByOne:
+    """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
+
+    The image has channels first and the values of the model; the target is a made-up 0.
+    """
+    return _adapted("maite", augmentation, _call_maite, level, name, sees)
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A transform as a function of an image and a generator."""
+
+    library: str
+    transform: Any = field(hash=False)
+    call: Callable[[Any, Any], Any]
+
+    def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401
+        """The transformed image; call it within `around`."""
+        start(rng, self.transform)
+        return self.call(self.transform, image)
+
+    def around(self) -> AbstractContextManager[None]:
+        """What a batch is called within."""
+        return globals_kept()
+
+    def describe(self) -> dict[str, str]:
+        """The transform, and through which library it is called."""
+        return {**described(self.transform), "library": self.library}
+
+
+def _adapted(
+    library: str,
+    transform: Any,  # noqa: ANN401
+    call: Callable[[Any, Any], Any],
+    level: float,
+    name: str,
+    sees: Sees,
+) -> OneByOne:
+    title = getattr(transform, "__name__", type(transform).__name__)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", str(title)).lower().replace("_", "-")
+    kind = name or f"{library}-{re.sub(r'[^a-z0-9-]', '', words)}"
+    function = Adapted(library, transform, call)
+    return OneByOne(level, function, kind, View.PICTURE, sees, only=(0.0, 1.0))
+
+
+def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+    return _channels_first(transform(image=_channels_last(image))["image"])
+
+
+def _call_torchvision(transform: Any, image: Any) -> Any:  # noqa: ANN401
+    if not isinstance(image, np.ndarray):
+        return transform(image)
+    import torch
+
+    return transform(torch.from_numpy(image))
+
+
+def _call_nrtk(perturber: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+    out = perturber(image=image[0] if len(image) == 1 else _channels_last(image))
+    return _channels_first(out[0] if isinstance(out, tuple) else out)
+
+
+def _call_maite(augmentation: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
+    images, _, _ = augmentation(([image], [np.zeros(1, np.float32)], [{"id": 0}]))
+    out = images[0]
+    return out if hasattr(out, "detach") else np.asarray(out)
+
+
+def _channels_last(image: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(np.moveaxis(image, 0, -1))
+
+
+def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401
+    found = np.asarray(image)
+    return found[None] if found.ndim == 2 else np.moveaxis(found, -1, 0)
+
+
+@contextmanager
+def globals_kept() -> Iterator[None]:
+    """Afterwards the global generators are as before; one thread at a time."""
+    with _GLOBAL:
+        torch = sys.modules.get("torch")
+        kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        kept_torch = torch.get_rng_state() if torch else None
+        try:
+            yield
+        finally:
+            random.setstate(kept)
+            np.random.set_state(kept_numpy)  # noqa: NPY002
+            if torch:
+                torch.set_rng_state(kept_torch)
+
+
+def start(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
+    """Let every generator start from `rng`: the global ones and those that `holder` can reach."""
+    ours, numpys, torchs, opencvs = rng.integers(2**31, size=4).tolist()
+    random.seed(ours)
+    np.random.seed(numpys)  # noqa: NPY002
+    torch, opencv = sys.modules.get("torch"), sys.modules.get("cv2")
+    if torch:
+        torch.default_generator.manual_seed(torchs)
+    if opencv:
+        opencv.setRNGSeed(opencvs)
+    for generator in _held(holder, set(), _DEPTH):
+        _restart(generator, int(rng.integers(2**31)))
+
+
+def _restart(generator: Any, seed: int) -> None:  # noqa: ANN401
+    match generator:
+        case np.random.Generator():
+            bits = generator.bit_generator
+            bits.state = type(bits)(seed).state
+        case np.random.RandomState() | random.Random():
+            generator.seed(seed)
+        case _:
+            generator.manual_seed(seed)
+
+
+def _held(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
+    """The random generators within an object, each once, in the order of its attributes."""
+    if depth < 0 or id(value) in seen or isinstance(value, str | bytes | type | ModuleType):
+        return
+    seen.add(id(value))
+    torch = sys.modules.get("torch")
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
+    if isinstance(value, kinds) or (torch and isinstance(value, torch.Generator)):
+        yield value
+        return
+    for part in _parts(value):
+        yield from _held(part, seen, depth - 1)
+
+
+def _parts(value: Any) -> list[Any]:  # noqa: ANN401
+    match value:
+        case dict():
+            return list(value.values())
+        case list() | tuple():
+            return list(value)
+        case functools.partial():
+            return [value.func, value.args, value.keywords]
+        case MethodType():
+            return [value.__self__, value.__func__]
+        case FunctionType():
+            used = [value.__globals__.get(name) for name in value.__code__.co_names]
+            enclosed = [content(cell) for cell in value.__closure__ or ()]
+            return [*enclosed, value.__defaults__, value.__kwdefaults__, *used]
+        case _:
+            return list(getattr(value, "__dict__", {}).values())

@@ -1,0 +1,259 @@
+"""Changes of light and colour that are the same for every pixel of a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from surefoot.perturb.hsv import resaturated, turned
+from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.scaling import scaled_back, shares, spread
+from surefoot.perturb.severity import PRESETS, SEVERITIES, at, check_severity, is_small
+from surefoot.results import UNIT, Interval
+from surefoot.subject import Array, Level, Stream, View
+
+_SATURATE_SMALL = ((1, 0), (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
+_SATURATE_LARGE = ((1, 0), (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
+
+
+@dataclass(frozen=True)
+class Brightness:
+    """The value of HSV grows by the level, hue and saturation stay; level in shares of the bounds.
+
+    Hendrycks & Dietterich 2019, `brightness`. Raising the value V of a pixel to V + level is
+    scaling its channels by (V + level) / V; black becomes grey. Grey pictures grow by the level
+    themselves. A negative level darkens. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "brightness"
+    view: ClassVar[View] = View.PICTURE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "the brightness (value in HSV) raised by {level} of the range"
+    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+        "small": (0.05, 0.1, 0.15, 0.2, 0.3),
+        "large": (0.1, 0.2, 0.3, 0.4, 0.5),
+    }
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 1, where all is as bright as can be."""
+        return UNIT
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Scale the height of every pixel above the lowest value."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        span = bounds or UNIT
+        shift = per_row(level, x) * span.width
+        if x.shape[1] == 1:
+            return spread(clipped(x + shift, bounds), len(drawn))
+        xp = array_namespace(x)
+        height = x - span.low if span.low else x
+        top = xp.max(height, axis=1, keepdims=True)
+        raised = xp.minimum(xp.clip(top + shift, 0.0, None), xp.clip(top, span.width, None))
+        black = top <= 0
+        bright = height * xp.where(black, 1.0, raised / xp.where(black, 1.0, top))
+        bright += xp.where(black, raised, 0.0) + span.low
+        return spread(clipped(bright, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Every value moves the share `level` of its way to the mean of its channel in the picture.
+
+    Hendrycks & Dietterich 2019, `contrast`, whose factor is 1 - level. A negative level raises
+    the contrast. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "contrast"
+    view: ClassVar[View] = View.PICTURE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a share of {level} of the contrast taken away"
+    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+        "small": tuple(1 - c for c in (0.75, 0.5, 0.4, 0.3, 0.15)),
+        "large": tuple(1 - c for c in (0.4, 0.3, 0.2, 0.1, 0.05)),
+    }
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 1, where only the mean is left."""
+        return UNIT
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Mix each channel with its mean."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        xp = array_namespace(x)
+        means = xp.mean(xp.reshape(x, (*x.shape[:2], -1)), axis=2)
+        share = per_row(level, x)
+        mixed = x * (1 - share)
+        mixed += means[:, :, None, None] * share
+        return spread(clipped(mixed, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Saturate:
+    """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
+
+    Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5, and
+    gain and offset are linear between the published pairs. In their order: up to 2 colours fade,
+    from 3 on they deepen, so that between 2 and 3 the path crosses the picture as it was. For a
+    strength that only grows take `Desaturate`. Pixels without colour have hue 0, as the published
+    code has it: with an offset they turn reddish. Grey pictures stay as they are. `size` is
+    "small" or "large" for one set of constants, or empty for the one of the picture's size.
+    Nothing is random.
+    """
+
+    level: float
+    size: str = ""
+    kind: ClassVar[str] = "saturate"
+    view: ClassVar[View] = View.PICTURE
+    phrase: ClassVar[str] = "the saturation of colours changed with severity {level} of 5"
+    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+
+    def __post_init__(self) -> None:
+        check_severity(self.kind, self.level, self.size)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """The published severities and all between."""
+        return SEVERITIES
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Stretch the distance of each channel from the greatest one."""
+        if is_zero(level) or x.shape[1] == 1:
+            return unchanged(x, len(drawn))
+        small = is_small(self.size, tuple(x.shape))
+        gain, offset = at(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
+        vivid = resaturated(x, gain, offset, (bounds or UNIT).low)
+        return spread(clipped(vivid, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Desaturate:
+    """Colours lose the share `level` of their saturation in HSV; hue and value stay.
+
+    A negative level deepens them. Grey pictures stay as they are. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "desaturate"
+    view: ClassVar[View] = View.PICTURE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a share of {level} of the saturation of colours taken away"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 1, where all is grey."""
+        return UNIT
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Shrink the distance of each channel from the greatest one."""
+        if is_zero(level) or x.shape[1] == 1:
+            return unchanged(x, len(drawn))
+        faded = resaturated(x, 1 - per_row(level, x), 0.0, (bounds or UNIT).low)
+        return spread(clipped(faded, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Hue:
+    """The hue of HSV turns by `level` degrees; saturation and value stay, exactly.
+
+    A negative level turns the other way: from red by 120 to green, by -120 to blue. Grey pictures
+    and grey pixels stay as they are. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "hue"
+    view: ClassVar[View] = View.PICTURE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "the hue of colours turned by {level} degrees"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to the opposite colour."""
+        return Interval(0.0, 180.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Turn around the grey axis of HSV."""
+        if is_zero(level) or x.shape[1] == 1:
+            return unchanged(x, len(drawn))
+        return spread(clipped(turned(x, per_row(level, x[:, 0])), bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Values, as shares of the bounds, are raised to the power 2^level.
+
+    At level 1 they are squared: dark grows darker. A negative level brightens: -1 is the square
+    root. Level and -level undo each other. Without bounds, values below 0 stay as they are.
+    Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "gamma"
+    view: ClassVar[View] = View.PICTURE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "values raised to the power 2^{level}"
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to the power 8."""
+        return Interval(0.0, 3.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Raise to the power."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        xp = array_namespace(x)
+        power: Any = 2 ** per_row(level, x)
+        share = shares(x, bounds)
+        bent = _raised(xp.clip(share, 0.0, None), power)
+        if bounds is None:
+            bent += xp.clip(share, None, 0.0)
+        return spread(scaled_back(bent, bounds), len(drawn))
+
+
+def _raised(x: Array, power: Any) -> Array:  # noqa: ANN401
+    """x to the power. In Torch the way through the logarithm takes half the time."""
+    if isinstance(x, np.ndarray):
+        return x**power
+    return (x.log() * power).exp_()

@@ -1,0 +1,157 @@
+"""What digital storage does to a picture: coarse pixels and compression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from surefoot.perturb.cells import cell_matrices, pixelated
+from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.scaling import scaled_back, shares, spread
+from surefoot.results import UNIT, Interval
+from surefoot.subject import Array, Level, Stream, View
+
+_FADED_IN = 0.01
+
+
+@dataclass(frozen=True)
+class Pixelate:
+    """Both edges shrink to the share 1 - level of their pixels and grow again, with box filters.
+
+    Hendrycks & Dietterich 2019, `pixelate`: Pillow's BOX filter down and up, so that each pixel
+    shows the mean of its cell. The number of cells along an edge is the whole part of
+    (1 - level) · pixels, so the level acts in steps. Only the first step, where a tenth of a
+    pixel is lost, is faded in, so that little is changed near level 0. Values are not rounded to
+    8 bits, as they would be in a file. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "pixelate"
+    view: ClassVar[View] = View.PICTURE
+    phrase: ClassVar[str] = "pixels made coarser, with a share of {level} fewer along each edge"
+    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+        "small": tuple(1 - c for c in (0.95, 0.9, 0.85, 0.75, 0.65)),
+        "large": tuple(1 - c for c in (0.6, 0.5, 0.4, 0.3, 0.25)),
+    }
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 1, where one cell is left."""
+        return UNIT
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Every pixel becomes the mean of its cell."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        if isinstance(level, int | float):
+            return spread(clipped(pixelated(x, 1 - level), bounds), len(drawn))
+        xp = array_namespace(x)
+        share = 1 - _on_host(level).astype(np.float64)
+        down, across = (
+            xp.asarray(cell_matrices(length, share), device=x.device)[:, None, :, :]
+            for length in x.shape[2:]
+        )
+        coarse = xp.matmul(xp.matmul(down, x), xp.matrix_transpose(across))
+        return clipped(coarse, bounds)
+
+
+@dataclass(frozen=True)
+class JPEG:
+    """Stored as JPEG of quality 100 · (1 - level) and read again.
+
+    Hendrycks & Dietterich 2019, `jpeg_compression`: Pillow's encoder with its own settings, which
+    halve the resolution of colours; values are first rounded to 8 bits. The quality is the nearest
+    whole number from 1 to 99: 100 would round and lose colours too, so levels below 0.01 mix the
+    picture with its copy of quality 99 instead, and level 0 is no compression at all. Works
+    picture by picture in main memory, wherever the arrays are. Nothing is random.
+    """
+
+    level: float
+    kind: ClassVar[str] = "jpeg"
+    view: ClassVar[View] = View.PICTURE
+    phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"
+    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+        "small": tuple(1 - q / 100 for q in (80, 65, 58, 50, 40)),
+        "large": tuple(1 - q / 100 for q in (25, 18, 15, 10, 7)),
+    }
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 0.99, where the quality is 1, the least there is."""
+        return Interval(0.0, 0.99)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Compress and read back each picture."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        host = np.clip(_on_host(shares(x, bounds)), 0, 1)
+        whole = np.rint(host * 255).astype(np.uint8)
+        if isinstance(level, int | float):
+            each = [level] * len(x)
+        else:
+            each = _on_host(level).tolist()
+            whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
+        stored = _stored_all(whole, [_quality(one) for one in each])
+        back = scaled_back(array_namespace(x).asarray(stored, device=x.device), bounds)
+        if min(each) < _FADED_IN:
+            back -= x
+            back *= _faded(level, x)
+            back += x
+        return spread(back, len(drawn))
+
+
+def _faded(level: Level, x: Array) -> Any:  # noqa: ANN401
+    """How much the stored picture counts: all of it from a level of 0.01 on."""
+    if isinstance(level, int | float):
+        return min(level / _FADED_IN, 1.0)
+    return per_row(array_namespace(level).clip(level / _FADED_IN, None, 1.0), x)
+
+
+def _stored_all(pictures: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
+    """Pictures (n, channels, height, width) of 8 bits, stored and read, as shares of 255."""
+    last = np.ascontiguousarray(pictures.transpose(0, 2, 3, 1))
+    read = np.stack([_stored(p, q) for p, q in zip(last, qualities, strict=True)])
+    shares_read = np.ascontiguousarray(read.transpose(0, 3, 1, 2)).astype(np.float32)
+    shares_read /= 255
+    return shares_read
+
+
+def _quality(level: float) -> int:
+    return min(max(round(100 * (1 - level)), 1), 99)
+
+
+def _stored(picture: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
+    """One picture (height, width, channels) through the encoder and back."""
+    from PIL import Image
+
+    file = BytesIO()
+    Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture).save(
+        file, "JPEG", quality=quality
+    )
+    with Image.open(file, formats=["JPEG"]) as image:
+        return np.asarray(image).reshape(picture.shape)
+
+
+def _on_host(array: Array) -> NDArray[np.float32]:
+    """The array in main memory, as NumPy."""
+    if isinstance(array, np.ndarray):
+        return array
+    found: NDArray[np.float32] = array.detach().cpu().numpy()
+    return found

@@ -1,0 +1,229 @@
+"""What may happen to each column of a table, from Python or from a TOML file."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+
+SHAPES = ("normal", "uniform")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: how far it moves at level 1, and what it may become.
+
+    `noise` is a standard deviation (`shape` normal) or a half width (uniform) in the feature's own
+    units; 0 means that the column never changes. `low` and `high` are the ends of its range; a
+    value that lies outside already is not moved further out. With `whole`, the noise is rounded to
+    the nearest whole number, so a small noise may change nothing. With `values`, the column is a
+    code: it takes another of these, all others alike, with probability `noise`.
+    """
+
+    name: str
+    noise: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
+    values: tuple[float, ...] = ()
+    shape: str = "normal"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_noise(self.name, self.noise)
+        object.__setattr__(self, "low", _end(self.name, "low", self.low, -math.inf))
+        object.__setattr__(self, "high", _end(self.name, "high", self.high, math.inf))
+        if not isinstance(self.whole, bool):
+            raise InvalidArgument(f"{self.name}: whole is true or false, got {self.whole!r}")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise InvalidArgument(
+                f"{self.name}: low must be less than high, got {self.low:g} and {self.high:g}"
+            )
+        for end in (self.low, self.high):
+            if self.whole and end is not None and end != round(end):
+                raise InvalidArgument(
+                    f"{self.name} is whole, so low and high are whole numbers too, got {end:g}"
+                )
+        if self.shape not in SHAPES:
+            raise InvalidArgument(
+                f"{self.name}: there is no shape {self.shape!r}: choose one of {', '.join(SHAPES)}"
+            )
+        if isinstance(self.values, str) or not isinstance(self.values, list | tuple):
+            raise InvalidArgument(f"{self.name}: values is a list of numbers, got {self.values!r}")
+        object.__setattr__(self, "values", tuple(self.values))
+        if self.values:
+            self._check_values()
+
+    def _check_values(self) -> None:
+        for value in self.values:
+            _check_number(self.name, "one of the values", value)
+        if len(np.unique(np.asarray(self.values, np.float32))) != len(self.values) or not (
+            len(self.values) > 1
+        ):
+            raise InvalidArgument(
+                f"{self.name}: values needs at least two different numbers, got {self.values}"
+            )
+        _check_chance(self.name, self.noise)
+        if self.low is not None or self.high is not None or self.whole:
+            raise InvalidArgument(
+                f"{self.name} takes one of its values {self.values}: leave out low, high and whole"
+            )
+
+    @property
+    def words(self) -> str:
+        """What happens to it at level 1."""
+        if self.values:
+            codes = ", ".join(f"{value:g}" for value in self.values)
+            return f"{self.name} to another of {codes} with probability {self.noise:g}"
+        parts = [f"uniform ±{self.noise:g}" if self.shape == "uniform" else f"sd {self.noise:g}"]
+        if self.whole:
+            parts.append("whole numbers")
+        if self.low is not None:
+            parts.append(f"at least {self.low:g}")
+        if self.high is not None:
+            parts.append(f"at most {self.high:g}")
+        return f"{self.name} {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A category spread over neighbouring columns, one a value; the 1 moves to another of them.
+
+    It does so with probability `noise` at level 1, to all others alike. What moves is the largest
+    value of the columns: it changes places with the value of the other column.
+    """
+
+    names: tuple[str, ...]
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.names, str) or not isinstance(self.names, list | tuple):
+            raise InvalidArgument(f"a one-hot group needs a list of names, got {self.names!r}")
+        object.__setattr__(self, "names", tuple(self.names))
+        for name in self.names:
+            _check_name(name)
+        if len(self.names) < 2:
+            raise InvalidArgument(f"a one-hot group needs at least two columns, got {self.names}")
+        _check_noise(self.name, self.noise)
+        _check_chance(self.name, self.noise)
+
+    @property
+    def name(self) -> str:
+        """Its columns."""
+        return "/".join(self.names)
+
+    @property
+    def words(self) -> str:
+        """What happens to it at level 1."""
+        return f"{self.name} to another column with probability {self.noise:g}"
+
+
+Column = Feature | OneHot
+
+
+def load_features(path: str | Path) -> tuple[Column, ...]:
+    """The features a TOML file describes, in the order of the columns.
+
+    One `[[feature]]` a column with the fields of `Feature`; one with `names` instead of `name` is
+    a `OneHot`, and stands for as many columns.
+    """
+    try:
+        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the features cannot be read from {path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidArgument(f"{path} is no TOML file: {error}") from error
+    entries = told.get("feature")
+    if not isinstance(entries, list) or not entries:
+        raise InvalidArgument(
+            f"{path} describes no features: write [[feature]] and name = … for every column"
+        )
+    others = sorted(set(told) - {"feature"})
+    if others:
+        raise InvalidArgument(f"{path} has an entry {others[0]!r}: it holds [[feature]] only")
+    return tuple(_read(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
+
+
+def _read(entry: Any, place: str) -> Column:  # noqa: ANN401
+    if not isinstance(entry, dict):
+        raise InvalidArgument(f"{place}: write [[feature]] and name = …, got {entry!r}")
+    made = OneHot if "names" in entry else Feature
+    allowed = [field.name for field in fields(made)]
+    unknown = sorted(set(entry) - set(allowed))
+    if unknown:
+        raise InvalidArgument(
+            f"{place} ({entry.get('name', '')}): there is no {unknown[0]} = {entry[unknown[0]]!r}: "
+            f"it takes {', '.join(allowed)}"
+        )
+    if not {"name", "names"} & set(entry):
+        raise InvalidArgument(f"{place}: it has no name, got {entry}")
+    try:
+        return made(**entry)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{place}: {error}") from None
+
+
+def misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
+    """Sentences on values of these rows that are not what the features say; empty when all fit."""
+    found: list[str] = []
+    column = 0
+    wide = sum(len(f.names) if isinstance(f, OneHot) else 1 for f in features)
+    if x.ndim != 2 or x.shape[1] != wide:
+        return (f"they describe {wide} columns, but a row has shape {x.shape[1:]}",)
+    for feature in features:
+        if isinstance(feature, OneHot):
+            column += len(feature.names)
+            continue
+        seen = x[:, column].astype(np.float32)
+        column += 1
+        wrong = np.zeros(len(seen), dtype=bool)
+        if feature.values:
+            wrong |= ~np.isin(seen, np.asarray(feature.values, np.float32))
+        if feature.whole:
+            wrong |= seen != np.round(seen)
+        if feature.low is not None:
+            wrong |= seen < np.float32(feature.low)
+        if feature.high is not None:
+            wrong |= seen > np.float32(feature.high)
+        if wrong.any():
+            first = seen[np.argmax(wrong)]
+            found.append(f"{feature.name} is {first:g}, which is not what its description says")
+    return tuple(found)
+
+
+def _check_name(name: Any) -> None:  # noqa: ANN401
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument(f"a feature's name is a word, got {name!r}")
+
+
+def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidArgument(f"{name}: {what} must be a number, got {value!r}")
+
+
+def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401
+    _check_number(name, "noise", noise)
+    if noise < 0:
+        raise InvalidArgument(f"{name}: noise must be at least 0, got {noise}: 0 never changes it")
+
+
+def _check_chance(name: str, noise: float) -> None:
+    if noise > 1:
+        raise InvalidArgument(
+            f"{name}: the noise of a category is a probability, at most 1, got {noise}"
+        )
+
+
+def _end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
+    """An end of the range; None where there is none, so that it can be written as JSON."""
+    if value is None or value == open_end:
+        return None
+    _check_number(name, what, value)
+    return float(value)

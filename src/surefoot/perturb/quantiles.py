@@ -1,0 +1,121 @@
+"""Quantiles of the normal and the Poisson law, from uniform numbers that are multiples of 2^-24."""
+
+from __future__ import annotations
+
+import math
+
+from array_api_compat import array_namespace
+
+from surefoot.subject import Array
+
+_FEW = 8.0
+_HALF_STEP = 2.0**-25
+_ROUNDING = 3e-7
+
+
+def poisson_quantile(rate: Array, u: Array) -> Array:
+    """The Poisson count at each rate that a share u of the counts does not exceed.
+
+    `rate` has as many rows as `u`, or one for all. Below a rate of 8 the probabilities are added
+    up, exact to single precision. From 8 on it is the whole part of the Cornish-Fisher expansion
+    to the order 1/rate (as in Giles 2016, algorithm 955, equation for Q_N3): the law is within
+    2.5e-4 of Poisson's in total variation at 8, 4e-5 at 20, and nearer for more.
+    """
+    xp = array_namespace(u)
+    n = len(u) if len(rate) == 1 else 1
+    rates = xp.reshape(rate, (1, -1))
+    draws = xp.reshape(u, (n, -1))
+    few = xp.nonzero(rates[0, :] < _FEW)[0]
+    if len(few) == rates.shape[1]:
+        counts = _added_up(rates, draws)
+    else:
+        counts = _expanded(rates, draws)
+        if len(few) > 0:
+            counts[:, few] = _added_up(rates[:, few], draws[:, few])
+    return xp.reshape(counts, u.shape)
+
+
+def _added_up(rate: Array, u: Array) -> Array:
+    """How many of the cumulated probabilities of 0, 1, 2, … do not exceed u.
+
+    The sum starts a hair higher, so that rounding never leaves it below the greatest u.
+    """
+    xp = array_namespace(u)
+    term = xp.exp(-rate)
+    total = term + _ROUNDING
+    counts = xp.astype(u >= total, xp.uint8)
+    for k in range(1, _most(float(xp.max(rate)))):
+        term *= rate
+        term *= 1 / k
+        total += term
+        counts += u >= total
+    return xp.astype(counts, xp.float32)
+
+
+def _most(rate: float) -> int:
+    """The count that is exceeded with a probability below 2^-25."""
+    term = total = math.exp(-rate)
+    k = 0
+    while 1 - total > _HALF_STEP:
+        k += 1
+        term *= rate / k
+        total += term
+    return k + 1
+
+
+def _expanded(rate: Array, u: Array) -> Array:
+    """Cornish-Fisher: a polynomial in the normal quantile; its coefficients are the rate's own."""
+    xp = array_namespace(u)
+    z = normal_quantile(u)
+    rate = xp.clip(rate, _FEW, None)
+    root = xp.sqrt(rate)
+    count = z * (1 / (270 * rate))
+    count += -1 / (72 * root)
+    count *= z
+    count += 1 / 6 + 7 / (810 * rate)
+    count *= z
+    count += root - 1 / (36 * root)
+    count *= z
+    count += rate + 1 / 3 - 8 / (405 * rate)
+    return xp.clip(xp.floor(count), 0.0, None)
+
+
+def normal_quantile(u: Array) -> Array:
+    """The standard normal number that a share u + 2^-25 of all do not exceed.
+
+    Wichura 1988, AS 241, PPND7: about seven digits. Half a step is added so that 0 has a quantile;
+    in single precision this is exact.
+    """
+    xp = array_namespace(u)
+    q = u - 0.5
+    q += _HALF_STEP
+    r = 0.180625 - q * q
+    above = _polynomial(r, (59.109374720, 159.29113202, 50.434271938, 3.3871327179))
+    below = _polynomial(r, (67.187563600, 78.757757664, 17.895169469, 1.0))
+    q *= above
+    q /= below
+    flat = xp.reshape(q, (-1,))
+    far = xp.nonzero(xp.reshape(r, (-1,)) < 0)[0]
+    if len(far) > 0:
+        flat[far] = _tail(xp.reshape(u, (-1,))[far])
+    return xp.reshape(flat, u.shape)
+
+
+def _tail(u: Array) -> Array:
+    """The normal quantile where u is nearer than 0.075 to 0 or 1."""
+    xp = array_namespace(u)
+    q = (u - 0.5) + _HALF_STEP
+    r = xp.sqrt(-xp.log(0.5 - xp.abs(q))) - 1.6
+    size = _polynomial(r, (0.17023821103, 1.3067284816, 2.7568153900, 1.4234372777))
+    size /= _polynomial(r, (0.12021132975, 0.73700164250, 1.0))
+    return xp.where(q < 0, -size, size)
+
+
+def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
+    """Horner's rule, the highest power first."""
+    total = x * coefficients[0]
+    for c in coefficients[1:-1]:
+        total += c
+        total *= x
+    total += coefficients[-1]
+    return total

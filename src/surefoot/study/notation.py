@@ -1,0 +1,127 @@
+"""How a command line writes a perturbation: `rotation:-10..10`, `fog:s3`, `blur:1+jpeg:0.5`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.perturb import Chain, Mixture, Spread, load_features
+from surefoot.perturb.severity import LONGEST_SMALL
+from surefoot.study.registry import PERTURBATIONS, number
+from surefoot.subject import Perturbation
+
+_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` shows all"
+
+
+def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
+    """The perturbation of this text; `frame` tells which published severities a picture has.
+
+    KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
+    options as ,name=value; A+B one after the other; A|B one of them each time; @module:name one
+    of your own.
+    """
+    choices = [_chain(part, frame) for part in text.split("|")]
+    return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
+
+
+def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
+    parts = [_one(part.strip(), frame) for part in re.split(r"\+(?=\s*[a-z@])", text)]
+    return parts[0] if len(parts) == 1 else Chain(tuple(parts))
+
+
+def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if text.startswith("@"):
+        return _own(text[1:])
+    kind, colon, rest = text.partition(":")
+    if kind not in PERTURBATIONS:
+        raise InvalidArgument(
+            f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
+        )
+    if not colon or not rest:
+        raise InvalidArgument(f"{kind} needs a level: write {kind}:8/255 or {kind}:0.1")
+    level, *pairs = rest.split(",")
+    made = PERTURBATIONS[kind]
+    options = _options(kind, pairs, made)
+    if ".." in level:
+        return _spread(kind, level, made, options)
+    wanted = _severity(kind, level, made, frame) if re.match(r"s\d", level) else number(level)
+    found: Perturbation = made(level=wanted, **options)
+    return found
+
+
+def _near(kind: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
+    return f"one such as {', '.join(close)}" if close else "one that exists"
+
+
+def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+    """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
+    presets = getattr(made, "presets", None)
+    if presets is None:
+        raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
+    severity = number(text[1:])
+    if not 0 <= severity <= 5:
+        raise InvalidArgument(f"published severities run from s1 to s5, got {text}")
+    small = bool(frame) and max(frame) <= LONGEST_SMALL
+    levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
+    below = min(int(severity), 4)
+    return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
+
+
+def _spread(kind: str, text: str, made: type[Any], options: dict[str, Any]) -> Perturbation:
+    low, high = (number(part) for part in text.split("..", 1))
+    if not abs(low) <= high or high <= 0:
+        raise InvalidArgument(
+            f"{kind}:{text}: a range runs from its lowest to its highest strength, such as 0..2 "
+            "or -10..10"
+        )
+    inner: Perturbation = made(level=high, **options)
+    return Spread(high, inner, low / high)
+
+
+def _own(text: str) -> Perturbation:
+    """A perturbation of the user's own, from an importable module."""
+    where, _, name = text.partition(":")
+    try:
+        found: Perturbation = getattr(import_module(where), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidArgument(
+            f"@{text} is no perturbation: write @package.module:name ({error})"
+        ) from error
+    if not hasattr(found, "apply") or not hasattr(found, "draw"):
+        raise InvalidArgument(
+            f"@{text} is {type(found).__name__}, not a perturbation: see sf.perturb.Batched"
+        )
+    return found
+
+
+def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, Any]:
+    known = {f.name: str(f.type) for f in fields(made) if f.name != "level"}
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in known:
+            allowed = f"it takes {', '.join(known)}" if known else "it takes the level only"
+            raise InvalidArgument(f"{kind} has no option {pair!r}: {allowed}")
+        if name == "features":
+            options[name] = load_features(value)
+        else:
+            options[name] = value if known[name].startswith("str") else number(value)
+    return options
+
+
+def at_level(text: str, level: float) -> str:
+    """The same text at another level, for a single perturbation; other options stay."""
+    kind, _, rest = text.partition(":")
+    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+        raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
+    given, comma, options = rest.partition(",")
+    low, dots, high = given.partition("..")
+    if not dots:
+        return f"{kind}:{level!r}{comma}{options}"
+    return f"{kind}:{number(low) / number(high) * level!r}..{level!r}{comma}{options}"

@@ -1,0 +1,119 @@
+"""`surefoot perturb`, and the catalogue through the whole program."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import surefoot
+from surefoot.study.registry import PERTURBATIONS
+
+SOURCE = Path(surefoot.__file__).parents[1]
+QUICK = ("--first", "3", "--width", "0.3", "--confidence", "0.8")
+
+
+@pytest.fixture
+def picture(desk):
+    rng = np.random.default_rng(0)
+    Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)).save(desk.folder / "cat.png")
+    return desk
+
+
+def test_the_list_names_every_perturbation(desk):
+    done = desk.run("perturb", "--list")
+    assert done.returncode == 0, done.stderr
+    assert all(kind in done.stdout for kind in PERTURBATIONS)
+    told = json.loads(desk.run("perturb", "--list", "--json").stdout)
+    assert [entry["kind"] for entry in told] == list(PERTURBATIONS)
+    assert all(entry["about"] and entry["levels"] for entry in told)
+
+
+def test_a_name_alone_is_defined(desk):
+    done = desk.run("perturb", "fog")
+    assert done.returncode == 0
+    assert "plasma fractal" in done.stdout
+    assert "published severities" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [("rotation:30", 6), ("fog", 6), ("blur:0..2", 6), ("linf:0.1+fog:s2", 6)]
+)
+def test_a_sheet_shows_levels_across_and_samples_down(picture, name, columns):
+    done = picture.run("perturb", name, "cat.png", "--sheet", "s.png", "--samples", "2")
+    assert done.returncode == 0, done.stderr
+    with Image.open(picture.folder / "s.png") as sheet:
+        wide, high = sheet.size
+    assert wide > columns * 100
+    assert high > 2 * 80
+
+
+def test_a_sheet_of_the_data_and_of_chosen_levels(desk):
+    done = desk.run("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
+    assert done.returncode == 0, done.stderr
+    assert "3 levels, 4 samples" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("perturb", "rotaton:3", "cat.png"), "rotation"),
+        (("perturb", "rotation", "cat.png"), "no published severities"),
+        (("perturb", "blur:1", "no.png"), "cannot be read as a picture"),
+        (("perturb", "gain:3", "cat.png"), "has no picture to show"),
+        (("perturb", "blur:1", "cat.png", "--sheet", "no/where.png"), "no folder"),
+        (("perturb", "blur:1", "cat.png", "--sheet", "s.odd"), "cannot be written"),
+        (("perturb", "linf:1+blur:1"), "built from several"),
+    ],
+)
+def test_a_mistake_is_one_sentence(picture, words, said):
+    done = picture.run(*words)
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("perturb", "said"),
+    [
+        ("rotation:-10..10", "drawn uniformly between -10 and 10 each time"),
+        ("fog:s2", "plasma"),
+        ("shot:s1+occlusion:0.1", "then"),
+        ("blur:0.5|jpeg:0.3", "50 %"),
+    ],
+)
+def test_what_is_sampled_is_said_and_can_be_replayed(desk, perturb, said):
+    done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", perturb, *QUICK, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert said in told["spec"]["words"]["perturbation"]
+    assert "clipped to [0, 1]" in told["spec"]["words"]["perturbation"]
+    again = desk.run("replay", told["digest"][:12], told["local"][0]["id"], "1")
+    assert again.returncode == 0, again.stderr
+
+
+def test_levels_of_a_range_are_one_line(desk):
+    done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
+                    "--levels", "5,20", *QUICK, "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [m["level"] for m in json.loads(done.stdout)["members"]] == [5.0, 20.0]
+
+
+def test_a_perturbation_of_ones_own_is_named_by_its_module(desk):
+    (desk.folder / "mine.py").write_text(
+        "import surefoot as sf\n"
+        "dim = sf.perturb.custom(0.3, name='dim', draws=1)("
+        "lambda x, u, level: x * (1 - level * u.reshape(-1, *[1] * (x.ndim - 1))))\n"
+    )
+    done = desk.run(
+        "estimate",
+        "model.onnx",
+        "test.npz",
+        "--perturb",
+        "@mine:dim",
+        *QUICK,
+        env={**desk.environment(), "PYTHONPATH": f"{desk.folder}:{SOURCE}"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "a function of the user's own" in done.stdout

@@ -1,0 +1,79 @@
+"""How a command line writes perturbations."""
+
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
+from surefoot.study.notation import at_level, parse_perturbation
+from surefoot.study.registry import describe_perturbation
+
+mine = LinfNoise(0.25)
+SMALL, LARGE = (3, 32, 32), (3, 224, 224)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("linf:8/255", LinfNoise(8 / 255)),
+        ("rotation:10", Rotation(10.0)),
+        ("rotation:10,edge=black", Rotation(10.0, edge="black")),
+        ("rotation:-10..10", Spread(10.0, Rotation(10.0), lowest=-1.0)),
+        ("linf:0.1..0.2", Spread(0.2, LinfNoise(0.2), lowest=0.5)),
+        ("linf:0.1+gaussian:0.2", Chain((LinfNoise(0.1), GaussianNoise(0.2)))),
+        ("linf:1e-1 + gaussian:2e+0", Chain((LinfNoise(0.1), GaussianNoise(2.0)))),
+        ("linf:0.1|gaussian:0.2", Mixture((LinfNoise(0.1), GaussianNoise(0.2)))),
+        ("gaussian:s1", GaussianNoise(0.08)),
+        ("gaussian:s1.5", GaussianNoise(0.1)),
+        ("@tests.unit.test_notation:mine", mine),
+    ],
+)
+def test_a_text_is_a_perturbation(text, made):
+    assert parse_perturbation(text) == made
+
+
+def test_severities_follow_the_size_of_the_picture():
+    assert parse_perturbation("gaussian:s3", SMALL).level == 0.08
+    assert parse_perturbation("gaussian:s3", LARGE).level == 0.18
+    assert parse_perturbation("gaussian:s0.5", SMALL).level == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rotaton:10", "rotation"),
+        ("qqq:1", "one that exists"),
+        ("linf", "needs a level"),
+        ("linf:", "needs a level"),
+        ("linf:x", "'x' is no number"),
+        ("linf:-0.1..0.2", "from 0 to below 1"),
+        ("linf:0.3..0.2", "from its lowest to its highest"),
+        ("linf:s3", "no published severities"),
+        ("gaussian:s7", "from s1 to s5"),
+        ("linf:0.1,edge=2", "has no option"),
+        ("@tests.unit.test_notation:nothing", "is no perturbation"),
+        ("@tests.unit.test_notation:SMALL", "not a perturbation"),
+        ("@no.such.module:x", "is no perturbation"),
+        ("table:1,features=missing.toml", "missing.toml"),
+    ],
+)
+def test_a_mistake_is_named_with_the_way_out(text, said):
+    with pytest.raises(InvalidArgument, match=said):
+        parse_perturbation(text)
+
+
+def test_levels_replace_the_level_and_keep_the_rest():
+    assert at_level("linf", 0.1) == "linf:0.1"
+    assert at_level("linf:0.3", 0.1) == "linf:0.1"
+    assert at_level("rotation:3,edge=black", 5.0) == "rotation:5.0,edge=black"
+    assert at_level("rotation:-10..10", 5.0) == "rotation:-5.0..5.0"
+    with pytest.raises(InvalidArgument, match="one perturbation"):
+        at_level("linf:0.1+gaussian:0.2", 0.1)
+
+
+def test_a_description_tells_parts_within_parts():
+    told = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
+    assert told["kind"] == "chain"
+    first, second = told["parts"]
+    assert first["kind"] == "spread"
+    assert first["inner"]["kind"] == "rotation"
+    assert second == {"kind": "linf", "level": 0.1}

@@ -1,0 +1,361 @@
+"""Turned, moved, enlarged, slanted and distorted pictures, against SciPy, Pillow and formulas."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from scipy.ndimage import gaussian_filter, map_coordinates
+
+from surefoot.engine.streams import stream
+from surefoot.errors import InvalidArgument
+from surefoot.perturb.elastic import Elastic
+from surefoot.perturb.geometry import (
+    Perspective,
+    Rotation,
+    Shear,
+    TranslationX,
+    TranslationY,
+    Zoom,
+)
+from surefoot.perturb.warp import Edge, warped
+from surefoot.results import Interval
+from surefoot.testing.perturbations import check_picture_perturbation
+
+UNIT = Interval(0.0, 1.0)
+SCIPY = {
+    "mirror": "mirror",
+    "symmetric": "reflect",
+    "nearest": "nearest",
+    "black": "grid-constant",
+}
+DIRECTED = [Rotation(12.0), TranslationX(0.15), TranslationY(0.15), Zoom(0.3), Shear(10.0)]
+ALL = [*DIRECTED, Perspective(0.4), Elastic(3.0)]
+
+
+def kinds(perturbations):
+    return pytest.mark.parametrize("made", perturbations, ids=lambda made: made.kind)
+
+
+def pictures(n, channels, height, width, seed=0):
+    return np.random.default_rng(seed).random((n, channels, height, width), dtype=np.float32)
+
+
+def smooth_pictures(n, height, width):
+    """Waves of random phase: pictures with something to move, but nothing sharp."""
+    j, i = np.mgrid[:height, :width] / 8.0
+    phases = np.random.default_rng(3).random((n, 3, 2, 1, 1)) * 6
+    waves = 0.5 + 0.25 * (np.sin(i + phases[:, :, 0]) + np.sin(j + phases[:, :, 1]))
+    return waves.astype(np.float32)
+
+
+def drawn_for(made, x, n=None):
+    source = stream(1, "s", made.kind, 0, x)
+    return made.draw(source, n or len(x), tuple(x.shape[1:]))
+
+
+def sampled(picture, ys, xs, edge, fill=0.0):
+    """By SciPy, in double precision."""
+    at = np.stack(np.broadcast_arrays(ys, xs))
+    planes = [
+        map_coordinates(plane.astype(float), at, order=1, mode=SCIPY[edge], cval=fill)
+        for plane in picture
+    ]
+    return np.stack(planes)
+
+
+@kinds([*ALL, Rotation(180.0, "black"), Zoom(9.0), Shear(80.0), Perspective(1.0), Elastic(5.0)])
+def test_every_geometric_perturbation_conforms(made):
+    check_picture_perturbation(made)
+
+
+@pytest.mark.parametrize("edge", list(Edge))
+@pytest.mark.parametrize("reach", [1.0, 10.0])
+def test_warping_is_bilinear_and_continues_the_picture_as_it_says(edge, reach):
+    """Against SciPy, near the picture and several pictures away."""
+    x = pictures(4, 3, 9, 13)
+    rng = np.random.default_rng(1)
+    ys = (9 * reach * (rng.random((4, 7, 5)) - 0.5) + 4).astype(np.float32)
+    xs = (13 * reach * (rng.random((4, 7, 5)) - 0.5) + 6).astype(np.float32)
+    found = warped(x, ys, xs, edge, Interval(-0.5, 1.5))
+    apart = warped(x, ys[:, :, :1], xs[:, :1], edge, Interval(-0.5, 1.5))
+    for row in range(4):
+        truth = sampled(x[row], ys[row], xs[row], edge, -0.5)
+        np.testing.assert_allclose(found[row], truth, atol=2e-5)
+        truth = sampled(x[row], ys[row, :, :1], xs[row, :1], edge, -0.5)
+        np.testing.assert_allclose(apart[row], truth, atol=2e-5)
+
+
+@pytest.mark.parametrize("edge", list(Edge))
+@pytest.mark.parametrize("place", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+@pytest.mark.parametrize("shape", [(3, 32, 32), (3, 9, 13), (1, 224, 200), (3, 1, 6), (1, 5, 1)])
+def test_a_picture_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place, shape):
+    x = pictures(5, *shape)
+    j, i = np.mgrid[: shape[1], : shape[2]].astype(np.float32)
+    whole = warped(place(x), place(j[None]), place(i[None]), edge, UNIT)
+    apart = warped(place(x), place(j[None, :, :1]), place(i[None, :1]), edge, UNIT)
+    assert np.array_equal(whole, x)
+    assert np.array_equal(apart, x)
+
+
+@pytest.mark.parametrize("edge", list(Edge))
+@pytest.mark.parametrize("rows", [(6, 6), (1, 6), (6, 1)], ids=["n-n", "1-n", "n-1"])
+@pytest.mark.parametrize("size", [(28, 21), (70, 90)])
+def test_numpy_and_torch_warp_alike_within_a_ten_thousandth(edge, rows, size):
+    x = pictures(rows[0], 3, *size)
+    ys, xs = 160 * np.random.default_rng(2).random((2, rows[1], *size), dtype=np.float32) - 40
+    ours = warped(x, ys, xs, edge, UNIT)
+    theirs = warped(*map(torch.from_numpy, (x, ys, xs)), edge, UNIT)
+    assert ours.shape == (6, 3, *size)
+    np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "edge"), [(130, 28), (3, 224)])
+def test_a_warped_row_does_not_depend_on_how_many_are_warped_with_it(n, edge):
+    """More pictures than are worked on together, and pictures of which parts are."""
+    x = pictures(n, 2, edge, edge)
+    shape = (2, n, edge, edge)
+    ys, xs = 2 * edge * np.random.default_rng(2).random(shape, dtype=np.float32) - edge / 2
+    together = warped(x, ys, xs, "mirror", UNIT)
+    for row in {0, 1, n // 2, n - 1}:
+        one = slice(row, row + 1)
+        assert np.array_equal(warped(x[one], ys[one], xs[one], "mirror", UNIT)[0], together[row])
+        assert np.array_equal(warped(x[one], ys, xs, "mirror", UNIT)[row], together[row])
+
+
+def came_from(made, level, height, width):
+    """Rows and columns each pixel comes from, pixel by pixel, from the definition in words."""
+    ys, xs = np.empty((2, height, width))
+    for j in range(height):
+        for i in range(width):
+            right, up = i - (width - 1) / 2, (height - 1) / 2 - j
+            match made.kind:
+                case "rotation":
+                    turned = (right + 1j * up) * np.exp(-1j * math.radians(level))
+                    right, up = turned.real, turned.imag
+                case "translate-x":
+                    right -= level * width
+                case "translate-y":
+                    up += level * height
+                case "zoom":
+                    right, up = right / (1 + level), up / (1 + level)
+                case "shear":
+                    right -= up * math.tan(math.radians(level))
+            ys[j, i], xs[j, i] = (height - 1) / 2 - up, (width - 1) / 2 + right
+    return ys, xs
+
+
+@kinds(DIRECTED)
+@pytest.mark.parametrize("edge", list(Edge))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_directed_changes_are_what_they_say_in_both_directions(made, edge, sign):
+    x, level = pictures(2, 3, 11, 17), sign * made.level
+    found = type(made)(made.level, edge).apply(x, drawn_for(made, x), level, UNIT)
+    for row in range(2):
+        truth = sampled(x[row], *came_from(made, level, 11, 17), edge)
+        np.testing.assert_allclose(found[row], truth, atol=2e-5)
+
+
+def test_a_quarter_turn_is_counter_clockwise():
+    x = pictures(1, 3, 8, 8)
+    found = Rotation(90.0).apply(x, drawn_for(Rotation(90.0), x), 90.0, UNIT)
+    np.testing.assert_allclose(found, np.rot90(x, axes=(2, 3)), atol=1e-5)
+
+
+@pytest.mark.parametrize("level", [7.0, -30.0])
+def test_a_rotation_is_that_of_pillow_away_from_the_edge(level):
+    x = pictures(1, 1, 31, 31)
+    theirs = Image.fromarray(x[0, 0]).rotate(level, Image.Resampling.BILINEAR)
+    ours = Rotation(1.0).apply(x, drawn_for(Rotation(1.0), x), level, UNIT)
+    inner = slice(8, -8)
+    np.testing.assert_allclose(
+        ours[0, 0, inner, inner], np.asarray(theirs)[inner, inner], atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("made", [TranslationX(0.25, "black"), TranslationY(0.25, "black")])
+def test_a_move_by_whole_pixels_shifts_and_leaves_black(made):
+    x, axis = pictures(1, 3, 8, 8), 3 if made.kind == "translate-x" else 2
+    truth = np.roll(x, 2, axis=axis)
+    np.moveaxis(truth, axis, 0)[:2] = 0
+    np.testing.assert_allclose(made.apply(x, drawn_for(made, x), 0.25, UNIT), truth, atol=1e-6)
+
+
+def test_black_is_the_lowest_value():
+    x = pictures(1, 1, 8, 8)
+    made = TranslationX(1.0, "black")
+    assert np.all(made.apply(x, drawn_for(made, x), 1.0, Interval(-1.0, 1.0)) == -1)
+
+
+@kinds(DIRECTED)
+def test_a_level_for_each_row_is_that_level_bit_for_bit(made):
+    x = pictures(6, 3, 12, 12)
+    levels = np.linspace(-made.level, made.level, 6, dtype=np.float32)
+    together = made.apply(x, drawn_for(made, x), levels, UNIT)
+    for row, level in enumerate(levels):
+        alone = made.apply(x[row : row + 1], drawn_for(made, x, 1), float(level), UNIT)
+        assert np.array_equal(alone[0], together[row])
+
+
+@kinds(ALL)
+def test_a_row_of_level_zero_is_left_as_it_is(made):
+    x = pictures(3, 3, 16, 16)
+    levels = np.array([made.level, 0, made.level], np.float32)
+    assert np.array_equal(made.apply(x, drawn_for(made, x), levels, UNIT)[1], x[1])
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5])
+def test_a_perspective_brings_the_corners_where_they_were_drawn(level):
+    """Against the eight linear equations of a projection, solved for each trial."""
+    x, made = pictures(20, 3, 9, 13), Perspective(level)
+    moves = drawn_for(made, x)
+    found = made.apply(x, moves, level, UNIT)
+    corners = np.array([(0, 0), (12, 0), (12, 8), (0, 8)], float)
+    inwards = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)]) * (6, 4)
+    j, i = np.mgrid[:9, :13].astype(float)
+    for row in range(20):
+        ends = corners + moves[row] * inwards * level
+        equations, right = [], []
+        for (u, v), (s, t) in zip(ends, corners, strict=True):
+            equations += [(u, v, 1, 0, 0, 0, -s * u, -s * v), (0, 0, 0, u, v, 1, -t * u, -t * v)]
+            right += [s, t]
+        a, b, c, d, e, f, g, h = np.linalg.solve(equations, right)
+        under = g * i + h * j + 1
+        truth = sampled(x[row], (d * i + e * j + f) / under, (a * i + b * j + c) / under, "mirror")
+        np.testing.assert_allclose(found[row], truth, atol=1e-3)
+
+
+SMALL = [(0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)]
+LARGE = [(2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)]
+
+
+def published_elastic(picture, points, noise, strengths):
+    """Hendrycks & Dietterich 2019, appendix and code, with SciPy; the draws are given."""
+    alpha, sigma, affine = strengths
+    height, width = picture.shape[1:]
+    middle, square = np.array([width // 2, height // 2]), min(height, width) // 3
+    before = middle + square * np.array([[1, 1], [1, -1], [-1, -1]])
+    after = before + affine * (2.0 * points - 1)
+    back = np.linalg.solve(np.c_[after, np.ones(3)], before)
+    j, i = np.mgrid[:height, :width].astype(float)
+    xs, ys = np.moveaxis(np.stack([i, j, np.ones_like(i)], axis=-1) @ back, -1, 0)
+    moved = sampled(picture, ys, xs, "mirror")
+    if alpha == 0:
+        return moved
+    dx, dy = (
+        gaussian_filter(2.0 * field - 1, sigma, mode="reflect", truncate=3) * alpha
+        for field in noise
+    )
+    return sampled(moved, j + dy, i + dx, "symmetric")
+
+
+@pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(("size", "shape"), [("small", (3, 32, 32)), ("large", (1, 120, 96))])
+def test_elastic_is_the_published_one_at_every_severity(severity, size, shape):
+    """Within 2e-3: a step across a sharp pixel magnifies the rounding of its coordinate.
+
+    The large strengths at severity 2 can turn three points into a line; those are left out.
+    """
+    unit, shares = (32, SMALL) if size == "small" else (244, LARGE)
+    strengths = tuple(unit * share for share in shares[severity - 1])
+    x, made = pictures(3, *shape), Elastic(float(severity), size)
+    points, noise = drawn_for(made, x)
+    points = 0.5 + 0.4 * (points - 0.5) if (size, severity) == ("large", 2) else points
+    found = made.apply(x, (points, noise), float(severity), UNIT)
+    for row in range(3):
+        truth = published_elastic(x[row], points[row], noise[row], strengths)
+        np.testing.assert_allclose(found[row], truth, atol=2e-3)
+
+
+def test_elastic_goes_by_the_size_of_the_picture():
+    made = Elastic(2.0)
+    for edge, size in ((64, "small"), (65, "large")):
+        x = pictures(1, 1, 20, edge)
+        told = Elastic(2.0, size).apply(x, drawn_for(made, x), 2.0, UNIT)
+        assert np.array_equal(made.apply(x, drawn_for(made, x), 2.0, UNIT), told)
+
+
+@kinds(ALL)
+@pytest.mark.parametrize("rows", [8, 1])
+def test_numpy_and_torch_agree_within_a_thousandth(made, rows):
+    x = pictures(rows, 3, 24, 32)
+    tensor = torch.from_numpy(x)
+    ours, theirs = drawn_for(made, x, 8), drawn_for(made, tensor, 8)
+    level = np.linspace(0, made.level, 8, dtype=np.float32)
+    for given in (made.level, level):
+        there = torch.from_numpy(given) if isinstance(given, np.ndarray) else given
+        found = made.apply(tensor, theirs, there, UNIT)
+        assert found.dtype == torch.float32
+        np.testing.assert_allclose(found.numpy(), made.apply(x, ours, given, UNIT), atol=1e-3)
+
+
+def effects(made, share):
+    """Mean change of smooth pictures at a share of the level."""
+    x = smooth_pictures(32, 32, 32)
+    return float(np.abs(made.apply(x, drawn_for(made, x), share * made.level, UNIT) - x).mean())
+
+
+@kinds([*DIRECTED, Perspective(0.4), Elastic(1.0), Elastic(1.0, "large")])
+def test_a_higher_level_changes_more_on_average(made):
+    """Elastic up to severity 1: beyond that the published strengths do not grow in step."""
+    found = [effects(made, share) for share in (0.0, 0.1, 0.25, 0.5, 1.0)]
+    assert found[0] == 0
+    assert all(weak < strong for weak, strong in pairwise(found))
+
+
+@kinds([*ALL, Elastic(5.0, "large")])
+def test_a_level_next_to_zero_changes_next_to_nothing(made):
+    assert effects(made, 1e-3) < 0.01
+    assert not getattr(made, "signed", False) or effects(made, -1e-3) < 0.01
+
+
+@kinds(ALL)
+def test_elsewhere_bounded_pictures_are_changed_alike(made):
+    x = pictures(4, 3, 16, 16)
+    drawn = drawn_for(made, x)
+    truth = made.apply(x, drawn, made.level, UNIT)
+    bytes_ = made.apply(255 * x, drawn, made.level, Interval(0.0, 255.0))
+    signed = made.apply(2 * x - 1, drawn, made.level, Interval(-1.0, 1.0))
+    np.testing.assert_allclose(bytes_ / 255, truth, atol=1e-5)
+    np.testing.assert_allclose((signed + 1) / 2, truth, atol=1e-5)
+    np.testing.assert_allclose(made.apply(x, drawn, made.level, None), truth, atol=1e-6)
+
+
+@kinds(ALL)
+def test_one_picture_that_meets_many_is_many_copies_of_it(made):
+    x = pictures(1, 3, 32, 32)
+    drawn = drawn_for(made, x, 100)
+    copies = made.apply(np.repeat(x, 100, axis=0), drawn, made.level, UNIT)
+    assert np.array_equal(made.apply(x, drawn, made.level, UNIT), copies)
+
+
+@kinds(ALL)
+def test_a_picture_in_another_memory_layout_is_the_same_picture(made):
+    x = pictures(3, 3, 16, 12)
+    strided = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    drawn = drawn_for(made, x)
+    truth = made.apply(x, drawn, made.level, UNIT)
+    assert np.array_equal(made.apply(strided, drawn, made.level, UNIT), truth)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "message"),
+    [
+        (Rotation, (200.0,), "at most 180 degrees, got 200"),
+        (TranslationX, (1.5,), "at most 1 of the width, got 1.5"),
+        (TranslationY, (1.5,), "at most 1 of the height, got 1.5"),
+        (Zoom, (10.0,), "at most 9 .* got 10"),
+        (Shear, (90.0,), "at most 80 degrees, got 90"),
+        (Perspective, (1.1,), "got 1.1"),
+        (Elastic, (6.0,), "from 0 to 5, got 6"),
+        (Elastic, (1.0, "medium"), "small .* large .*got 'medium'"),
+        (Rotation, (10.0, "wrap"), "one of mirror, symmetric, nearest, black, got 'wrap'"),
+        (Zoom, (-0.1,), "at least 0, got -0.1"),
+        (Elastic, (math.nan,), "got nan"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_value(kind, arguments, message):
+    with pytest.raises(InvalidArgument, match=message):
+        kind(*arguments)

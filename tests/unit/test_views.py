@@ -1,0 +1,106 @@
+"""Pictures and signals reach a perturbation as such, whatever layout the model wants."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import fit
+from surefoot.study.registry import PERTURBATIONS
+from surefoot.subject import Task, View
+from tests.worlds import example
+
+PICTURES = [k for k, made in PERTURBATIONS.items() if made.view is View.PICTURE]
+rng = np.random.default_rng(5)
+CHW = rng.random((6, 3, 8, 10), dtype=np.float32)
+HWC = np.ascontiguousarray(CHW.transpose(0, 2, 3, 1))
+GREY = rng.random((6, 8, 10), dtype=np.float32)
+
+
+def scored(x):
+    flat = x.reshape(len(x), -1).astype(np.float64)
+    half = flat.shape[1] // 2
+    total = flat[:, :half].sum(axis=1) - flat[:, half:].sum(axis=1)
+    return np.stack([total, -total], axis=1)
+
+
+def study_of(x, perturbation, shape=None, procedure=None):
+    model = sf.load_model(scored, shape=shape or x.shape[1:], bounds=(0, 1))
+    inputs = sf.load_inputs(x, ids=[f"p{i}" for i in range(len(x))])
+    return sf.Study(model, inputs, perturbation, procedure or sf.FixedSize(0.3, 0.3))
+
+
+def perturbed(study, n=5):
+    bench = study.bench()
+    return bench.perturbed(Task(study.fitted.subjects()[2], study.perturbation.level, 0, n))
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("x", [CHW, HWC, GREY], ids=["chw", "hwc", "grey"])
+def test_level_zero_gives_back_every_picture(kind, x):
+    made = study_of(x, replace(example(kind), level=0.0))
+    np.testing.assert_array_equal(perturbed(made), np.repeat(x[2:3], 5, axis=0))
+
+
+@pytest.mark.parametrize("kind", ["rotation", "blur", "motion", "elastic", "snow", "occlusion"])
+def test_either_layout_meets_the_same_perturbation(kind):
+    first, last = (perturbed(study_of(x, example(kind))) for x in (CHW, HWC))
+    np.testing.assert_allclose(last.transpose(0, 3, 1, 2), first, atol=1e-6)
+    moved = study_of(HWC, example(kind), shape=(3, 8, 10))
+    np.testing.assert_allclose(perturbed(moved), first, atol=1e-6)
+    assert not np.allclose(first, CHW[2:3], atol=1e-3)
+
+
+def test_a_flattened_picture_is_still_seen_as_one():
+    flat = perturbed(study_of(GREY, example("rotation"), shape=(80,)))
+    whole = perturbed(study_of(GREY, example("rotation")))
+    np.testing.assert_array_equal(flat, whole.reshape(5, 80))
+
+
+@pytest.mark.parametrize("kind", ["motion", "glass", "elastic", "snow", "shot", "perspective"])
+def test_tray_size_never_changes_a_result(kind):
+    made = study_of(CHW, example(kind))
+    small, large = made.run(batch=3), made.run(batch=512)
+    assert small.local == large.local
+
+
+def test_a_chain_of_values_and_pictures_runs_through_the_engine():
+    chain = sf.perturb.Chain((sf.perturb.LinfNoise(0.1), example("rotation")))
+    found = study_of(HWC, chain).run()
+    assert found.record.spec["perturbation"]["kind"] == "chain"
+    assert "then" in found.record.spec["words"]["perturbation"]
+
+
+def test_signals_may_have_time_first_or_last():
+    x = rng.random((4, 2, 30), dtype=np.float32)
+    last = perturbed(study_of(x, example("time-shift")))
+    first = perturbed(study_of(np.ascontiguousarray(x.transpose(0, 2, 1)), example("time-shift")))
+    np.testing.assert_allclose(first.transpose(0, 2, 1), last, atol=1e-6)
+
+
+def test_pictures_are_not_signals_and_rows_are_not_pictures():
+    with pytest.raises(InvalidArgument, match="rotation is for pictures"):
+        study_of(rng.random((4, 6), dtype=np.float32), example("rotation"))
+    with pytest.raises(InvalidArgument, match="gain is for signals"):
+        study_of(CHW, example("gain"))
+
+
+def test_a_table_of_another_width_is_refused_with_the_number():
+    with pytest.raises(InvalidArgument, match="6"):
+        study_of(rng.random((4, 5), dtype=np.float32), example("table")).run()
+
+
+def test_a_fitted_picture_keeps_its_frame():
+    inputs = sf.load_inputs(HWC)
+    assert fit(inputs, (3, 8, 10)).frame == (3, 8, 10)
+
+
+def test_a_function_of_ones_own_is_one_line():
+    made = sf.perturb.custom(0.2, name="darker", draws=1)(lambda x, u, level: x - level * u)
+    rows = rng.random((6, 5), dtype=np.float32)
+    found = study_of(rows, made).run()
+    told = found.record.spec["perturbation"]
+    assert told["kind"] == "darker"
+    assert found.record.trials > 0
