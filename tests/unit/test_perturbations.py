@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from surefoot.engine.streams import block_size, generator_for, stream
+from surefoot.engine.streams import base_of, block_size, generator_for, row_keys, stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.results import Interval
@@ -236,3 +236,23 @@ def test_neighbouring_blocks_and_subjects_are_uncorrelated():
     ]
     correlation = np.corrcoef(np.array(rows)) - np.eye(64)
     assert np.abs(correlation).max() < 5 / math.sqrt(5000)
+
+
+def splitmix(base, number):
+    """Steele, Lea & Flood's mixer, written out: 64-bit words."""
+    mask = 2**64 - 1
+    z = (number * 0x9E3779B97F4A7C15 + base) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def test_the_key_of_a_trial_is_splitmix_of_its_name_in_either_namespace():
+    base, trials = base_of(1, "p0", "linf"), np.arange(5, 300, dtype=np.int64)
+    bases = np.full(len(trials), base, dtype=np.int64)
+    keys = row_keys(bases, trials)
+    assert [int(k) % 2**64 for k in keys] == [splitmix(base % 2**64, int(i)) for i in trials]
+    theirs = row_keys(torch.from_numpy(bases), torch.from_numpy(trials))
+    np.testing.assert_array_equal(theirs.numpy(), keys)
+    assert len(set(keys.tolist())) == len(keys)
+    assert base_of(1, "p0", "l2") != base != base_of(2, "p0", "linf")

@@ -11,7 +11,15 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.engine.streams import TorchRowStream, block_size, draws_rows, row_keys, stream
+from surefoot.engine.lanes import lane, settled
+from surefoot.engine.streams import (
+    TorchRowStream,
+    base_of,
+    block_size,
+    draws_rows,
+    row_keys,
+    stream,
+)
 from surefoot.engine.views import seen, unseen
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.evidence import Sampled
@@ -61,7 +69,8 @@ class SamplingBench(Generic[S]):
     def answer(self, tasks: Sequence[Task]) -> list[S]:
         """All tasks share one forward pass."""
         try:
-            severities = self.severities(tasks)
+            with lane(self._placed if self._row_by_row else None):
+                severities = self.severities(tasks)
         except MemoryError as error:
             raise OutOfMemory(
                 f"{tasks[0]}: {error or 'no room for the perturbed inputs'}"
@@ -74,11 +83,15 @@ class SamplingBench(Generic[S]):
 
         Nothing waits for the device before all of the tray's work is handed to it.
         """
-        x = self.perturbed_all(tasks)
-        labels = self.references[self._rows_of(tasks)]
+        if self._row_by_row:
+            keys, rows = self._names(tasks)
+            x, labels = self._by_rows(tasks, keys, rows), self._placed_labels[rows]
+        else:
+            x = self.perturbed_all(tasks)
+            labels = self._beside(self.references[self._rows_of(tasks)], x)
         scores = self._scores(x, tasks)
         xp = array_namespace(scores)
-        found = self.prop.severity(scores, self._beside(labels, x))
+        found = self.prop.severity(scores, labels)
         finite = xp.all(xp.isfinite(scores), axis=1)
         severities = to_numpy(xp.where(finite, found, xp.nan))
         self._refuse_nan(severities, tasks)
@@ -116,7 +129,7 @@ class SamplingBench(Generic[S]):
     def perturbed_all(self, tasks: Sequence[Task]) -> Array:
         """The perturbed inputs of all tasks, one after the other."""
         if self._row_by_row:
-            return self._by_rows(tasks)
+            return self._by_rows(tasks, *self._names(tasks))
         return _joined([self.perturbed(task) for task in tasks])
 
     @cached_property
@@ -128,43 +141,58 @@ class SamplingBench(Generic[S]):
     def _placed(self) -> Array:
         """All inputs where the model wants them, or one if they would not fit beside it."""
         x = self.inputs.x
-        return self.model.place(x if x.nbytes <= _ROOM else x[:1])
+        return settled(self.model.place(x if x.nbytes <= _ROOM else x[:1]))
 
-    def _by_rows(self, tasks: Sequence[Task]) -> Array:
+    @cached_property
+    def _placed_labels(self) -> Array:
+        return settled(self._beside(self.references, self._placed))
+
+    def _names(self, tasks: Sequence[Task]) -> tuple[Array, Array]:
+        """For each trial, on the device: the key of its random numbers, and its input's row."""
+        kind, units = self.perturbation.kind, np.array([task.units for task in tasks])
+        bases = np.array([base_of(self.seed, t.subject.name, kind) for t in tasks], dtype=np.int64)
+        starts = np.array([t.start for t in tasks]) - (np.cumsum(units) - units)
+        firsts = np.array([task.subject.rows[0] for task in tasks])
+        each = np.stack([bases, starts, firsts, units])
+        placed = self._beside(each, self._placed)
+        import torch
+
+        n = int(units.sum())
+        which = torch.repeat_interleave(placed[3], output_size=n)
+        trials = torch.arange(n, device=placed.device) + placed[1][which]
+        rows = placed[2][which]
+        if any(len(task.subject.rows) > 1 for task in tasks):
+            rows = self._beside(self._rows_of(tasks), self._placed)
+        return row_keys(placed[0][which], trials), rows
+
+    def _by_rows(self, tasks: Sequence[Task], keys: Array, rows: Array) -> Array:
         """The whole tray at once: a device is kept busy by few large calls."""
         made, bounds = self.perturbation, self.model.signature.bounds
-        units = [task.units for task in tasks]
-        names = [task.subject.name for task in tasks]
-        keys = row_keys(self.seed, names, made.kind, _trials(tasks), units)
-        source = TorchRowStream(self._beside(keys, self._placed))
-        rows = self._rows_of(tasks)
+        source = TorchRowStream(keys)
         levels = {task.level for task in tasks}
         additive: Additive | None = getattr(made, "additive", None)
+        if len(self._placed) < len(self.inputs):
+            wanted, index = np.unique(self._rows_of(tasks), return_inverse=True)
+            table, rows = self.model.place(self.inputs.x[wanted]), self._beside(index, keys)
+        else:
+            table = self._placed
         if additive is not None and len(levels) == 1:
-            table, index = self._table(rows)
             x = seen(table, self.inputs, made.view)
-            y = source.added_to(x, index, additive, tasks[0].level, bounds)
+            y = source.added_to(x, rows, additive, tasks[0].level, bounds)
             return unseen(y, self.inputs, made.view)
-        table, index = self._table(rows[:1] if bool((rows == rows[0]).all()) else rows)
-        x = seen(table[index], self.inputs, made.view)
+        alike = len({task.subject.rows for task in tasks}) == len(tasks[0].subject.rows) == 1
+        x = seen(table[rows[:1] if alike else rows], self.inputs, made.view)
         drawn = made.draw(source, len(keys), tuple(x.shape[1:]))
         level: Level = tasks[0].level
         if len(levels) > 1:
-            each = np.repeat([t.level for t in tasks], units)
+            each = np.repeat([t.level for t in tasks], [t.units for t in tasks])
             level = self._beside(each.astype(np.float32), x)
         return unseen(made.apply(x, drawn, level, bounds), self.inputs, made.view)
-
-    def _table(self, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Inputs on the device, and where these rows are among them."""
-        if len(self._placed) == len(self.inputs):
-            return self._placed, self._beside(rows, self._placed)
-        wanted, index = np.unique(rows, return_inverse=True)
-        return self.model.place(self.inputs.x[wanted]), self._beside(index, self._placed)
 
     def perturbed(self, task: Task) -> Array:
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
         if self._row_by_row:
-            return self._by_rows([task])
+            return self.perturbed_all([task])
         rows = self._rows(task)
         given = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
         view, block = self.perturbation.view, self.block
@@ -205,14 +233,6 @@ class SamplingBench(Generic[S]):
             return torch.from_numpy(values).pin_memory().to(like.device, non_blocking=True)
         xp = array_namespace(like)
         return xp.asarray(values, device=like.device)
-
-
-def _trials(tasks: Sequence[Task]) -> NDArray[np.int64]:
-    """The number of each trial, task after task."""
-    units = np.array([task.units for task in tasks])
-    starts = np.array([task.start for task in tasks]) - (np.cumsum(units) - units)
-    numbers: NDArray[np.int64] = np.arange(units.sum()) + np.repeat(starts, units)
-    return numbers
 
 
 def cut(drawn: Drawn, begin: int, end: int) -> Drawn:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.engine.philox import noised, numbers, usable
 from surefoot.results import Interval
@@ -155,25 +154,21 @@ def draws_rows(like: Array) -> bool:
     return generator_for(like).startswith("philox-rows")
 
 
-def row_keys(
-    seed: int, subjects: Sequence[str], kind: str, trials: NDArray[np.int64], units: Sequence[int]
-) -> NDArray[np.int64]:
-    """A key for each trial: a hash of its subject's name, mixed with the trial's number.
+def row_keys(bases: Array, trials: Array) -> Array:
+    """A key for each trial: its subject's base, mixed with the trial's number (SplitMix64).
 
-    `units` says how many of the `trials` are of each subject.
+    int64 arrays of either namespace; products wrap around, and shifts bring in zeros.
     """
-    bases = np.array([_base(seed, name, kind) for name in subjects], dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        z = trials.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z += np.repeat(bases, units)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))).view(np.int64)
+    z = trials * -0x61C8864680B583EB + bases
+    z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * -0x40A7B892E31B1A47
+    z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * -0x6B2FB644ECCEEE15
+    return z ^ ((z >> 31) & 0x1FFFFFFFF)
 
 
 @lru_cache(maxsize=100_000)
-def _base(seed: int, subject: str, kind: str) -> int:
-    return int.from_bytes(_key(seed, subject, kind, 0)[:8], "little")
+def base_of(seed: int, subject: str, kind: str) -> int:
+    """A hash of the name, from which all keys of a subject are made."""
+    return int.from_bytes(_key(seed, subject, kind, 0)[:8], "little", signed=True)
 
 
 def stream(seed: int, subject: str, kind: str, block: int, like: Array) -> Stream:

@@ -220,7 +220,7 @@ def _by_grid_sample(
     height, width, frame = x.shape[2], x.shape[3], int(edge is Edge.BLACK)
     tall, wide = _power_of_two(height + 2 * frame), _power_of_two(width + 2 * frame)
     margins = (frame, wide - width - frame, frame, tall - height - frame)
-    source = torch.nn.functional.pad(x, margins, value=fill)
+    source = torch.nn.functional.pad(x, margins, value=fill) if any(margins) else x
     down = _folded(ys + frame, height + 2 * frame, edge) * (2 / tall) + (1 / tall - 1)
     right = _folded(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
     grid = torch.stack(torch.broadcast_tensors(right, down), dim=-1)
