@@ -1,6 +1,7 @@
 """PyTorch: modules in memory, exported files, scripted files."""
 
 import warnings
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+import surefoot as sf
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.models import as_probabilities, load_model
 from surefoot.subject import Scores
@@ -283,3 +285,29 @@ def test_a_module_of_another_precision_gets_inputs_of_that_precision(dtype):
     x = np.random.default_rng(0).random((5, 4), dtype=np.float32)
     check_model(model, x, tolerance=0.02)
     assert model.predict(model.place(x)).dtype == torch.float32
+
+
+def test_half_precision_is_said_and_compared_with_full():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    half = sf.load_model(module.eval(), shape=(6,), half=True)
+    full = sf.load_model(module.eval(), shape=(6,))
+    assert half.signature.preparation == "run in half precision"
+    assert half.full.signature == full.signature
+    x = np.random.default_rng(0).random((40, 6), dtype=np.float32)
+    ours, theirs = (m.predict(m.place(x)).numpy() for m in (half, full))
+    assert not np.array_equal(ours, theirs)
+    np.testing.assert_allclose(ours, theirs, atol=0.01)
+    made = [
+        sf.Study(m, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.3))
+        for m in (half, full)
+    ]
+    assert made[0].digest != made[1].digest
+    (told,) = [f for f in made[0].run().record.findings if f.name == "half precision"]
+    assert "of 160 perturbed inputs the label differs" in told.finding
+    assert next(module.parameters()).dtype == torch.float32
+
+
+def test_half_precision_is_for_pytorch_models():
+    with pytest.raises(InvalidArgument, match="half precision is for PyTorch"):
+        sf.load_model(str(files("surefoot") / "data" / "fashion_cnn.onnx"), half=True)

@@ -64,7 +64,7 @@ def _transformed(padded: Array, kernels: Array) -> Array:
     xp = array_namespace(padded)
     _, high, wide = kernels.shape
     tall, broad = padded.shape[-2:]
-    rows, columns = _fast(tall), _fast(broad)
+    rows, columns = fast_size(tall), fast_size(broad)
     of_x = xp.fft.fft(xp.fft.rfft(padded, n=columns, axis=-1), n=rows, axis=-2)
     of_kernel = xp.fft.fft(xp.fft.rfft(kernels, n=columns, axis=-1), n=rows, axis=-2)
     half = xp.fft.ifft(of_x * of_kernel[:, None, :, :], axis=-2)[..., high - 1 : tall, :]
@@ -82,7 +82,7 @@ def _in_lanes(
     """
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
-    columns, rows = _fast(padded.shape[-1]), _fast(padded.shape[-2])
+    columns, rows = fast_size(padded.shape[-1]), fast_size(padded.shape[-2])
     of_x = _spectrum(padded, rows, columns)
     of_kernel = _spectrum(kernels, rows, columns)[:, None, :, :]
     used = columns // 2 + 1
@@ -132,7 +132,7 @@ def reflection(n: int, before: int, after: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=64)
-def _fast(n: int) -> int:
+def fast_size(n: int) -> int:
     """The next size with small factors only, which is quick to transform."""
     while True:
         rest = n

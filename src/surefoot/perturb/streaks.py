@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
-from scipy.fft import next_fast_len
 
+from surefoot.perturb.convolve import fast_size
 from surefoot.perturb.products import between, framed, placed
 from surefoot.subject import Array
 
@@ -69,7 +69,7 @@ def correlated(x: Array, kernels: Array, size: tuple[int, int]) -> Array:
     The transform of a kernel, which is small, is two matrix products; that is quicker.
     """
     xp = array_namespace(x)
-    across, along = (next_fast_len(edge, real=True) for edge in x.shape[-2:])
+    across, along = (fast_size(edge) for edge in x.shape[-2:])
     down = placed(_waves(across, kernels.shape[-2], across), x)
     beside = placed(_waves(along, kernels.shape[-1], along // 2 + 1).T, x)
     spectrum = xp.fft.rfftn(x, s=(across, along), axes=(-2, -1))
