@@ -24,6 +24,7 @@ SMALL, LARGE = (3, 32, 32), (3, 224, 224)
         ("linf:0.1|gaussian:0.2", Mixture((LinfNoise(0.1), GaussianNoise(0.2)))),
         ("gaussian:s1", GaussianNoise(0.08)),
         ("gaussian:s1.5", GaussianNoise(0.1)),
+        ("gaussian:s1..s3", Spread(0.18, GaussianNoise(0.18), lowest=0.08 / 0.18)),
         ("@tests.unit.test_notation:mine", mine),
     ],
 )
@@ -50,10 +51,14 @@ def test_severities_follow_the_size_of_the_picture():
         ("linf:s3", "no published severities"),
         ("gaussian:s7", "from s1 to s5"),
         ("linf:0.1,edge=2", "has no option"),
-        ("@tests.unit.test_notation:nothing", "is no perturbation"),
+        ("@tests.unit.test_notation:nothing", "nothing that can be imported"),
         ("@tests.unit.test_notation:SMALL", "not a perturbation"),
-        ("@no.such.module:x", "is no perturbation"),
+        ("@no.such.module:x", "nothing that can be imported"),
         ("table:1,features=missing.toml", "missing.toml"),
+        ("table:1", "features=features.toml"),
+        ("fog", "fog:s3"),
+        ("fog:s3+", "ends with"),
+        ("rotation:5..5", "from its lowest to its highest"),
     ],
 )
 def test_a_mistake_is_named_with_the_way_out(text, said):

@@ -47,7 +47,7 @@ def test_one_line_is_enough():
 
     @custom(0.3, draws=1, view=View.SERIES)
     def slow_drift(x, u, level):
-        return x + level * (u[:, :, None] - 0.5)
+        return x + level * (u - 0.5)
 
     assert slow_drift.kind == "slow-drift" and slow_drift.view is View.SERIES
     check_perturbation(slow_drift, (2, 30))

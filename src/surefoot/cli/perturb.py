@@ -76,6 +76,9 @@ def _define(name: str) -> None:
     from surefoot.study.catalogue import entries
     from surefoot.study.notation import parse_perturbation
 
+    if name.startswith("@"):
+        typer.echo(parse_perturbation(name).phrase.replace("{level}", "its level"))
+        return
     found = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
     if found is None or not re.fullmatch(r"[^+|]*", name):
         parse_perturbation(name)  # says what is wrong, if something is
@@ -148,7 +151,8 @@ def _write(
 ) -> None:
     from surefoot.study.sheet import sheet as drawn
 
+    whole = drawn(picture, shown, levels, samples, seed)
     try:
-        drawn(picture, shown, levels, samples, seed).save(path)
+        whole.save(path)
     except (OSError, ValueError) as error:
         raise ReportFailed(f"{path} cannot be written ({error})") from error

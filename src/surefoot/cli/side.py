@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LevelsOption = Annotated[
     str | None,
-    typer.Option(help="Repeat at these levels of the perturbation, side by side: 0.01,0.02,4/255."),
+    typer.Option(help="Repeat at these levels, side by side: 0.01,4/255. Nothing is claimed then."),
 ]
 
 

@@ -61,7 +61,8 @@ def report(
     from surefoot.report.html import write_report
 
     o.check_folder(out)
-    write_report(_record(store, run), Path(out), store)
+    record = _record(store, run)
+    write_report(record, Path(out), store, _claim(record))
     typer.echo(out)
     return HOLDS
 
@@ -102,6 +103,16 @@ def replay(
             f"(severity {again.severity:.4g}, limit {study.property.limit:g})."
         )
     return HOLDS
+
+
+def _claim(record: Record) -> str:
+    """What a certificate claims where nothing else was required."""
+    from surefoot.population import all_robust
+    from surefoot.report.phrases import verdict
+
+    if record.spec["population"]["kind"] != "robust-share":
+        return ""
+    return verdict(all_robust([row.result for row in record.local]))
 
 
 def _record(store: str, run: str) -> Record:

@@ -227,6 +227,8 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     usual = float(np.abs(moved - inputs.x[:1]).max())
     span = float(inputs.x.max() - inputs.x.min())
     finding = f"values move by up to {usual:.2g}; the data span {span:.3g}"
+    if usual == 0:
+        return Verdict.ODD, "it changes nothing in these inputs: choose another or a higher level"
     if usual * 1000 < span:
         return Verdict.ODD, finding + ": hardly a disturbance, is the level in the data's unit?"
     return Verdict.GOOD, finding

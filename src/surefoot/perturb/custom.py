@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -13,7 +13,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from PIL import Image
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.perturb.levels import ANY_LEVEL, check_level, clipped, is_zero, per_row, unchanged
 from surefoot.perturb.sources import described
 from surefoot.results import UNIT, Interval
@@ -25,7 +25,8 @@ class Batched:
     """function(x, u, level) gives perturbed rows; it has no other source of randomness than u.
 
     x is (n, …), a copy it may write into. u holds independent uniform numbers in [0, 1): one for
-    each value of x when `draws` is 0, else (n, draws), or (n, *draws) when that is a tuple. Row i
+    each value of x when `draws` is 0, one for each row, shaped to multiply x, when it is 1, else
+    (n, draws), or (n, *draws) when that is a tuple. Row i
     of what it gives may depend on row i of x and u only. `level` is a number, or an array with one
     for each row, shaped to multiply x. It is not called at level 0.
     """
@@ -74,7 +75,7 @@ class Batched:
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Uniform in [0, 1)."""
-        each = self.draws or tuple(shape)
+        each = tuple(1 for _ in shape) if self.draws == 1 else self.draws or tuple(shape)
         return stream.uniform((n, *((each,) if isinstance(each, int) else each)))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
@@ -87,7 +88,8 @@ class Batched:
             drawn = drawn.view()
             drawn.flags.writeable = False
         strength = per_row(level, given)
-        out = self.function(given, drawn, strength)
+        with _at_work(self.name):
+            out = self.function(given, drawn, strength)
         _check_result(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
         if not bool(xp.all(xp.isfinite(out))):
@@ -95,6 +97,18 @@ class Batched:
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
         return clipped(out, bounds)
+
+
+@contextmanager
+def _at_work(name: str) -> Iterator[None]:
+    """What the user's function raises, as one sentence."""
+    try:
+        yield
+    except SurefootError:
+        raise
+    except Exception as error:
+        told = " ".join(str(error).split())[:200]
+        raise InvalidArgument(f"{name} raised {type(error).__name__}: {told}") from error
 
 
 def custom(
@@ -201,7 +215,8 @@ class OneByOne:
         self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
     ) -> NDArray[np.float32]:
         given = _given(row, self.sees, bounds or UNIT)
-        back = _taken_back(self.function(given, np.random.default_rng(seed), level))
+        with _at_work(self.name):
+            back = _taken_back(self.function(given, np.random.default_rng(seed), level))
         _check_result(self.name, back, row.shape)
         found = _as_model(back, self.sees, bounds or UNIT)
         if not np.isfinite(found).all():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
@@ -33,6 +33,9 @@ class Spread:
 
     def __post_init__(self) -> None:
         check_level(self.kind, self.level)
+        inner: Any = self.inner
+        if inner.level != self.level:  # whose level is ours, so that one thing has one description
+            object.__setattr__(self, "inner", replace(inner, level=self.level))
         if self.law not in LAWS:
             raise InvalidArgument(f"there is no law {self.law!r}: choose one of {', '.join(LAWS)}")
         directed = bool(getattr(self.inner, "signed", False))

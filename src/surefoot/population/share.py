@@ -150,6 +150,6 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     return Undecided(
         f"of {len(local)} inputs {len(fragile)} were declared fragile and {len(local) - len(made)} "
         "stayed undecided, which shows neither that all are robust nor, with so many looked at, "
-        "that one is not",
+        "that one is not: a fixed size (--method exact-binomial --looks 1) weighs the weakest more",
         trials,
     )

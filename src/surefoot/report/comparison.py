@@ -13,6 +13,7 @@ from surefoot.population import Difference, Rank, differences, not_worse, ranks,
 from surefoot.report.comparison_words import comparison_page, comparison_text
 from surefoot.report.html import write_whole
 from surefoot.report.kinds import population_of
+from surefoot.report.phrases import once_in
 from surefoot.results import Decision, Estimate, Result, Undecided, Whole
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
@@ -46,7 +47,7 @@ class Comparison:
     error: float
     inputs: int
     perturbation: str
-    held: str
+    robust: str
     source: str
     members: tuple[Member, ...]
     differences: tuple[Difference, ...]
@@ -126,7 +127,7 @@ def side_by_side(
         error=spent,
         inputs=len(first.local),
         perturbation=words["perturbation"],
-        held=words["property"],
+        robust=_robust(first),
         source=f"{words['source']}: {first.spec['inputs']['selection']}",
         members=tuple(members),
         differences=found,
@@ -139,6 +140,15 @@ def side_by_side(
 def _agreement(members: Sequence[Member], error: float) -> Agreement | Undecided:
     known = [(m, m.reference) for m in members if m.reference is not None]
     return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
+
+
+def _robust(record: Record) -> str:
+    """What it takes to be robust, or robustness itself, in words."""
+    held = record.spec["words"]["property"]
+    if record.spec["population"]["kind"] != "robust-share":
+        return f"robustness is the probability that perturbed inputs {held}"
+    kappa = once_in(record.spec["procedure"]["kappa"])
+    return f"an input is robust if at most {kappa} of its perturbed versions fail to {held}"
 
 
 def _ordered(record: Record) -> list[Result]:
@@ -188,6 +198,6 @@ def _cautions(records: Mapping[str, Record]) -> list[str]:
         )
     for name, record in records.items():
         lines += [
-            f"Look: {name}: {f.name}: {f.finding}." for f in record.findings if f.verdict == "odd"
+            f"Look: {name}: {f.name}: {f.finding.rstrip('?.')}." for f in record.findings if f.odd
         ]
     return lines

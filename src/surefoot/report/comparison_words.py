@@ -21,8 +21,9 @@ def headline(found: Comparison) -> str:
     if found.along == "level":
         low, high = found.members[0], found.members[-1]
         return (
-            f"From level {low.name} to {high.name}, {what} goes from {_said(low)} to "
-            f"{_said(high)} ({found.inputs:,} inputs; {odds(found.error)} about any level)."
+            f"From level {low.name} to {high.name}, {what} of the inputs studied goes from "
+            f"{_said(low)} to {_said(high)} ({found.inputs:,} inputs; the intervals below are all "
+            f"together {odds(found.error)})."
         )
     top = [m.name for m in found.members if m.rank is not None and m.rank.best == 1]
     scope = f"({found.inputs:,} inputs; {odds(found.error)} about anything said here)"
@@ -45,7 +46,7 @@ def _listed(names: list[str]) -> str:
 def about(found: Comparison) -> str:
     """On what."""
     highest = "at the highest level " if found.along == "level" else ""
-    return f"{found.source}; {highest}{found.perturbation}; robust means: they {found.held}."
+    return f"{found.source}; {highest}{found.perturbation}; {found.robust}."
 
 
 def how_sure(found: Comparison) -> list[str]:

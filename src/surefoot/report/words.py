@@ -35,19 +35,22 @@ def headline(record: Record) -> str:
             return f"Undecided: {reason}."
         case ExtrapolatedMean(value=value, failure=failure, counted=Estimate() as counted):
             return (
-                f"Extrapolated from fitted normal tails, on average {nearly_all(value, failure)} "
-                f"of perturbed inputs {held}: a model's guess, not a guarantee. By counting, "
-                f"{percent(counted.value)} do, and for the whole population of such inputs the "
-                f"mean is {between(counted.interval)} {scope}."
+                f"By counting, on average {percent(counted.value)} of perturbed inputs {held}; for "
+                "the whole population of such inputs the mean is "
+                f"{between(counted.interval)} {scope}. Extrapolated from normal tails that fitted "
+                f"{whole.fitted:,} of {whole.inputs:,} inputs it is {nearly_all(value, failure)}: "
+                "a model's guess, not a guarantee."
             )
         case ExtrapolatedMean(value=value, failure=failure):
             return f"Extrapolated from fitted normal tails, on average {percent(value)} {held}."
     if record.spec["population"]["kind"] == "robust-share":
         kappa = record.spec["procedure"]["kappa"]
+        open_ = sum(isinstance(row.result, Undecided) for row in record.local)
+        left = f", {open_:,} of {len(record.local):,} stayed undecided" if open_ else ""
         return (
             f"{percent(whole.value)} of the inputs were declared robust (at most {once_in(kappa)} "
-            f"of their perturbed versions fail to {held}); in the whole population of such inputs "
-            f"the robust share is {between(whole.interval)} {scope}."
+            f"of their perturbed versions fail to {held}){left}; in the whole population of such "
+            f"inputs the robust share is {between(whole.interval)} {scope}."
         )
     return (
         f"On average {percent(whole.value)} of perturbed inputs {held}; for the whole "
@@ -67,7 +70,7 @@ def about(record: Record) -> str:
 
 def cautions(record: Record) -> list[str]:
     """What the preflight found odd, and what contradicts itself: read before believing."""
-    lines = [f"Look: {f.name}: {f.finding}." for f in record.findings if f.verdict == "odd"]
+    lines = [f"Look: {f.name}: {f.finding.rstrip('?.')}." for f in record.findings if f.odd]
     wrong = [r for r in record.local if _contradicted(r.result)]
     if wrong:
         named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
@@ -195,7 +198,12 @@ def _tails(record: Record) -> list[str]:
     failed = [row for row in record.local if isinstance(row.result, Undecided)]
     if failed:
         lines.append(f"Not fitted, for example {failed[0].id}: {failed[0].result.reason}.")  # type: ignore[union-attr]
-    return lines + _least(record, [r for r in record.local if isinstance(r.result, Extrapolation)])
+    worst = min(record.local, key=lambda row: (_counted_share(row.result), row.id))
+    lines.append(
+        f"The least robust input by count is {worst.id}: "
+        f"{percent(_counted_share(worst.result))} of its trials held."
+    )
+    return lines
 
 
 def _values(record: Record) -> list[str]:
@@ -214,19 +222,23 @@ def _least(record: Record, known: list[Local]) -> list[str]:
     if worst is None or _value(worst.result) == 1:
         return []
     width = record.spec["procedure"].get("width")
-    how = f" (within {width:g})" if width else " (extrapolated)" if _tail(worst.result) else ""
+    how = f" (within {width:g})" if width else ""
     return [
         f"The least robust input is {worst.id}: it holds under about "
         f"{percent(_value(worst.result))} of its perturbations{how}."
     ]
 
 
-def _tail(result: Result) -> bool:
-    return isinstance(result, Extrapolation)
+def _counted_share(result: Result) -> float:
+    match result:
+        case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
+            return counted.value
+        case _:
+            return 1.0
 
 
 def _value(result: Result) -> float:
-    return result.value if isinstance(result, Estimate | Extrapolation) else 0.0
+    return result.value if isinstance(result, Estimate) else 0.0
 
 
 def selection(record: Record) -> str:

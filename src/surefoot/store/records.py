@@ -76,6 +76,11 @@ class Finding:
     verdict: str
     finding: str
 
+    @property
+    def odd(self) -> bool:
+        """Whether it is worth a look."""
+        return self.verdict == "odd"
+
 
 @dataclass(frozen=True)
 class Record:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.models.python import named_object
 from surefoot.perturb import Chain, Mixture, Spread, load_features
 from surefoot.perturb.severity import LONGEST_SMALL
 from surefoot.study.registry import PERTURBATIONS, number
@@ -28,6 +28,8 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
 
 
 def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if text.strip().endswith("+"):
+        raise InvalidArgument(f"{text!r} ends with +: write what comes after it")
     parts = [_one(part.strip(), frame) for part in re.split(r"\+(?=\s*[a-z@])", text)]
     return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
@@ -40,16 +42,25 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         raise InvalidArgument(
             f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
         )
-    if not colon or not rest:
-        raise InvalidArgument(f"{kind} needs a level: write {kind}:8/255 or {kind}:0.1")
-    level, *pairs = rest.split(",")
     made = PERTURBATIONS[kind]
+    if not colon or not rest:
+        example = (
+            f"{kind}:s3 for a published severity" if hasattr(made, "presets") else kind + ":0.1"
+        )
+        raise InvalidArgument(f"{kind} needs a level: write {example}")
+    level, *pairs = rest.split(",")
     options = _options(kind, pairs, made)
+    if kind == "table" and "features" not in options:
+        raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
     if ".." in level:
-        return _spread(kind, level, made, options)
-    wanted = _severity(kind, level, made, frame) if re.match(r"s\d", level) else number(level)
-    found: Perturbation = made(level=wanted, **options)
+        return _spread(kind, level, made, options, frame)
+    found: Perturbation = made(level=_level(kind, level, made, frame), **options)
     return found
+
+
+def _level(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+    """A number, or a published severity."""
+    return _severity(kind, text, made, frame) if re.match(r"s\d", text) else number(text)
 
 
 def _near(kind: str) -> str:
@@ -73,9 +84,11 @@ def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> 
     return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
 
 
-def _spread(kind: str, text: str, made: type[Any], options: dict[str, Any]) -> Perturbation:
-    low, high = (number(part) for part in text.split("..", 1))
-    if not abs(low) <= high or high <= 0:
+def _spread(
+    kind: str, text: str, made: type[Any], options: dict[str, Any], frame: tuple[int, ...]
+) -> Perturbation:
+    low, high = (_level(kind, part.strip(), made, frame) for part in text.split("..", 1))
+    if not abs(low) <= high or high <= 0 or low == high:
         raise InvalidArgument(
             f"{kind}:{text}: a range runs from its lowest to its highest strength, such as 0..2 "
             "or -10..10"
@@ -86,13 +99,7 @@ def _spread(kind: str, text: str, made: type[Any], options: dict[str, Any]) -> P
 
 def _own(text: str) -> Perturbation:
     """A perturbation of the user's own, from an importable module."""
-    where, _, name = text.partition(":")
-    try:
-        found: Perturbation = getattr(import_module(where), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidArgument(
-            f"@{text} is no perturbation: write @package.module:name ({error})"
-        ) from error
+    found: Perturbation = named_object(text)
     if not hasattr(found, "apply") or not hasattr(found, "draw"):
         raise InvalidArgument(
             f"@{text} is {type(found).__name__}, not a perturbation: see sf.perturb.Batched"
