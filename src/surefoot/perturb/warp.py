@@ -174,20 +174,23 @@ def _apart(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -
     planes = np.arange(len(x) * channels).reshape(len(x), channels, 1, 1) * height
     index = (planes + top)[..., 0]
     lines = x.reshape(-1, width)
-    tall = lines.take(index, axis=0)
+    tall = lines.take(index, axis=0, mode="clip")
     if down.any():
         _towards(tall, lines.take(index + 1, axis=0, mode="clip"), down)
     if len(xs) == 1:
-        here = tall.take(left[0, 0, 0], axis=3)
+        here = tall.take(left[0, 0, 0], axis=3, mode="clip")
         other = tall.take(left[0, 0, 0] + 1, axis=3, mode="clip") if right.any() else here
     else:
         starts = np.arange(tall.size // width).reshape(*tall.shape[:3], 1) * width
         at, flat = starts + left, tall.reshape(-1)
         here = flat.take(at, mode="clip")
         other = flat[1:].take(at, mode="clip") if right.any() else here
-    if other is not here:
-        _towards(here, other, right)
-    out[...] = here
+    if other is here:
+        out[...] = here
+        return
+    other -= here
+    other *= right
+    np.add(here, other, out=out)
 
 
 def _parted(at: Pictures, size: int, edge: Edge) -> tuple[NDArray[np.int32], Pictures]:
