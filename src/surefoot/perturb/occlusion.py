@@ -122,7 +122,7 @@ def _covered(place: Array, length: Any, pixels: int) -> Array:  # noqa: ANN401
     begin = place * (pixels - length)
     first = xp.arange(pixels, dtype=xp.float32, device=place.device)[None, :]
     ends = xp.clip(begin + length - first, 0.0, 1.0)
-    return xp.clip(ends - xp.clip(begin - first, 0.0, 1.0), 0.0, 1.0)
+    return ends - xp.clip(begin - first, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
