@@ -474,3 +474,11 @@ def test_glass_is_a_blur_before_and_after_the_swaps():
     ]
     expected = ndimage.gaussian_filter(np.array(mixed), (0, 0, 0.25, 0.25), mode="nearest")
     np.testing.assert_allclose(made.apply(x, drawn, 4.0, UNIT), expected, atol=2e-6)
+
+
+def test_a_large_picture_is_zoomed_alone_as_among_others():
+    x = scene(3, 96)
+    among = blurred(ZoomBlur(0.1), x)
+    np.testing.assert_array_equal(blurred(ZoomBlur(0.1), x[1:2]), among[1:2])
+    rows = np.full(3, 0.1, dtype=np.float32)
+    np.testing.assert_allclose(blurred(ZoomBlur(0.1), x, level=rows), among, atol=1e-5)

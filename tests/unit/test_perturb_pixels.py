@@ -428,3 +428,26 @@ def test_lost_pixels_lose_all_channels_and_stay_lost():
     assert abs(lost.mean() - 0.1) < 4 * math.sqrt(0.1 / lost.size)
     assert (strong == 1).all(axis=1)[lost].all()
     np.testing.assert_array_equal(weak[:, 0][~lost], x[:, 0][~lost])
+
+
+@pytest.mark.parametrize("level", [1e-4, 0.09, 0.5, 1.0])
+def test_a_patch_on_a_large_picture_is_the_same_in_numpy_and_torch(level):
+    x = picture(3, (3, 70, 90))
+    made = Occlusion(level)
+    drawn = made.draw(stream(1, "s", made.kind, 0, x), 3, x.shape[1:])
+    ours = made.apply(x, drawn, level, UNIT)
+    theirs = made.apply(torch.from_numpy(x), torch.from_numpy(drawn), level, UNIT)
+    np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-6)
+    alone = made.apply(x[1:2], drawn[1:2], level, UNIT)
+    np.testing.assert_array_equal(ours[1:2], alone)
+
+
+@pytest.mark.parametrize("shape", [(12, 20), (45, 61), (64, 48)])
+def test_cells_of_the_same_size_are_plain_means(shape):
+    x = picture(2, (3, *shape))
+    if shape[0] % 4 == shape[1] % 4 == 0:
+        cells = x.reshape(2, 3, shape[0] // 4, 4, shape[1] // 4, 4).mean(axis=(3, 5))
+        expected = cells.repeat(4, axis=2).repeat(4, axis=3)
+        np.testing.assert_allclose(perturbed(Pixelate(0.75), x), expected, atol=1e-6)
+    alone = perturbed(Pixelate(0.5), x[:1])
+    np.testing.assert_array_equal(perturbed(Pixelate(0.5), x)[:1], alone)

@@ -101,8 +101,7 @@ class JPEG:
         """Compress and read back each picture."""
         if is_zero(level):
             return unchanged(x, len(drawn))
-        host = np.clip(_on_host(shares(x, bounds)), 0, 1)
-        whole = np.rint(host * 255).astype(np.uint8)
+        whole = _eight_bits(_on_host(shares(x, bounds)))
         if isinstance(level, int | float):
             each = [level] * len(x)
         else:
@@ -126,27 +125,38 @@ def _faded(level: Level, x: Array) -> Any:  # noqa: ANN401
 
 def _stored_all(pictures: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
     """Pictures (n, channels, height, width) of 8 bits, stored and read, as shares of 255."""
-    last = np.ascontiguousarray(pictures.transpose(0, 2, 3, 1))
-    read = np.stack([_stored(p, q) for p, q in zip(last, qualities, strict=True)])
-    shares_read = np.ascontiguousarray(read.transpose(0, 3, 1, 2)).astype(np.float32)
+    lines = np.ascontiguousarray(pictures.transpose(0, 2, 1, 3))
+    read = b"".join(_stored(p, q) for p, q in zip(lines, qualities, strict=True))
+    whole = np.frombuffer(read, dtype=np.uint8).reshape(lines.shape)
+    shares_read: NDArray[np.float32] = whole.transpose(0, 2, 1, 3).astype(np.float32, order="C")
     shares_read /= 255
     return shares_read
+
+
+def _eight_bits(x: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Shares, those beyond 0 and 1 clipped, as the nearest whole numbers up to 255."""
+    whole = np.clip(x, 0, 1)
+    whole *= 255
+    return np.rint(whole, out=whole).astype(np.uint8)
 
 
 def _quality(level: float) -> int:
     return min(max(round(100 * (1 - level)), 1), 99)
 
 
-def _stored(picture: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
-    """One picture (height, width, channels) through the encoder and back."""
+def _stored(lines: NDArray[np.uint8], quality: int) -> bytes:
+    """One picture (height, channels, width) through the encoder and back, in the same order.
+
+    The decoder is told what it will find, which spares it most of the work on a small picture.
+    """
     from PIL import Image
 
-    file = BytesIO()
-    Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture).save(
-        file, "JPEG", quality=quality
-    )
-    with Image.open(file, formats=["JPEG"]) as image:
-        return np.asarray(image).reshape(picture.shape)
+    height, channels, width = lines.shape
+    mode, order = ("L", "L") if channels == 1 else ("RGB", "RGB;L")
+    file, size = BytesIO(), (width, height)
+    Image.frombytes(mode, size, lines.tobytes(), "raw", order).save(file, "JPEG", quality=quality)
+    read = Image.frombytes(mode, size, file.getvalue(), "jpeg", mode, "")
+    return read.tobytes("raw", order)
 
 
 def _on_host(array: Array) -> NDArray[np.float32]:

@@ -11,13 +11,13 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.neighbours import Pictures, turned, weighed, weighing
 from surefoot.results import Interval
 from surefoot.subject import Array
 
-_PIECE = 24_576
+_PIECE = 25_600
 """Pixels worked on together, so that the intermediate arrays stay in the processor's cache."""
 
-Pictures = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 
@@ -40,7 +40,9 @@ def check_edge(kind: str, edge: str) -> None:
         raise InvalidArgument(f"{kind}: edge is one of {', '.join(Edge)}, got {edge!r}")
 
 
-def warped(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> Array:
+def warped(
+    x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None, *, matrix: bool = False
+) -> Array:
     """Pictures whose pixel (j, i) shows what was at row ys[j, i] and column xs[j, i] before.
 
     Bilinear, with the centre of the first pixel at 0; a whole coordinate gives back the very value
@@ -48,18 +50,20 @@ def warped(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -
     each may have one row that meets n of the others. (n, rows, 1) and (n, 1, columns) will do where
     the rows do not depend on the column and the columns not on the row. Values are clipped to the
     bounds, and black is their lower end (0 without bounds). The result is fresh; it has one row
-    when all three have.
+    when all three have. With `matrix` NumPy weighs all neighbours at once: the same picture but for
+    rounding, sooner where one grid serves all pictures, later where each has its own.
     """
     how = Edge(edge)
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
-        return _by_takes(x, ys, xs, how, fill, bounds)
+        return _by_takes(x, ys, xs, how, fill, bounds, matrix)
     return _by_grid_sample(x, ys, xs, how, fill, bounds)
 
 
 def _by_takes(
-    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, fill: float, bounds: Interval | None
-) -> Pictures:
+    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, fill: float,
+    bounds: Interval | None, matrix: bool,
+) -> Pictures:  # fmt: skip
     """NumPy: the four neighbours are taken by index and blended, some pictures at a time."""
     if edge is Edge.BLACK:
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
@@ -69,6 +73,10 @@ def _by_takes(
     out: Pictures = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
     if ys.shape[2] == 1 and xs.shape[1] == 1:
         _in_pieces(_apart, x, ys, xs, edge, out)
+    elif matrix and len(ys) == len(xs) == 1:
+        _weighed_together(x, ys, xs, edge, out)
+    elif matrix:
+        _in_pieces(_weighed, x, ys, xs, edge, out)
     elif len(ys) == len(xs) == 1:
         _with_one_grid(x, ys, xs, edge, out)
     else:
@@ -95,10 +103,33 @@ def _in_pieces(
 
 def _pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
     """Cuts through n planes and through their rows."""
-    step, high = max(1, _PIECE // (rows * columns)), max(1, min(rows, _PIECE // columns))
+    step = max(1, _PIECE // (rows * columns))
+    high = -(-rows // -(-rows * columns // _PIECE))
     for start in range(0, n, step):
         for top in range(0, rows, high):
             yield slice(start, start + step), slice(top, top + high)
+
+
+def _weighed_together(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
+    """All planes of all pictures at the same places, by one matrix; written to `out`."""
+    target, planes = out.reshape(-1, *out.shape[2:]), turned(x.reshape(-1, x[0, 0].size))
+    for _, rows in _pieces(1, *out.shape[2:]):
+        wide = xs if xs.shape[1] == 1 else xs[:, rows]
+        places = _located(ys[:, rows], wide, x.shape[2:], edge)
+        here, matrix = target[:, rows], weighing(*places, x.shape[2:], x[0, 0].size)
+        here[...] = weighed(matrix, planes, len(target)).reshape(here.shape)
+
+
+def _weighed(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
+    """Each picture, or the one of all, at its own places, by a matrix; written to `out`."""
+    index, down, right = _located(ys, xs, x.shape[2:], edge)
+    if len(x) > 1:
+        index += (np.arange(len(x)) * x[0].size)[:, None, None]
+    size, given = x[0, 0].size, x.size - (x.shape[1] - 1) * x[0, 0].size
+    matrix = weighing(index, down, right, x.shape[2:], given)
+    for channel in range(x.shape[1]):
+        seen = x.reshape(-1)[channel * size :][:given]
+        out[:, channel] = (matrix @ seen).reshape(out[:, channel].shape)
 
 
 def _with_one_grid(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
@@ -143,20 +174,23 @@ def _apart(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -
     planes = np.arange(len(x) * channels).reshape(len(x), channels, 1, 1) * height
     index = (planes + top)[..., 0]
     lines = x.reshape(-1, width)
-    tall = lines.take(index, axis=0)
+    tall = lines.take(index, axis=0, mode="clip")
     if down.any():
         _towards(tall, lines.take(index + 1, axis=0, mode="clip"), down)
     if len(xs) == 1:
-        here = tall.take(left[0, 0, 0], axis=3)
+        here = tall.take(left[0, 0, 0], axis=3, mode="clip")
         other = tall.take(left[0, 0, 0] + 1, axis=3, mode="clip") if right.any() else here
     else:
         starts = np.arange(tall.size // width).reshape(*tall.shape[:3], 1) * width
         at, flat = starts + left, tall.reshape(-1)
         here = flat.take(at, mode="clip")
         other = flat[1:].take(at, mode="clip") if right.any() else here
-    if other is not here:
-        _towards(here, other, right)
-    out[...] = here
+    if other is here:
+        out[...] = here
+        return
+    other -= here
+    other *= right
+    np.add(here, other, out=out)
 
 
 def _parted(at: Pictures, size: int, edge: Edge) -> tuple[NDArray[np.int32], Pictures]:

@@ -14,6 +14,9 @@ from surefoot.perturb.strengths import Floats
 from surefoot.subject import Array
 
 _FEW_PIXELS = 64 * 64
+_FEW_ENTRIES = 1_000_000
+"""Pixels times enlargements up to which main memory holds one sparse matrix for all of them."""
+_FEW_PLANES = 4
 
 
 def weights_of(levels: Floats, step: float, count: int) -> tuple[Floats, Floats]:
@@ -33,9 +36,11 @@ def weights_of(levels: Floats, step: float, count: int) -> tuple[Floats, Floats]
 
 
 def zoomed(x: Array, level: float, step: float) -> Array:
-    """The mean for one level; a small picture meets one sparse matrix, a large one each zoom."""
+    """The mean for one level: by one sparse matrix, or by each zoom where that were too large."""
     height, width = x.shape[-2:]
-    if height * width <= _FEW_PIXELS:
+    entries = height * width * steps_to(level, step)
+    on_host = isinstance(x, np.ndarray) or x.device.type == "cpu"
+    if height * width <= _FEW_PIXELS or (on_host and entries <= _FEW_ENTRIES):
         return _under(x, _mean_map(level, step, height, width))
     total = None
     for rows, columns in _zooms(level, step, height, width):
@@ -77,7 +82,7 @@ def _zooms(level: float, step: float, height: int, width: int) -> list[tuple[Ban
     ]
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _mean_map(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401
     """The whole map of flat pictures, sparse."""
     from scipy import sparse
@@ -98,8 +103,11 @@ def _under(x: Array, matrix: Any) -> Array:  # noqa: ANN401
     xp = array_namespace(x)
     if is_torch_array(x) and x.device.type == "cpu":
         return xp.from_numpy(_under(x.numpy(), matrix))
-    flat = xp.permute_dims(xp.reshape(x, (-1, matrix.shape[1])), (1, 0))
+    planes = xp.reshape(x, (-1, matrix.shape[1]))
+    flat = xp.permute_dims(planes, (1, 0))
     if isinstance(x, np.ndarray):
+        if len(planes) <= _FEW_PLANES:
+            return np.stack([matrix @ plane for plane in planes]).reshape(x.shape)
         mapped: NDArray[np.float32] = matrix @ flat
         return np.ascontiguousarray(mapped.T).reshape(x.shape)
     entries = matrix.tocoo()
