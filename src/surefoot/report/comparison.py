@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.population import Difference, Rank, differences, not_worse, ranks, sound
@@ -180,11 +181,19 @@ def _refuse_strangers(records: Mapping[str, Record], along: str) -> None:
         mine, theirs = ({r.id: r.label for r in one.local} for one in (first, record))
         if mine != theirs:
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
-        a, b = (dict(one.spec["perturbation"]) for one in (first, record))
+        a, b = (one.spec["perturbation"] for one in (first, record))
         if along == LEVELS:
-            a.pop("level"), b.pop("level")
+            a, b = _but_for_level(a), _but_for_level(b)
         if a != b:
             raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
+
+
+def _but_for_level(told: dict[str, Any]) -> dict[str, Any]:
+    """The perturbation without its level, which one whose strength is drawn shares."""
+    rest = {k: v for k, v in told.items() if k != "level"}
+    if isinstance(rest.get("inner"), dict):
+        rest["inner"] = _but_for_level(rest["inner"])
+    return rest
 
 
 def _cautions(records: Mapping[str, Record]) -> list[str]:
