@@ -6,17 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
 from surefoot.perturb.scaling import single
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
-
-_MANY_PIXELS = 64 * 64
 
 
 @dataclass(frozen=True)
@@ -60,47 +56,11 @@ class Occlusion:
         tall, wide = _edges(area, height, width)
         down = _covered(drawn[:, :1], tall, height)
         across = _covered(drawn[:, 1:], wide, width)
-        value = _value(self.fill, bounds)
-        if isinstance(x, np.ndarray) and height * width >= _MANY_PIXELS:
-            return _patched(x, down, across, value, bounds)
-        return clipped(_mixed(x, down, across, value), bounds)
-
-
-def _mixed(x: Array, down: Array, across: Array, value: float) -> Array:
-    """Pictures mixed with a value, as far as their rows and columns are covered."""
-    hidden = down[:, None, :, None] * across[:, None, None, :]
-    covered = x * (1 - hidden)
-    hidden *= value
-    covered += hidden
-    return covered
-
-
-def _patched(
-    x: NDArray[np.float32],
-    down: NDArray[np.float32],
-    across: NDArray[np.float32],
-    value: float,
-    bounds: Interval | None,
-) -> NDArray[np.float32]:
-    """The same, bit for bit, where a copy of the picture is quick and mixing all of it is not."""
-    span = bounds or Interval(-math.inf, math.inf)
-    wide = np.broadcast_to(x, (len(down), *x.shape[1:]))
-    out: NDArray[np.float32] = np.clip(wide, span.low, span.high, order="C")
-    first, stop = _extent(down)
-    begin, end = _extent(across)
-    for i in range(len(down)):
-        rows, columns = slice(first[i], stop[i]), slice(begin[i], end[i])
-        given = wide[i : i + 1, :, rows, columns]
-        patch = _mixed(given, down[i : i + 1, rows], across[i : i + 1, columns], value)
-        np.clip(patch, span.low, span.high, out=out[i : i + 1, :, rows, columns])
-    return out
-
-
-def _extent(covered: NDArray[np.float32]) -> tuple[list[int], list[int]]:
-    """The first pixel of each row that is covered at all, and the one after the last."""
-    some = covered > 0
-    first = some.argmax(axis=1)
-    return first.tolist(), (first + some.sum(axis=1)).tolist()
+        hidden = down[:, None, :, None] * across[:, None, None, :]
+        covered = x * (1 - hidden)
+        hidden *= _value(self.fill, bounds)
+        covered += hidden
+        return clipped(covered, bounds)
 
 
 def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
@@ -122,7 +82,7 @@ def _covered(place: Array, length: Any, pixels: int) -> Array:  # noqa: ANN401
     begin = place * (pixels - length)
     first = xp.arange(pixels, dtype=xp.float32, device=place.device)[None, :]
     ends = xp.clip(begin + length - first, 0.0, 1.0)
-    return ends - xp.clip(begin - first, 0.0, 1.0)
+    return xp.clip(ends - xp.clip(begin - first, 0.0, 1.0), 0.0, 1.0)
 
 
 @dataclass(frozen=True)
