@@ -65,7 +65,7 @@ CASES = [
     ("damaged npz", FINE, "test.npz cannot be read"),
     ("a folder without pictures", ("model.onnx", "empty", *OK), "empty holds no pictures"),
     ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
-    ("", (*FILES, "--perturb", "fog:1"), "no perturbation 'fog': choose one of linf"),
+    ("", (*FILES, "--perturb", "frog:1"), "no perturbation 'frog': choose one such as"),
     ("", (*FILES, "--perturb", "linf:-1"), "at least 0, got -1"),
     ("", (*FILES, "--perturb", "linf:8"), "level 8 is outside [0, 1]"),
     ("", (*FILES, "--perturb", "linf"), "linf needs a level"),

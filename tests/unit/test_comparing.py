@@ -159,3 +159,22 @@ def test_the_record_tells_the_strongest_claims_and_the_inputs_themselves():
     assert found.record.studied.interval.width < found.population.interval.width
     assert "Of these 60 inputs themselves" in str(found)
     assert "Strongest claims" in str(found)
+
+
+def test_classes_of_the_same_name_are_told_apart():
+    data = dataclasses.replace(points(60), class_names=("a", "a"))
+    found = study(inputs=data, procedure=sf.FixedSize(0.2, 0.1)).run()
+    assert [row.name for row in found.classes] == ["a (0)", "a (1)"]
+    assert set(found.requires_of_each_class(0.2).classes) == {"a (0)", "a (1)"}
+
+
+def test_other_points_under_the_same_ids_are_not_compared():
+    one, other = (
+        study(inputs=points(12, seed=s), procedure=sf.FixedSize(0.2, 0.1)).run().record
+        for s in (7, 7)
+    )
+    assert len(side_by_side({"a": one, "b": other}).members) == 2
+    moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
+    stranger = study(inputs=moved, procedure=sf.FixedSize(0.2, 0.1)).run().record
+    with pytest.raises(InvalidArgument, match="different inputs"):
+        side_by_side({"a": one, "b": stranger})

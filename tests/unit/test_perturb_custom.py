@@ -11,6 +11,7 @@ from PIL import Image
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.custom import Batched, OneByOne, Sees, custom
+from surefoot.perturb.sources import described
 from surefoot.results import Interval
 from surefoot.subject import View
 from surefoot.testing import check_perturbation, check_picture_perturbation
@@ -150,7 +151,10 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
     }
     assert len(digests) == 4
     assert Batched(0.1, adding(1), "f").describe() == Batched(0.1, adding(1), "f").describe()
-    assert Batched(0.1, eval("lambda x, u, level: x"), "f").describe()["function"]["sha256"] == ""
+    first, other = (
+        Batched(0.1, eval(f"lambda x, u, level: x + {c}"), "f").describe() for c in (1, 2)
+    )
+    assert first != other  # also where there is no source to read
 
 
 @pytest.mark.parametrize(
@@ -168,3 +172,43 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
 def test_what_means_nothing_is_refused_with_its_value(make, says):
     with pytest.raises(InvalidArgument, match=says):
         make()
+
+
+def scaled(by):
+    return lambda u: by * u
+
+
+def with_a_helper(by):
+    helper = scaled(by)
+    return lambda x, u, level: x + level * helper(u)
+
+
+FACTOR = 1.0
+
+
+def reads_a_global(x, u, level):
+    return x + FACTOR * level * u
+
+
+def test_what_a_function_does_is_in_its_description(monkeypatch):
+    """Else a store would give the result of another one back."""
+    up, down = (lambda x, u, level: x + level * u), (lambda x, u, level: x - level * u)
+    assert described(up) != described(down)
+    assert described(with_a_helper(0.0)) != described(with_a_helper(1.0))
+    assert described(with_a_helper(1.0)) == described(with_a_helper(1.0))
+    before = described(reads_a_global)
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert described(reads_a_global) != before
+
+
+def test_one_number_a_row_is_shaped_to_multiply_it():
+    made = custom(0.3, name="darker", draws=1)(lambda x, u, level: x - level * u)
+    check_perturbation(made, (1, 8, 8))
+    check_perturbation(made, (5,))
+
+
+def test_what_a_function_raises_is_one_sentence():
+    made = custom(0.3, name="broken")(lambda x, u, level: x / [])
+    x = np.zeros((2, 3), np.float32)
+    with pytest.raises(InvalidArgument, match="broken raised ValueError"):
+        made.apply(x, x, 0.3, UNIT)

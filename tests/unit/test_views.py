@@ -104,3 +104,18 @@ def test_a_function_of_ones_own_is_one_line():
     told = found.record.spec["perturbation"]
     assert told["kind"] == "darker"
     assert found.record.trials > 0
+
+
+def test_another_frame_or_another_layout_is_another_study():
+    flat = rng.random((6, 48), dtype=np.float32)
+    wide, tall = (study_of(flat.reshape(6, *f), example("rotation"), shape=(48,))
+                  for f in ((6, 8), (8, 6)))  # fmt: skip
+    assert wide.digest != tall.digest
+    moved = study_of(HWC, sf.perturb.LinfNoise(0.1), shape=(3, 8, 10))
+    there = study_of(CHW, sf.perturb.LinfNoise(0.1))
+    assert moved.digest != there.digest
+
+
+def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
+    with pytest.raises(InvalidArgument, match="linf: level 8"):
+        study_of(CHW, sf.perturb.Chain((sf.perturb.LinfNoise(8.0),)))

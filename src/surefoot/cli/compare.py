@@ -84,7 +84,8 @@ def compare(
         name: Study(one, inputs, perturbation, asked.procedure, property=held, seed=running.seed)
         for name, one in zip(names, loaded, strict=True)
     }
-    told = {"command": command_line(), "perturb": running.perturb, "property": asked.prop}
+    told: dict[str, Any] = {"command": command_line(), "perturb": running.perturb}
+    told |= {"property": asked.prop, "models": list(models)}
     sources = {
         name: reading.source(path, data, **told) for name, path in zip(names, models, strict=True)
     }
@@ -107,6 +108,13 @@ def _asked(
     return Asked(data, prop, method)
 
 
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a name
+        return False
+
+
 def _names(models: Sequence[str]) -> list[str]:
     """File names, or whole paths where these are not enough."""
     last = [Path(m).name for m in models]
@@ -120,15 +128,18 @@ def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[s
     """One number for each model, from the option itself or from a file."""
     from surefoot.study.registry import number
 
-    if not Path(text).is_file():
+    if not _is_file(text):
         values = [number(part) for part in text.split(",")]
         if len(values) != len(names):
             raise InvalidArgument(
                 f"--reference holds {len(values)} numbers for {len(names)} models: one for each"
             )
         return dict(zip(names, values, strict=True))
-    with Path(text).open(newline="", encoding="utf-8") as file:
-        lines = {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
+    try:
+        with Path(text).open(newline="", encoding="utf-8") as file:
+            lines = {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidArgument(f"{text} cannot be read as a list of values ({error})") from error
     found = {}
     for name, path in zip(names, models, strict=True):
         told = lines.get(name, lines.get(path, lines.get(Path(path).stem)))

@@ -157,7 +157,9 @@ def _study(record: Record) -> Study:
         )
     spec, told = record.spec, record.source.options
     source = record.source
-    model, inputs = o.reading_of(source).load(source.model, source.data, spec["seed"])
+    models = told.get("models", [source.model])
+    loaded, inputs = o.reading_of(source).load_all(models, source.data, spec["seed"])
+    model = loaded[models.index(source.model)]
     told_procedure = dict(spec["procedure"])
     made = METHODS[told_procedure.pop("kind")]
     study = Study(

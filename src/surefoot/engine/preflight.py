@@ -77,6 +77,8 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{signature.classes} classes (0 to {signature.classes - 1}): check the labels"
         )
     refuse_unsuited(inputs, perturbation)
+    for part in (*getattr(perturbation, "parts", ()), *filter(None, [_inner(perturbation)])):
+        refuse_bad_inputs(inputs, model, part)
     levels = perturbation.levels(bounds)
     if perturbation.level not in levels:
         hint = f" (did you mean {perturbation.level:g}/255?)" if perturbation.level >= 1 else ""
@@ -84,6 +86,11 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{perturbation.kind}: level {perturbation.level:g} is outside "
             f"[{levels.low:g}, {levels.high:g}], the range for these bounds{hint}"
         )
+
+
+def _inner(perturbation: Perturbation) -> Perturbation | None:
+    found: Perturbation | None = getattr(perturbation, "inner", None)
+    return found
 
 
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:

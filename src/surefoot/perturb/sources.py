@@ -8,15 +8,16 @@ import inspect
 import random
 import re
 from collections.abc import Callable
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-_DEPTH = 4
+_DEPTH = 6
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def described(function: Callable[..., Any]) -> dict[str, str]:
+def described(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, str]:
     """Qualified name, sha256 of the source (empty where there is none), and settings.
 
     Settings are what the source does not show: default and enclosed values, the arguments of a
@@ -26,21 +27,40 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
     if own is not None and not isinstance(function, type):
         return own()
     if isinstance(function, functools.partial):
-        inner = described(function.func)
-        given = settings({"args": function.args, "keywords": function.keywords})
+        inner = described(function.func, depth)
+        given = settings({"args": function.args, "keywords": function.keywords}, depth)
         return {**inner, "settings": f"{inner['settings']} {given}".strip()}
     subject: Any = function if inspect.isroutine(function) else type(function)
     try:
-        source = hashlib.sha256(inspect.getsource(subject).encode()).hexdigest()
+        text = inspect.getsource(subject)
     except (OSError, TypeError):
-        source = ""
+        text = ""
+    code = getattr(inspect.unwrap(subject), "__code__", None)
+    whole = text + ("" if code is None else _instructions(code))
+    source = hashlib.sha256(whole.encode()).hexdigest() if whole else ""
     name = f"{getattr(subject, '__module__', None)}:{getattr(subject, '__qualname__', subject)}"
-    return {"name": name, "sha256": source, "settings": _settings_of(function)}
+    return {"name": name, "sha256": source, "settings": _settings_of(function, depth)}
 
 
-def _settings_of(function: Callable[..., Any]) -> str:
+def _instructions(code: CodeType) -> str:
+    """What a function does, also where several share one line of source or there is none."""
+    constants = [
+        _instructions(c) if isinstance(c, CodeType) else settings(c) for c in code.co_consts
+    ]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+
+
+def _globals_of(function: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The values of its module that a function reads; modules and classes go by their names."""
+    code = getattr(function, "__code__", None)
+    known = getattr(function, "__globals__", {})
+    names = [n for n in getattr(code, "co_names", ()) if n in known]
+    return {n: known[n] for n in names if not isinstance(known[n], ModuleType)}
+
+
+def _settings_of(function: Callable[..., Any], depth: int) -> str:
     if not inspect.isroutine(function):
-        return settings(function)
+        return settings(function, depth)
     plain = inspect.unwrap(function)
     cells = getattr(plain, "__closure__", None) or ()
     names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
@@ -48,10 +68,11 @@ def _settings_of(function: Callable[..., Any]) -> str:
         "defaults": getattr(plain, "__defaults__", None),
         "keywords": getattr(plain, "__kwdefaults__", None),
         "enclosed": dict(zip(names, map(content, cells), strict=False)),
+        "reads": _globals_of(plain),
         "self": getattr(function, "__self__", None) if inspect.ismethod(function) else None,
     }
     known = {name: value for name, value in held.items() if value}
-    return settings(known) if known else ""
+    return settings(known, depth) if known else ""
 
 
 def content(cell: Any) -> Any:  # noqa: ANN401
@@ -75,8 +96,14 @@ def settings(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
             words = f"{{{words}}}"
         case list() | tuple() if depth:
             words = f"[{', '.join(settings(v, depth - 1) for v in value)}]"
+        case set() | frozenset():
+            words = f"{{{', '.join(sorted(settings(v, max(depth - 1, 0)) for v in value))}}}"
+        case _ if inspect.isfunction(value) and depth:
+            words = " ".join(described(value, depth - 1).values())
         case _ if inspect.isroutine(value) or isinstance(value, type):
             words = f"{value.__module__}:{value.__qualname__}"
+        case _ if hasattr(value, "detach") and hasattr(value, "numpy"):
+            words = f"tensor {settings(value.detach().cpu().numpy(), depth)}"
         case _ if depth and _says_nothing(value):
             words = f"{type(value).__qualname__}{settings(vars(value), depth)}"
         case _:
@@ -85,6 +112,5 @@ def settings(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
 
 
 def _says_nothing(value: Any) -> bool:  # noqa: ANN401
-    """Whether an object with attributes prints as its place in memory only."""
-    printed: Any = type(value).__repr__
-    return printed is object.__repr__ and bool(getattr(value, "__dict__", None))
+    """Whether an object has attributes of its own: what it prints may leave some out."""
+    return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -27,7 +26,7 @@ from surefoot.results import (
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting
-from surefoot.statistics.kappa import claim_of
+from surefoot.statistics.kappa import claim_of, upwards
 from surefoot.statistics.multiplicity import shares
 
 
@@ -103,17 +102,11 @@ class RobustShare:
         told = [r.counted for r in local if isinstance(r, Decision | Undecided)]
         known = [r for r in told if r is not None]
         if len(known) == len(local):
-            kappa = _upwards(max(1 - r.interval.low for r in known))
+            kappa = upwards(max(1 - r.interval.low for r in known))
             promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
             claim = f"for every input studied {claim_of(kappa)}"
             found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (kappa < 1)
         return found
-
-
-def _upwards(kappa: float) -> float:
-    """Three digits, never less."""
-    unit = 10.0 ** (math.floor(math.log10(kappa)) - 2)
-    return float(f"{min(1.0, math.ceil(kappa / unit) * unit):.3g}")
 
 
 def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Record
 
 MODELS, LEVELS = "model", "level"
-_SHARED = ("property", "procedure", "population", "seed")
+_SHARED = ("property", "procedure", "population", "seed", "bounds")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,9 @@ def _refuse_strangers(records: Mapping[str, Record], along: str) -> None:
                     f"{record.spec[part]}): only the {along} may differ"
                 )
         mine, theirs = ({r.id: r.label for r in one.local} for one in (first, record))
-        if mine != theirs:
+        a, b = (one.spec["inputs"] for one in (first, record))
+        moved = (a["frame"], a["axes"]) != (b["frame"], b["axes"])
+        if mine != theirs or (not moved and a["digest"] != b["digest"]):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
         a, b = (one.spec["perturbation"] for one in (first, record))
         if along == LEVELS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.population import Difference, sound
 from surefoot.report.figures import STEADY, WEAK, svg
 from surefoot.report.html import page
-from surefoot.report.phrases import confidence, odds, p_value, percent, points
+from surefoot.report.phrases import confidence, odds, p_value, percent, points, points_between
 from surefoot.report.tables import TAIL_HEADINGS, Table, tail_cells, value_and_interval
 from surefoot.results import Estimate, ExtrapolatedMean, Undecided
 
@@ -105,7 +105,7 @@ def difference_table(found: Comparison) -> Table | None:
             d.first,
             d.second,
             points(d.value),
-            f"{points(d.interval.low)} to {points(d.interval.high)}",
+            points_between(d.interval),
             _outcome(d),
         )
         for d in found.differences

@@ -33,7 +33,8 @@ def odds(error: float) -> str:
     for base in (100, 1000, 10_000, 100_000, 1_000_000):
         if round(error * base) and abs(error * base - round(error * base)) < 1e-9:
             return f"wrong at most {round(error * base)} times in {base:,}"
-    return f"wrong with probability at most {error:.2g}"
+    unit = 10.0 ** (math.floor(math.log10(error)) - 1)
+    return f"wrong with probability at most {math.ceil(error / unit - 1e-9) * unit:.2g}"
 
 
 def confidence(error: float) -> str:
@@ -55,9 +56,18 @@ def points(value: float) -> str:
     return f"{100 * value:+.2f}"
 
 
+def points_between(interval: Interval) -> str:
+    """Both ends of a difference in percentage points, rounded outwards."""
+    low, high = math.floor(1e4 * interval.low) / 100, math.ceil(1e4 * interval.high) / 100
+    return f"{low:+.2f} to {high:+.2f}"
+
+
 def p_value(p: float) -> str:
-    """A p-value in a table."""
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"
+    """A p-value in a table, rounded upwards."""
+    if p >= 0.001:
+        return f"{math.ceil(1000 * p - 1e-9) / 1000:.3f}"
+    unit = 10.0 ** math.floor(math.log10(max(p, 1e-300)))
+    return f"{math.ceil(p / unit - 1e-9) * unit:.0e}"
 
 
 def once_in(kappa: float) -> str:

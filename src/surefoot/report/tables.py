@@ -97,8 +97,9 @@ def contrast_table(record: Record) -> Table | None:
     )
     note = (
         f"Of {len(ordered):,} pairs of classes {by_order:,} differ by the permutation test and "
-        f"{by_welch:,} by Welch's t-test: p-values adjusted for all pairs (Holm), each test "
-        f"{odds(error)} about any pair."
+        f"{by_welch:,} by Welch's t-test: p-values adjusted for all pairs (Holm). The permutation "
+        f"test is {odds(error)} about any pair that has the same distribution; Welch's is so "
+        "approximately, where means are nearly normal."
     )
     rows = tuple(
         (c.first, c.second, points(c.difference), p_value(c.permutation), p_value(c.welch))

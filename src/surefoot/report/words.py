@@ -214,18 +214,16 @@ def _values(record: Record) -> list[str]:
     ]
     if len(known) < len(record.local):
         lines.append(f"{len(record.local) - len(known):,} inputs stayed undecided.")
-    return lines + _least(record, known)
+    return lines + _least(known)
 
 
-def _least(record: Record, known: list[Local]) -> list[str]:
+def _least(known: list[Local]) -> list[str]:
     worst = min(known, key=lambda row: (_value(row.result), row.id), default=None)
     if worst is None or _value(worst.result) == 1:
         return []
-    width = record.spec["procedure"].get("width")
-    how = f" (within {width:g})" if width else ""
     return [
-        f"The least robust input is {worst.id}: it holds under about "
-        f"{percent(_value(worst.result))} of its perturbations{how}."
+        f"The lowest value is that of {worst.id}: {percent(_value(worst.result))} (the lowest of "
+        f"{len(known):,}, so more likely too low than too high)."
     ]
 
 

@@ -29,7 +29,7 @@ Trials = Generator[int, Counts, Decision | Undecided]
 
 def claim_of(kappa: float) -> str:
     """What is decided."""
-    return f"the failure probability is at most {kappa:g}"
+    return f"the failure probability is at most {kappa!r}"
 
 
 def check_kappa(kappa: float, error: float) -> None:
@@ -177,6 +177,12 @@ class KappaTest:
         return shown(seen, supported(seen.trials - seen.held, seen.trials, self.error), self.error)
 
 
+def upwards(kappa: float) -> float:
+    """Three digits, never less."""
+    unit = 10.0 ** (math.floor(math.log10(max(kappa, 1e-300))) - 2)
+    return float(f"{min(1.0, math.ceil(kappa / unit) * unit):.3g}")
+
+
 def shown(seen: Counts, bound: float, error: float) -> Estimate:
     """What the trials say of p itself: that it fails with probability at most `bound`."""
     around = Interval(max(0.0, 1 - bound), 1.0)
@@ -187,8 +193,8 @@ def not_decided(seen: Counts, kappa: float, counted: Estimate) -> Undecided:
     """A budget that ended, with the strongest κ that the trials do show."""
     return Undecided(
         f"{seen.trials - seen.held} of {seen.trials:,} trials failed, which does not decide "
-        f"whether the failure probability is at most {kappa:g}; it does show at most "
-        f"{1 - counted.interval.low:.3g}",
+        f"whether the failure probability is at most {kappa!r}; it does show at most "
+        f"{upwards(1 - counted.interval.low):g}",
         seen.trials,
         counted,
     )

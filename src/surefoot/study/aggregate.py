@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,19 +38,27 @@ def aggregate(
     if len(groups) < 2:
         return Aggregate(over.conclude(every, over.error), over.studied(every))
     share = shares(over.error / 2, len(groups))
+    names = told_apart(groups, class_name)
     rows = tuple(
-        ClassRow(class_name(label), len(members), over.conclude(members, share))
+        ClassRow(names[label], len(members), over.conclude(members, share))
         for label, members in groups.items()
     )
     whole = over.conclude(every, over.error / 2)
-    return Aggregate(whole, over.studied(every), rows, _contrasts(groups, class_name, name))
+    return Aggregate(whole, over.studied(every), rows, _contrasts(groups, names, name))
+
+
+def told_apart(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[int, str]:
+    """A name for each class; where two have the same, with the number of the class."""
+    names = {label: class_name(label) for label in labels}
+    seen = Counter(names.values())
+    return {label: n if seen[n] == 1 else f"{n} ({label})" for label, n in names.items()}
 
 
 def _contrasts(
-    groups: dict[int, list[Result]], class_name: Callable[[int], str], name: str
+    groups: dict[int, list[Result]], names: dict[int, str], name: str
 ) -> tuple[Contrast, ...]:
     """Which classes differ in the mean of their inputs' values, unless there are too many."""
-    values = {class_name(label): _values(members) for label, members in groups.items()}
+    values = {names[label]: _values(members) for label, members in groups.items()}
     if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
         return ()
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])

@@ -12,7 +12,7 @@ from surefoot.report.kinds import population_of
 from surefoot.report.words import summary
 from surefoot.results import Decision, Result, Undecided, Whole
 from surefoot.store.records import ClassRow, Record, record_to_json
-from surefoot.study.aggregate import by_class
+from surefoot.study.aggregate import by_class, told_apart
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,10 @@ class Assessment:
 
     def requires_of_each_class(self, least: float) -> Each:
         """Whether every class's mean robustness, or robust share, is at least this much."""
-        names = self.record.spec["inputs"]["class_names"]
-        groups = {
-            names[label] if 0 <= label < len(names) else str(label): results
-            for label, results in by_class(self.record.local).items()
-        }
+        told = self.record.spec["inputs"]["class_names"]
+        found = by_class(self.record.local)
+        names = told_apart(found, lambda i: told[i] if 0 <= i < len(told) else str(i))
+        groups = {names[label]: results for label, results in found.items()}
         return requirement_of_each(population_of(self.record), groups, least)
 
     def strongest(self) -> tuple[Decision, ...]:

@@ -94,7 +94,7 @@ def _spread(
             "or -10..10"
         )
     inner: Perturbation = made(level=high, **options)
-    return Spread(high, inner, low / high)
+    return Spread(high, inner, round(low / high, 12))
 
 
 def _own(text: str) -> Perturbation:
@@ -131,4 +131,6 @@ def at_level(text: str, level: float) -> str:
     low, dots, high = given.partition("..")
     if not dots:
         return f"{kind}:{level!r}{comma}{options}"
+    if number(high) == 0:
+        raise InvalidArgument(f"{text!r} has no strength to scale: write {kind}:0..1")
     return f"{kind}:{number(low) / number(high) * level!r}..{level!r}{comma}{options}"

@@ -76,7 +76,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
         return [_plain(part) for part in value]
-    return value
+    return value.item() if hasattr(value, "item") else value
 
 
 def number(text: str) -> float:

@@ -38,7 +38,7 @@ from surefoot.subject import (
     Signature,
 )
 
-FORMAT = 1
+FORMAT = 2
 _EXAMPLES = {
     "model": 'sf.load_model("model.onnx")',
     "perturbation": "sf.perturb.LinfNoise(8/255)",
@@ -142,6 +142,8 @@ class Study:
             },
             "inputs": {
                 "digest": self.fitted.digest(),
+                "frame": list(self.fitted.frame),
+                "axes": list(self.fitted.axes),
                 "number": len(self.inputs),
                 "selection": self.inputs.selection,
                 "class_names": list(self.inputs.class_names),
@@ -152,7 +154,7 @@ class Study:
             "property": describe(self.property, PROPERTIES),
             "procedure": describe(self.procedure, METHODS),
             "population": {"kind": self.over.kind, "error": self.over.error},
-            "seed": self.seed,
+            "seed": int(self.seed),
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
             "block": self.bench().block,
             "words": {
