@@ -24,7 +24,7 @@ SMALL, LARGE = (3, 32, 32), (3, 224, 224)
         ("linf:0.1|gaussian:0.2", Mixture((LinfNoise(0.1), GaussianNoise(0.2)))),
         ("gaussian:s1", GaussianNoise(0.08)),
         ("gaussian:s1.5", GaussianNoise(0.1)),
-        ("gaussian:s1..s3", Spread(0.18, GaussianNoise(0.18), lowest=0.08 / 0.18)),
+        ("gaussian:s1..s3", Spread(0.18, GaussianNoise(0.18), lowest=round(0.08 / 0.18, 12))),
         ("@tests.unit.test_notation:mine", mine),
     ],
 )

@@ -14,7 +14,7 @@ from surefoot.population import Difference, Rank, differences, not_worse, ranks,
 from surefoot.report.comparison_words import comparison_page, comparison_text
 from surefoot.report.html import write_whole
 from surefoot.report.kinds import population_of
-from surefoot.report.phrases import once_in
+from surefoot.report.phrases import ended, once_in
 from surefoot.results import Decision, Estimate, Result, Undecided, Whole
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
@@ -208,7 +208,5 @@ def _cautions(records: Mapping[str, Record]) -> list[str]:
             "devices): the intervals hold, but are wider than they need be."
         )
     for name, record in records.items():
-        lines += [
-            f"Look: {name}: {f.name}: {f.finding.rstrip('?.')}." for f in record.findings if f.odd
-        ]
+        lines += [f"Look: {name}: {f.name}: {ended(f.finding)}" for f in record.findings if f.odd]
     return lines

@@ -51,6 +51,11 @@ def nearly_all(value: float, failure: float) -> str:
     return percent(value) if failure >= 1e-4 else f"all but a share of {failure:.2g}"
 
 
+def ended(text: str) -> str:
+    """A sentence with its full stop, unless it asks."""
+    return text if text.endswith(("?", ".")) else text + "."
+
+
 def points(value: float) -> str:
     """A difference of two shares, in percentage points, with its sign."""
     return f"{100 * value:+.2f}"

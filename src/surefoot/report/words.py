@@ -9,6 +9,7 @@ from surefoot.report.kinds import population_of
 from surefoot.report.phrases import (
     between,
     confidence,
+    ended,
     nearly_all,
     odds,
     once_in,
@@ -70,7 +71,7 @@ def about(record: Record) -> str:
 
 def cautions(record: Record) -> list[str]:
     """What the preflight found odd, and what contradicts itself: read before believing."""
-    lines = [f"Look: {f.name}: {f.finding.rstrip('?.')}." for f in record.findings if f.odd]
+    lines = [f"Look: {f.name}: {ended(f.finding)}" for f in record.findings if f.odd]
     wrong = [r for r in record.local if _contradicted(r.result)]
     if wrong:
         named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
