@@ -14,7 +14,6 @@ import json
 import statistics
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ import surefoot as sf
 from surefoot.engine.bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.engine.trays import LARGEST_ON_DEVICE, best_size
-from surefoot.subject import Model, Perturbation, Task
+from surefoot.subject import Inputs, Model, Perturbation, Task
 
 SHAPE = (3, 32, 32)
 TARGET = {"resnet18": 0.95, "mlp": 0.4}
@@ -110,7 +109,7 @@ def rows_of(device: str) -> list[Row]:
     return found
 
 
-def bare_rate(model: Any, x: torch.Tensor, seconds: float) -> float:  # noqa: ANN401
+def bare_rate(model: Model, x: torch.Tensor, seconds: float) -> float:
     """Rows a second of the model alone, on one batch again and again."""
     _wait(x)
     done, begun = 0, time.perf_counter()
@@ -127,7 +126,7 @@ def _wait(x: torch.Tensor) -> None:
         torch.cuda.synchronize()
 
 
-def measured(row: Row, inputs: Any, seconds: float, turns: int) -> dict[str, float]:  # noqa: ANN401
+def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, float]:
     """Rates in turns, and the median of their ratios."""
     bench: SamplingBench[sf.Counts] = bench_of(row.model, inputs, row.perturbation)
     subject = bench.inputs.subjects()[0]

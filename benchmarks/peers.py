@@ -120,7 +120,9 @@ def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
             made, (int(left), int(top)), (int(left) + side, int(top) + side), (0.5,) * 3, -1
         )
 
-    big = lambda x: x.shape[0] > 64  # noqa: E731
+    def big(x: np.ndarray) -> bool:
+        return x.shape[0] > 64
+
     return {
         "linf": lambda x: noise(x, lambda m: cv2.randu(m, -0.1, 0.1)),
         "gaussian": lambda x: noise(x, lambda m: cv2.randn(m, (0, 0, 0), (0.1, 0.1, 0.1))),

@@ -10,26 +10,23 @@ pip install opencv-python-headless scikit-image kornia
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+import numpy as np
+import peers
+from tables import print_table
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from typing import Any  # noqa: E402
-
-import numpy as np  # noqa: E402
-import peers  # noqa: E402
-from tables import print_table  # noqa: E402
-
-from surefoot.engine.streams import stream  # noqa: E402
-from surefoot.results import Interval  # noqa: E402
-from surefoot.study.registry import PERTURBATIONS  # noqa: E402
-from surefoot.subject import Perturbation, View  # noqa: E402
+from surefoot.engine.streams import stream
+from surefoot.results import Interval
+from surefoot.study.registry import PERTURBATIONS
+from surefoot.subject import Perturbation, View
 
 SIZES = {"32": (128, 32), "224": (8, 224)}
 UNIT = Interval(0.0, 1.0)
@@ -135,8 +132,16 @@ def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:
     return found
 
 
+def with_one_thread() -> None:
+    """Begin again with the libraries told to use one thread, unless they were."""
+    wanted = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    if any(os.environ.get(name) != "1" for name in wanted):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})  # noqa: S606
+
+
 def main() -> None:
     """Print the table, then one JSON object."""
+    with_one_thread()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under a minute or two")
     parser.add_argument("--only", help="one kind")

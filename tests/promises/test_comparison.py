@@ -187,6 +187,13 @@ def test_all_differences_hold_together_and_so_do_the_ranks():
     assert wrong <= allowed(runs, error)
 
 
+def test_an_undecided_one_has_no_made_up_difference():
+    local = {"a": [counted(18)] * 20, "b": [Undecided("no", 5)] * 20}
+    (found,) = differences(Mean(0.1), local, 0.1)
+    assert found.better is None
+    assert found.value == pytest.approx((found.interval.low + found.interval.high) / 2)
+
+
 def pair(first, second, low, high):
     return Difference(first, second, (low + high) / 2, Interval(low, high), SOUND)
 
@@ -246,6 +253,7 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
     groups = {"good": [counted(20)] * 200, "bad": [counted(2)] * 200}
     found = requirement_of_each(Mean(0.05), groups, 0.5)
     assert found.together.holds is False
+    assert "random sample" in found.together.guarantee.assumption
     assert found.classes["good"].holds
     assert found.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from surefoot.population.mean import SAMPLED
-from surefoot.population.requirement import Population, sound
+from surefoot.population.requirement import SAMPLED, Population, sound
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
 from surefoot.statistics.multiplicity import shares
 
@@ -43,22 +42,21 @@ def differences(
 ) -> tuple[Difference, ...]:
     """Every pair, all intervals holding together within `error` (Bonferroni).
 
-    `local` holds one result for each input, in the same order for every name.
+    `local` holds one result for each input, in the same order for every name. Where one of a pair
+    is undecided, the value is no more than the middle of the interval.
     """
     pairs = list(combinations(local, 2))
     promise = Guarantee(Footing.CONDITIONAL, error, SAMPLED)
     found = []
     for a, b in pairs:
         around = over.difference(local[a], local[b], shares(error, len(pairs)))
-        value = _value(over, local[a]) - _value(over, local[b])
+        mine, other = (sound(over.conclude(local[name], over.error)) for name in (a, b))
+        value = (around.low + around.high) / 2
+        if isinstance(mine, Estimate) and isinstance(other, Estimate):
+            value = mine.value - other.value
         within = Interval(min(around.low, value), max(around.high, value))
         found.append(Difference(a, b, value, within, promise))
     return tuple(found)
-
-
-def _value(over: Population, local: Sequence[Result]) -> float:
-    whole = sound(over.conclude(local, over.error))
-    return whole.value if isinstance(whole, Estimate) else 0.0
 
 
 def ranks(names: Sequence[str], found: Sequence[Difference]) -> dict[str, Rank]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.requirement import Evidence, at_least
+from surefoot.population.requirement import SAMPLED, Evidence, at_least
 from surefoot.results import (
     Decision,
     Estimate,
@@ -26,8 +26,6 @@ from surefoot.results import (
 )
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting, p_value_above
-
-SAMPLED = "the inputs are an independent random sample of the population they stand for"
 
 
 @dataclass(frozen=True)

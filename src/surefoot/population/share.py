@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.mean import SAMPLED
-from surefoot.population.requirement import Evidence, at_least
+from surefoot.population.requirement import SAMPLED, Evidence, at_least
 from surefoot.results import (
     Decision,
     Estimate,
