@@ -12,8 +12,8 @@ from surefoot.engine.bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.drops import distance_to, edges, equalised, shading
-from surefoot.perturb.fields import gaussian_filtered
 from surefoot.perturb.frost import frost_texture
+from surefoot.perturb.linear import smoothed
 from surefoot.perturb.severity import at
 from surefoot.perturb.snow import Snow
 from surefoot.perturb.spatter import Spatter
@@ -263,9 +263,9 @@ def test_snow_is_the_published_snow(shape, level, c):
 def test_the_gaussian_filter_is_the_usual_one(sigma):
     x = pictures(3, (1, 30, 17))
     expected = ndimage.gaussian_filter(x, (0, 0, sigma, sigma), mode="nearest")
-    np.testing.assert_allclose(gaussian_filtered(x, sigma, 4.0), expected, atol=1e-6)
+    np.testing.assert_allclose(smoothed(x, float(sigma)), expected, atol=1e-6)
     each = np.full((3, 1, 1, 1), sigma, dtype=np.float32)
-    np.testing.assert_allclose(gaussian_filtered(x, each, 4.0), expected, atol=1e-6)
+    np.testing.assert_allclose(smoothed(x, each.reshape(-1)), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb.products import framed, placed
+from surefoot.perturb.linear import placed
+from surefoot.perturb.streaks import framed
 from surefoot.subject import Array
 
 _FARTHEST = 20

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb.products import Strip, between, filtered, placed, strips
+from surefoot.perturb.linear import Banded, banded
+from surefoot.perturb.linear import along as mapped
 from surefoot.subject import Array, Stream
 
 
@@ -76,60 +77,15 @@ def smooth_noise(stream: Stream, n: int, shape: tuple[int, int], cell: float) ->
     Random heights on a grid, joined by cubic B-splines.
     """
     across, along = _spline(shape[0], cell), _spline(shape[1], cell)
-    grid = stream.normal((n, 1, across[-1].inputs.stop, along[-1].inputs.stop))
-    return filtered(grid, across, along)
+    grid = stream.normal((n, 1, across.matrix.shape[2], along.matrix.shape[2]))
+    return mapped(grid, across, along)
 
 
 @functools.lru_cache(maxsize=64)
-def _spline(n: int, cell: float) -> tuple[Strip, ...]:
+def _spline(n: int, cell: float) -> Banded:
     """Weights (n, grid) of the cubic B-spline; scaled so that independent heights keep spread 1."""
     place = np.arange(n) / cell
     grid = np.arange(math.floor((n - 1) / cell) + 4) - 1
     far = np.abs(place[:, None] - grid)
     near = np.clip(2 - far, 0, None) ** 3 / 6 - 4 * np.clip(1 - far, 0, None) ** 3 / 6
-    return strips(near / 0.692)
-
-
-def gaussian_filtered(x: Array, sigma: Any, largest: float) -> Array:  # noqa: ANN401
-    """Pictures under a Gaussian filter, cut off at 4 sigma, with the edges repeated.
-
-    `sigma` is one number, or an array (n, 1, 1, 1) of numbers up to `largest`.
-    """
-    if isinstance(sigma, int | float):
-        return filtered(x, *(_gaussian(edge, float(sigma)) for edge in x.shape[-2:]))
-    across, along = (_gaussians(x, edge, sigma, largest) for edge in x.shape[-2:])
-    return between(x, across, array_namespace(x).matrix_transpose(along))
-
-
-@functools.lru_cache(maxsize=64)
-def _gaussian(n: int, sigma: float) -> tuple[Strip, ...]:
-    """The Gaussian filter along an edge of n as a matrix."""
-    offsets = np.arange(-_reach(sigma), _reach(sigma) + 1)
-    weights = np.exp(-0.5 * (offsets / max(sigma, 1e-6)) ** 2)
-    weights /= weights.sum()
-    matrix = np.zeros((n, n))
-    targets = np.clip(np.arange(n)[:, None] + offsets, 0, n - 1)
-    np.add.at(matrix, (np.arange(n)[:, None], targets), weights)
-    return strips(matrix)
-
-
-def _gaussians(x: Array, n: int, sigma: Array, largest: float) -> Array:
-    """As `_gaussian`, a matrix (n, n) for each sigma."""
-    xp = array_namespace(x)
-    reach = _reach(largest)
-    offsets = placed(np.arange(-reach, reach + 1, dtype=np.float32), x)
-    spread = xp.reshape(sigma, (-1, 1))
-    weights = xp.exp(-0.5 * (offsets / spread) ** 2)
-    weights = xp.where(xp.abs(offsets) <= xp.floor(4 * spread + 0.5), weights, 0 * weights)
-    weights /= xp.sum(weights, axis=1, keepdims=True)
-    folding = np.zeros((2 * reach + 1, n, n), dtype=np.float32)
-    places = np.arange(n)
-    for offset in range(-reach, reach + 1):
-        folding[offset + reach, places, np.clip(places + offset, 0, n - 1)] = 1
-    flat = placed(folding.reshape(2 * reach + 1, n * n), x)
-    return xp.reshape(xp.matmul(weights[:, None, :], flat[None]), (-1, 1, n, n))
-
-
-def _reach(sigma: float) -> int:
-    """How far the filter goes, as SciPy has it."""
-    return int(4 * sigma + 0.5)
+    return banded((near / 0.692)[None].astype(np.float32))

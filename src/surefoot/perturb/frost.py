@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.perturb.fields import smooth_noise
-from surefoot.perturb.products import Strip, filtered, placed, strips
+from surefoot.perturb.linear import Banded, along, banded, placed
 from surefoot.subject import Array, Stream
 
 _FERNS = 12
@@ -29,7 +29,7 @@ def frost_texture(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
     size = (math.ceil(height / coarser), math.ceil(width / coarser))
     ice = _ice(stream, n, size)
     if coarser > 1:
-        ice = filtered(ice, _enlarging(height, size[0]), _enlarging(width, size[1]))
+        ice = along(ice, _enlarging(height, size[0]), _enlarging(width, size[1]))
     return _tinted(ice, channels)
 
 
@@ -138,10 +138,11 @@ def _fern(
 
 
 @functools.lru_cache(maxsize=32)
-def _enlarging(edge: int, coarse: int) -> tuple[Strip, ...]:
+def _enlarging(edge: int, coarse: int) -> Banded:
     """Bilinear weights (edge, coarse) that enlarge, ends repeated."""
     places = np.clip((np.arange(edge) + 0.5) * coarse / edge - 0.5, 0, coarse - 1)
-    return strips(np.clip(1 - np.abs(places[:, None] - np.arange(coarse)), 0, None))
+    weights = np.clip(1 - np.abs(places[:, None] - np.arange(coarse)), 0, None)
+    return banded(weights[None].astype(np.float32))
 
 
 def _tinted(white: Array, channels: int) -> Array:

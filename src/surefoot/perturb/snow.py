@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.perturb.levels import is_zero, unchanged
-from surefoot.perturb.products import Strip, between, filtered, placed, strips
+from surefoot.perturb.linear import Banded, along, banded, placed
 from surefoot.perturb.scaling import scaled_back, shares
 from surefoot.perturb.severity import (
     PRESETS,
@@ -112,11 +112,10 @@ def _zoomed(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
         at(level, tuple(_sampling(edge, zoom) for zoom in zooms)) for edge in layer.shape[-2:]
     )
     if not isinstance(level, int | float):
-        beside = array_namespace(layer).matrix_transpose(_hats(layer, 3, *wide))
-        return between(layer, _hats(layer, 2, *tall), beside)
+        return along(layer, _hats(layer, 2, *tall), _hats(layer, 3, *wide))
     if tall == wide == [0.0, 1.0]:
         return layer
-    return filtered(layer, _hat(layer.shape[2], *tall), _hat(layer.shape[3], *wide))
+    return along(layer, _hat(layer.shape[2], *tall), _hat(layer.shape[3], *wide))
 
 
 def _sampling(edge: int, zoom: float) -> tuple[float, float]:
@@ -132,17 +131,18 @@ def _sampling(edge: int, zoom: float) -> tuple[float, float]:
 
 
 @functools.lru_cache(maxsize=64)
-def _hat(edge: int, start: float, step: float) -> tuple[Strip, ...]:
+def _hat(edge: int, start: float, step: float) -> Banded:
     """Bilinear weights (edge, edge) for points start, start + step, …"""
     pixels = np.arange(edge)
     points = np.clip(start + step * pixels, 0, edge - 1)
-    return strips(np.clip(1 - np.abs(points[:, None] - pixels), 0, None))
+    weights = np.clip(1 - np.abs(points[:, None] - pixels), 0, None)
+    return banded(weights[None].astype(np.float32))
 
 
 def _hats(layer: Array, axis: int, start: Array, step: Array) -> Array:
-    """As `_hat`, weights for each row."""
+    """As `_hat`, weights (n, edge, edge) for each row."""
     xp = array_namespace(layer)
     edge = layer.shape[axis]
     pixels = placed(np.arange(edge, dtype=np.float32), layer)
     points = xp.clip(start + step * pixels[:, None], 0, edge - 1)
-    return xp.clip(1 - xp.abs(points - pixels), 0, None)
+    return xp.clip(1 - xp.abs(points - pixels), 0, None)[:, 0]

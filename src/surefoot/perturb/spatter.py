@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.perturb.drops import shading
-from surefoot.perturb.fields import gaussian_filtered
 from surefoot.perturb.levels import is_zero, unchanged
+from surefoot.perturb.linear import smoothed
 from surefoot.perturb.scaling import scaled_back, shares
 from surefoot.perturb.severity import (
     PRESETS,
@@ -20,6 +20,7 @@ from surefoot.perturb.severity import (
     is_small,
     painted,
 )
+from surefoot.perturb.strengths import on_host
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -100,7 +101,7 @@ def _watered(x: Array, layer: Array, water: list[Any]) -> Array:
     """The picture plus pale turquoise where the drops shine."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, strength = water
-    liquid = gaussian_filtered(layer, sigma, 4.0) * spread
+    liquid = _smooth(layer, sigma) * spread
     liquid += mean
     liquid *= liquid >= threshold
     liquid = xp.floor(xp.clip(liquid * 255, 0, 255))
@@ -114,10 +115,17 @@ def _muddied(x: Array, layer: Array, mud: list[Any]) -> Array:
     """The picture under brown where the mud is thick."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, softness = mud
-    liquid = gaussian_filtered(layer, sigma, 1.0) * spread
+    liquid = _smooth(layer, sigma) * spread
     liquid += mean
-    cover = gaussian_filtered(xp.astype(liquid > threshold, xp.float32), softness, 1.5)
+    cover = _smooth(xp.astype(liquid > threshold, xp.float32), softness)
     cover *= cover >= _LEAST_MUD
     covered = (painted(_MUD_BROWN, x) - x) * cover
     covered += x
     return covered
+
+
+def _smooth(x: Array, sigma: Any) -> Array:  # noqa: ANN401
+    """Under a Gaussian filter of this deviation: a number, or an array (n, 1, 1, 1)."""
+    if isinstance(sigma, int | float):
+        return smoothed(x, float(sigma))
+    return smoothed(x, on_host(array_namespace(x).reshape(sigma, (-1,))))

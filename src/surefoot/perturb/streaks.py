@@ -7,11 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.perturb.convolve import fast_size
-from surefoot.perturb.products import between, framed, placed
+from surefoot.perturb.linear import along as mapped
+from surefoot.perturb.linear import placed
 from surefoot.subject import Array
 
 
@@ -71,9 +72,9 @@ def correlated(x: Array, kernels: Array, size: tuple[int, int]) -> Array:
     xp = array_namespace(x)
     across, along = (fast_size(edge) for edge in x.shape[-2:])
     down = placed(_waves(across, kernels.shape[-2], across), x)
-    beside = placed(_waves(along, kernels.shape[-1], along // 2 + 1).T, x)
+    beside = placed(_waves(along, kernels.shape[-1], along // 2 + 1), x)
     spectrum = xp.fft.rfftn(x, s=(across, along), axes=(-2, -1))
-    spectrum *= between(xp.astype(kernels, xp.complex64), down, beside)
+    spectrum *= mapped(xp.astype(kernels, xp.complex64), down[None], beside[None])
     whole = xp.fft.irfftn(spectrum, s=(across, along), axes=(-2, -1))
     return whole[..., : size[0], : size[1]]
 
@@ -84,3 +85,18 @@ def _waves(period: int, places: int, frequencies: int) -> NDArray[np.complex64]:
     turns = np.outer(np.arange(frequencies), np.arange(places)) % period
     waves: NDArray[np.complex128] = np.exp(2j * np.pi / period * turns)
     return waves.astype(np.complex64)
+
+
+def framed(x: Array, above: int, beside: int, below: int) -> Array:
+    """The picture with its edges repeated outwards by so many pixels: aa|abc|cc."""
+    xp = array_namespace(x)
+    height, width = x.shape[-2:]
+    size = (*x.shape[:2], above + height + below, beside + width + beside)
+    whole = xp.empty(size, dtype=x.dtype, device=device(x))
+    across = slice(beside, beside + width)
+    whole[..., above : above + height, across] = x
+    whole[..., :above, across] = x[..., :1, :]
+    whole[..., above + height :, across] = x[..., -1:, :]
+    whole[..., :beside] = whole[..., beside : beside + 1]
+    whole[..., beside + width :] = whole[..., beside + width - 1 : beside + width]
+    return whole
