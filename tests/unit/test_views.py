@@ -119,3 +119,19 @@ def test_another_frame_or_another_layout_is_another_study():
 def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
     with pytest.raises(InvalidArgument, match="linf: level 8"):
         study_of(CHW, sf.perturb.Chain((sf.perturb.LinfNoise(8.0),)))
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
+    made, inputs = example(kind), sf.load_inputs(CHW)
+    from surefoot.engine.streams import stream
+    from surefoot.engine.views import draws_nothing, seen
+
+    x = seen(inputs.x[:1], inputs, made.view)
+    drawn = made.draw(stream(1, "a", kind, 0, x), 8, x.shape[1:])
+    seen_alike = made.apply(x, drawn, made.level, sf.Interval(0.0, 1.0))
+    alike = bool((seen_alike == seen_alike[:1]).all())
+    assert draws_nothing(made, inputs) == alike
+    assert not draws_nothing(sf.perturb.Spread(made.level, made), inputs)
+    chain = sf.perturb.Chain((made, sf.perturb.Contrast(0.5)))
+    assert draws_nothing(chain, inputs) == alike

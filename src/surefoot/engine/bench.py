@@ -20,7 +20,7 @@ from surefoot.engine.streams import (
     row_keys,
     stream,
 )
-from surefoot.engine.views import seen, unseen
+from surefoot.engine.views import draws_nothing, seen, unseen
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.evidence import Sampled
 from surefoot.subject import (
@@ -32,6 +32,7 @@ from surefoot.subject import (
     Model,
     Perturbation,
     Property,
+    Stream,
     Task,
 )
 
@@ -138,6 +139,11 @@ class SamplingBench(Generic[S]):
         return draws_rows(self.model.place(self.inputs.x[:1]))
 
     @cached_property
+    def _certain(self) -> bool:
+        """Whether the perturbation draws nothing, so that all trials of an input are alike."""
+        return draws_nothing(self.perturbation, self.inputs)
+
+    @cached_property
     def _placed(self) -> Array:
         """All inputs where the model wants them, or one if they would not fit beside it."""
         x = self.inputs.x
@@ -180,14 +186,30 @@ class SamplingBench(Generic[S]):
             x = seen(table, self.inputs, made.view)
             y = source.added_to(x, rows, additive, tasks[0].level, bounds)
             return unseen(y, self.inputs, made.view)
+        if self._certain and all(len(task.subject.rows) == 1 for task in tasks):
+            units = np.array([task.units for task in tasks])
+            first = self._beside(np.cumsum(units) - units, rows)
+            each = self._applied(tasks, table[rows[first]], source)
+            import torch
+
+            return each[torch.repeat_interleave(self._beside(units, rows), output_size=len(rows))]
         alike = len({task.subject.rows for task in tasks}) == len(tasks[0].subject.rows) == 1
-        x = seen(table[rows[:1] if alike else rows], self.inputs, made.view)
-        drawn = made.draw(source, len(keys), tuple(x.shape[1:]))
+        return self._applied(tasks, table[rows[:1] if alike else rows], source, len(keys))
+
+    def _applied(
+        self, tasks: Sequence[Task], x: Array, source: Stream, trials: int | None = None
+    ) -> Array:
+        """These inputs perturbed: one for each of so many trials, or one for each task."""
+        made = self.perturbation
+        x = seen(x, self.inputs, made.view)
+        drawn = made.draw(source, trials or len(tasks), tuple(x.shape[1:]))
         level: Level = tasks[0].level
-        if len(levels) > 1:
-            each = np.repeat([t.level for t in tasks], [t.units for t in tasks])
+        if len({task.level for task in tasks}) > 1:
+            times = [t.units for t in tasks] if trials else 1
+            each = np.repeat([t.level for t in tasks], times)
             level = self._beside(each.astype(np.float32), x)
-        return unseen(made.apply(x, drawn, level, bounds), self.inputs, made.view)
+        y = made.apply(x, drawn, level, self.model.signature.bounds)
+        return unseen(y, self.inputs, made.view)
 
     def perturbed(self, task: Task) -> Array:
         """The perturbed inputs of these trials: the same whatever else is in the batch."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from array_api_compat import array_namespace
 
+from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import channels_last
-from surefoot.subject import Array, Inputs, Perturbation, View
+from surefoot.subject import Array, Drawn, Inputs, Perturbation, View
 
 
 def refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
@@ -66,3 +69,16 @@ def unseen(y: Array, inputs: Inputs, view: View) -> Array:
 def _time_first(shape: tuple[int, ...]) -> bool:
     """Of two axes the longer one is time."""
     return shape[0] > shape[1]
+
+
+def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
+    """Whether the perturbation leaves nothing to chance: every trial of an input is the same."""
+    one = seen(inputs.x[:1], inputs, perturbation.view)
+    source = stream(0, "", perturbation.kind, 0, one)
+    return _is_empty(perturbation.draw(source, 1, one.shape[1:]))
+
+
+def _is_empty(drawn: Drawn) -> bool:
+    if isinstance(drawn, tuple):
+        return all(_is_empty(part) for part in drawn)
+    return bool(math.prod(drawn.shape) == 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.neighbours import Pictures, turned, weighed, weighing
+from surefoot.perturb.warp_gpu import sampled, usable
 from surefoot.results import Interval
 from surefoot.subject import Array
 
@@ -57,6 +58,8 @@ def warped(
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
         return _by_takes(x, ys, xs, how, fill, bounds, matrix)
+    if x.is_cuda and x.itemsize == 4 and usable(str(x.device)):
+        return sampled(x, ys, xs, how, fill, bounds)
     return _by_grid_sample(x, ys, xs, how, fill, bounds)
 
 
