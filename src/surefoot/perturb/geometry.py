@@ -14,8 +14,9 @@ from typing import ClassVar
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.edges import check_edge
 from surefoot.perturb.levels import check_level, is_zero, unchanged
-from surefoot.perturb.warp import check_edge, warped
+from surefoot.perturb.warp import warped
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
