@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.levels import check_level, clipped, is_zero, kept, per_row, unchanged
 from surefoot.perturb.scaling import single, spread
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -70,7 +70,7 @@ class Occlusion:
         covered = x * (1 - hidden)
         hidden *= fill
         covered += hidden
-        return clipped(covered, bounds)
+        return kept(covered, bounds)
 
 
 def _patch(
