@@ -22,16 +22,19 @@ def apart(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) ->
     top, down = parted(ys[:, None], x.shape[2], edge)
     left, right = parted(xs[:, None], x.shape[3], edge)
     across, along = not _in_order(left, right), not _in_order(top, down)
-    for some, rows in pieces(len(out), *out.shape[2:]):
-        here, tops, shares = _part(x, some), _part(top, some)[:, :, rows], _part(down, some)
-        first, target = int(tops.min()), out[some, :, rows]
-        here = here[:, :, first : int(tops.max()) + 2]
-        if across:
-            here = _between_columns(here, _part(left, some), _part(right, some))
-        if along:
-            _between_rows(here, tops - first, shares[:, :, rows], target)
-        else:
-            target[...] = here[:, :, : tops.shape[2]]
+    stretch = _longest(left[0, 0, 0]) if len(left) == 1 else slice(0, 0)
+    for _, rows in pieces(1, *out.shape[2:]):
+        tops, shares = top[:, :, rows], down[:, :, rows]
+        first = int(tops.min())
+        seen, tops = x[:, :, first : int(tops.max()) + 2], tops - first
+        for some, _ in pieces(len(out), tops.shape[2], out.shape[3]):
+            here, target = _part(seen, some), out[some, :, rows]
+            if across:
+                here = _between_columns(here, _part(left, some), _part(right, some), stretch)
+            if along:
+                _between_rows(here, _part(tops, some), _part(shares, some), target)
+            else:
+                target[...] = here[:, :, : tops.shape[2]]
 
 
 def _part(array: Array, some: slice) -> Array:
@@ -45,18 +48,36 @@ def _in_order(whole: Places, beyond: Pictures) -> bool:
     return not beyond.any() and bool((flat == np.arange(flat.shape[1])).all())
 
 
-def _between_columns(x: Pictures, left: Places, right: Pictures) -> Pictures:
-    """Every row of pixels at the same places of its picture."""
+def _longest(at: Places) -> slice:
+    """The longest stretch in which every place is the neighbour of the one before."""
+    ends = np.concatenate(([0], np.flatnonzero(np.diff(at) != 1) + 1, [len(at)]))
+    longest = int(np.argmax(np.diff(ends)))
+    return slice(int(ends[longest]), int(ends[longest + 1]))
+
+
+def _between_columns(x: Pictures, left: Places, right: Pictures, stretch: slice) -> Pictures:
+    """Every row of pixels at the same places of its picture; in a stretch they are neighbours."""
     here: Pictures
-    if len(left) == 1:
-        here = x.take(left[0, 0, 0], axis=3, mode="clip")
-        other = x.take(left[0, 0, 0] + 1, axis=3, mode="clip")
-    else:
+    if len(left) > 1:
         starts = np.arange(x.size // x.shape[3]).reshape(*x.shape[:3], 1) * x.shape[3]
         at, flat = starts + left, x.reshape(-1)
         here, other = flat.take(at, mode="clip"), flat[1:].take(at, mode="clip")
+    elif 2 * (stretch.stop - stretch.start) > left.size:
+        here, other = (_columns(x, left[0, 0, 0] + beyond, stretch) for beyond in (0, 1))
+    else:
+        here, other = (x.take(left[0, 0, 0] + beyond, axis=3, mode="clip") for beyond in (0, 1))
     towards(here, other, right)
     return here
+
+
+def _columns(x: Pictures, at: Places, stretch: slice) -> Pictures:
+    """These columns, those of the stretch copied at once; the last stands for any beyond it."""
+    found = np.empty((*x.shape[:3], len(at)), dtype=x.dtype)
+    begin, end = stretch.start, min(stretch.stop, stretch.start + x.shape[3] - int(at[stretch][0]))
+    found[..., begin:end] = x[..., at[begin] : at[end - 1] + 1]
+    for rest in (slice(begin), slice(end, None)):
+        found[..., rest] = x.take(at[rest], axis=3, mode="clip")
+    return found
 
 
 def _between_rows(x: Pictures, top: Places, down: Pictures, out: Pictures) -> None:

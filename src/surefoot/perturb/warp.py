@@ -154,11 +154,13 @@ def _blend(
     A neighbour beyond the last row or column has the share 0, whatever is taken for it.
     """
     below, beside = size[1] * (size[0] > 1), int(size[1] > 1)
-    upper = at(0)
-    towards(upper, at(beside), right)
+    upper, other = at(0), at(beside)
     if not down.any():
-        out[...] = upper
+        other -= upper
+        other *= right
+        np.add(upper, other, out=out)
         return
+    towards(upper, other, right)
     lower = at(below)
     towards(lower, at(below + beside), right)
     lower -= upper
