@@ -11,6 +11,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.edges import Edge
 from surefoot.perturb.elastic import Elastic
 from surefoot.perturb.geometry import (
     Perspective,
@@ -20,7 +21,7 @@ from surefoot.perturb.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.perturb.warp import Edge, warped
+from surefoot.perturb.warp import warped
 from surefoot.results import Interval
 from surefoot.testing.perturbations import check_picture_perturbation
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, clipped, per_row, within
+from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, kept, per_row, within
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Level, Stream, View
 
@@ -38,8 +38,9 @@ class LinfNoise:
         """Stretch to [-level, level] and add."""
         span = per_row(level, drawn)
         moved = drawn * (2 * span)
-        moved += x - span
-        return clipped(moved, bounds)
+        moved -= span
+        moved += x
+        return kept(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class L2Noise:
         """Scale and add."""
         moved = drawn * per_row(level, drawn)
         moved += x
-        return clipped(moved, bounds)
+        return kept(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class L1Noise:
         """Scale and add."""
         moved = drawn * per_row(level, drawn)
         moved += x
-        return clipped(moved, bounds)
+        return kept(moved, bounds)
 
 
 def _radius(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.perturb.hsv import resaturated, turned
-from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.levels import check_level, is_zero, kept, per_row, unchanged
 from surefoot.perturb.scaling import scaled_back, shares, spread
 from surefoot.perturb.severity import PRESETS, SEVERITIES, at, check_severity, is_small
 from surefoot.results import UNIT, Interval
@@ -56,15 +57,21 @@ class Brightness:
         span = bounds or UNIT
         shift = per_row(level, x) * span.width
         if x.shape[1] == 1:
-            return spread(clipped(x + shift, bounds), len(drawn))
+            return spread(kept(x + shift, bounds), len(drawn))
         xp = array_namespace(x)
         height = x - span.low if span.low else x
         top = xp.max(height, axis=1, keepdims=True)
-        raised = xp.minimum(xp.clip(top + shift, 0.0, None), xp.clip(top, span.width, None))
-        black = top <= 0
-        bright = height * xp.where(black, 1.0, raised / xp.where(black, 1.0, top))
-        bright += xp.where(black, raised, 0.0) + span.low
-        return spread(clipped(bright, bounds), len(drawn))
+        # both ends of a clip, and masks as factors: NumPy is slow with one end and with `where`
+        most = xp.clip(top, span.width, math.inf)
+        raised = xp.minimum(xp.clip(top + shift, 0.0, math.inf), most)
+        black = xp.astype(top <= 0, x.dtype)
+        lift = raised * black
+        raised -= lift
+        raised += black
+        raised /= xp.maximum(top, black)
+        bright = height * raised
+        bright += lift + span.low if span.low else lift
+        return spread(kept(bright, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -105,12 +112,12 @@ class Contrast:
         share = per_row(level, x)
         mixed = x * (1 - share)
         mixed += means[:, :, None, None] * share
-        return spread(clipped(mixed, bounds), len(drawn))
+        return spread(kept(mixed, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
 class Saturate:
-    """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
+    """The saturation of HSV becomes S · gain + offset, kept; hue and value stay.
 
     Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5, and
     gain and offset are linear between the published pairs. In their order: up to 2 colours fade,
@@ -146,7 +153,7 @@ class Saturate:
         small = is_small(self.size, tuple(x.shape))
         gain, offset = at(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
         vivid = resaturated(x, gain, offset, (bounds or UNIT).low)
-        return spread(clipped(vivid, bounds), len(drawn))
+        return spread(kept(vivid, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,7 @@ class Desaturate:
         if is_zero(level) or x.shape[1] == 1:
             return unchanged(x, len(drawn))
         faded = resaturated(x, 1 - per_row(level, x), 0.0, (bounds or UNIT).low)
-        return spread(clipped(faded, bounds), len(drawn))
+        return spread(kept(faded, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,7 @@ class Hue:
         """Turn around the grey axis of HSV."""
         if is_zero(level) or x.shape[1] == 1:
             return unchanged(x, len(drawn))
-        return spread(clipped(turned(x, per_row(level, x[:, 0])), bounds), len(drawn))
+        return spread(kept(turned(x, per_row(level, x[:, 0])), bounds), len(drawn))
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.perturb.levels import is_zero, unchanged
+from surefoot.perturb.linear import Banded, along, banded
 from surefoot.perturb.severity import LONGEST_SMALL, PRESETS, SEVERITIES, check_severity, is_small
 from surefoot.perturb.warp import warped
 from surefoot.results import Interval
@@ -148,10 +150,13 @@ def _smoothed(fields: Array, deviation: Array, reach: int) -> Array:
     Gaussian does not reach far.
     """
     xp, (height, width) = array_namespace(fields), fields.shape[2:]
-    along = _gaussian(deviation, height, reach)
-    across = along if width == height else _gaussian(deviation, width, reach)
+    if len(deviation) == 1 and (isinstance(fields, np.ndarray) or fields.device.type == "cpu"):
+        one = float(deviation[0, 0, 0])
+        return along(fields, _band(one, height, reach), _band(one, width, reach))
+    down = _gaussian(deviation, height, reach)
+    across = down if width == height else _gaussian(deviation, width, reach)
     parts = [
-        xp.matmul(along[:, :, block, near], fields[:, :, near, :])
+        xp.matmul(down[:, :, block, near], fields[:, :, near, :])
         for block, near in _blocks(height, reach)
     ]
     tall = parts[0] if len(parts) == 1 else xp.concat(parts, axis=2)
@@ -160,6 +165,12 @@ def _smoothed(fields: Array, deviation: Array, reach: int) -> Array:
         for block, near in _blocks(width, reach)
     ]
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=3)
+
+
+@lru_cache(maxsize=64)
+def _band(deviation: float, size: int, reach: int) -> Banded:
+    """The matrix of one deviation, kept for the next call."""
+    return banded(_gaussian(np.full((1, 1, 1), deviation, dtype=np.float32), size, reach)[:, 0])
 
 
 def _blocks(size: int, reach: int) -> list[tuple[slice, slice]]:

@@ -14,8 +14,9 @@ from typing import ClassVar
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
+from surefoot.perturb.edges import check_edge
 from surefoot.perturb.levels import check_level, is_zero, unchanged
-from surefoot.perturb.warp import check_edge, warped
+from surefoot.perturb.warp import warped
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -224,7 +225,7 @@ class Perspective:
         down, right, middle, centre = _axes(x)
         down, right = down + middle, right + centre
         under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
-        under = xp.where(xp.abs(under) < 1e-6, 1e-6, under)  # the horizon itself
+        under[xp.abs(under) < 1e-6] = 1e-6  # the horizon itself
         xs = (across[0] * right + across[2] * wide) + across[1] * (wide / tall) * down
         ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
         xs /= under

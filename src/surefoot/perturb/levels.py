@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
@@ -47,6 +48,15 @@ def unchanged(x: Array, n: int) -> Array:
 def clipped(x: Array, bounds: Interval | None) -> Array:
     """`x` with every value brought back into the bounds."""
     return x if bounds is None else array_namespace(x).clip(x, bounds.low, bounds.high)
+
+
+def kept(x: Array, bounds: Interval | None) -> Array:
+    """`x` itself, every value brought back into the bounds; for arrays no one else holds."""
+    if bounds is None:
+        return x
+    if isinstance(x, np.ndarray):
+        return np.clip(x, bounds.low, bounds.high, out=x)
+    return x.clamp_(bounds.low, bounds.high)
 
 
 def axes_of(x: Array) -> tuple[int, ...]:

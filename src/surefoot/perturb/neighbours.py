@@ -45,3 +45,10 @@ def weighed(matrix: csr_array, planes: Pictures, count: int) -> Pictures:
         return np.stack([matrix @ plane for plane in planes])
     made: Pictures = matrix @ planes
     return made.T
+
+
+def towards(a: Pictures, b: Pictures, share: Pictures) -> None:
+    """Move `a` towards `b` by a share of the way; b is used up. A share of 0 leaves `a` alone."""
+    b -= a
+    b *= share
+    a += b

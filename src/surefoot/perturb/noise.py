@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, clipped, per_row, within
+from surefoot.perturb.levels import check_level, kept, per_row, within
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Level, Stream, View
 
@@ -40,7 +40,7 @@ class GaussianNoise:
         """Scale and add."""
         moved = drawn * per_row(level, drawn)
         moved += x
-        return clipped(moved, bounds)
+        return kept(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,6 @@ class UniformNoise:
         """Stretch to [lowest · level, level] and add."""
         span = per_row(level, drawn)
         moved = drawn * ((1 - self.lowest) * span)
-        moved += x + self.lowest * span
-        return clipped(moved, bounds)
+        moved += self.lowest * span
+        moved += x
+        return kept(moved, bounds)

@@ -6,13 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from array_api_compat import array_namespace
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
-from surefoot.perturb.scaling import single
+from surefoot.perturb.levels import check_level, clipped, is_zero, kept, per_row, unchanged
+from surefoot.perturb.scaling import single, spread
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
+
+_Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -52,15 +57,50 @@ class Occlusion:
         if is_zero(level):
             return unchanged(x, len(drawn))
         height, width = x.shape[2:]
-        area = per_row(level, drawn) * (height * width)
+        fill, area = _value(self.fill, bounds), per_row(level, drawn) * (height * width)
         tall, wide = _edges(area, height, width)
-        down = _covered(drawn[:, :1], tall, height)
-        across = _covered(drawn[:, 1:], wide, width)
+        if isinstance(tall, float) and (isinstance(x, np.ndarray) or x.device.type == "cpu"):
+            n = len(drawn)
+            out = unchanged(x, n) if bounds is None else spread(clipped(x, bounds), n)
+            _patch(np.asarray(out), np.asarray(drawn), tall, wide, fill, bounds)
+            return out
+        down = _covered(drawn[:, :1] * (height - tall), tall, _pixels(height, drawn))
+        across = _covered(drawn[:, 1:] * (width - wide), wide, _pixels(width, drawn))
         hidden = down[:, None, :, None] * across[:, None, None, :]
         covered = x * (1 - hidden)
-        hidden *= _value(self.fill, bounds)
+        hidden *= fill
         covered += hidden
-        return clipped(covered, bounds)
+        return kept(covered, bounds)
+
+
+def _patch(
+    x: _Floats, drawn: _Floats, tall: float, wide: float, fill: float, bounds: Interval | None
+) -> None:
+    """Lay patches of one size on pictures within the bounds; only what they touch is changed."""
+    tops, down = _reached(drawn[:, :1], tall, x.shape[2])
+    lefts, across = _reached(drawn[:, 1:], wide, x.shape[3])
+    hidden = down[:, None, :, None] * across[:, None, None, :]
+    windows = sliding_window_view(x, hidden.shape[2:], axis=(2, 3), writeable=True)
+    where = (np.arange(len(x)), slice(None), tops, lefts)
+    mixed = windows[where]
+    mixed *= 1 - hidden
+    hidden *= fill
+    mixed += hidden
+    if bounds is not None:
+        np.clip(mixed, bounds.low, bounds.high, out=mixed)
+    windows[where] = mixed
+
+
+def _reached(place: _Floats, length: float, pixels: int) -> tuple[NDArray[np.intp], _Floats]:
+    """The first of as many pixels as the patch can touch along an axis; how much of each it covers.
+
+    Those of all rows are equally many, whether they are touched or not.
+    """
+    begin = place * (pixels - length)
+    count = min(math.ceil(length) + 1, pixels)
+    first = np.minimum(begin[:, 0].astype(np.intp), pixels - count)
+    touched = (first[:, None] + np.arange(count)).astype(np.float32)
+    return first, _covered(begin, length, touched)
 
 
 def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
@@ -76,13 +116,16 @@ def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN4
     return (side, other) if height <= width else (other, side)
 
 
-def _covered(place: Array, length: Any, pixels: int) -> Array:  # noqa: ANN401
-    """How much of each pixel along an axis the patch covers: (n, pixels)."""
-    xp = array_namespace(place)
-    begin = place * (pixels - length)
-    first = xp.arange(pixels, dtype=xp.float32, device=place.device)[None, :]
-    ends = xp.clip(begin + length - first, 0.0, 1.0)
-    return xp.clip(ends - xp.clip(begin - first, 0.0, 1.0), 0.0, 1.0)
+def _covered(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
+    """How much of the pixels from `first` to first + 1 the patch covers: (n, pixels)."""
+    xp = array_namespace(begin)
+    return xp.clip(xp.minimum(begin + length, first + 1) - xp.maximum(begin, first), 0.0, None)
+
+
+def _pixels(count: int, like: Array) -> Array:
+    """The pixels along an axis: (1, count)."""
+    xp = array_namespace(like)
+    return xp.arange(count, dtype=xp.float32, device=like.device)[None, :]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.levels import check_level, is_zero, kept, per_row, unchanged
 from surefoot.perturb.quantiles import poisson_quantile
 from surefoot.perturb.scaling import scaled_back, shares, single
 from surefoot.results import UNIT, Interval
@@ -145,4 +145,4 @@ class SpeckleNoise:
         low = (bounds or UNIT).low
         moved = drawn * ((x - low if low else x) * per_row(level, drawn))
         moved += x
-        return clipped(moved, bounds)
+        return kept(moved, bounds)

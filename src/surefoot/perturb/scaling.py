@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import unchanged
+from surefoot.perturb.levels import kept, unchanged
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level
 
@@ -27,7 +26,7 @@ def scaled_back(y: Array, bounds: Interval | None) -> Array:
         y *= bounds.width
     if bounds.low != 0:
         y += bounds.low
-    return array_namespace(y).clip(y, bounds.low, bounds.high)
+    return kept(y, bounds)
 
 
 def spread(y: Array, n: int) -> Array:

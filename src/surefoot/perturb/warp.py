@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
-from surefoot.perturb.neighbours import Pictures, turned, weighed, weighing
+from surefoot.perturb.apart import apart
+from surefoot.perturb.edges import Edge, folded, parted, pieces
+from surefoot.perturb.neighbours import Pictures, towards, turned, weighed, weighing
 from surefoot.perturb.warp_gpu import sampled, usable
 from surefoot.results import Interval
 from surefoot.subject import Array
 
-_PIECE = 25_600
-"""Pixels worked on together, so that the intermediate arrays stay in the processor's cache."""
-
 Places = NDArray[np.intp]
-
-
-class Edge(StrEnum):
-    """What lies beyond the edge of a picture."""
-
-    MIRROR = "mirror"
-    """The picture in a mirror, the edge itself once: dcb|abcd|cba."""
-    SYMMETRIC = "symmetric"
-    """The picture in a mirror, the edge itself twice: cba|abcd|dcb."""
-    NEAREST = "nearest"
-    """The pixel at the edge, for ever: aaa|abcd|ddd."""
-    BLACK = "black"
-    """The lowest value."""
-
-
-def check_edge(kind: str, edge: str) -> None:
-    """Refuse a word that is no edge."""
-    if edge not in tuple(Edge):
-        raise InvalidArgument(f"{kind}: edge is one of {', '.join(Edge)}, got {edge!r}")
 
 
 def warped(
@@ -75,7 +52,7 @@ def _by_takes(
     n, rows, columns = max(len(x), len(ys), len(xs)), ys.shape[1], xs.shape[2]
     out: Pictures = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
     if ys.shape[2] == 1 and xs.shape[1] == 1:
-        _in_pieces(_apart, x, ys, xs, edge, out)
+        apart(x, ys, xs, edge, out)
     elif matrix and len(ys) == len(xs) == 1:
         _weighed_together(x, ys, xs, edge, out)
     elif matrix:
@@ -98,25 +75,16 @@ def _in_pieces(
     out: Pictures,
 ) -> None:
     """Write `out` some pictures at a time, or some rows of one where pictures are large."""
-    for some, rows in _pieces(len(out), *out.shape[2:]):
+    for some, rows in pieces(len(out), *out.shape[2:]):
         here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
         wide = wide if wide.shape[1] == 1 else wide[:, rows]
         write(here, tall[:, rows], wide, edge, out[some, :, rows])
 
 
-def _pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
-    """Cuts through n planes and through their rows."""
-    step = max(1, _PIECE // (rows * columns))
-    high = -(-rows // -(-rows * columns // _PIECE))
-    for start in range(0, n, step):
-        for top in range(0, rows, high):
-            yield slice(start, start + step), slice(top, top + high)
-
-
 def _weighed_together(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
     """All planes of all pictures at the same places, by one matrix; written to `out`."""
     target, planes = out.reshape(-1, *out.shape[2:]), turned(x.reshape(-1, x[0, 0].size))
-    for _, rows in _pieces(1, *out.shape[2:]):
+    for _, rows in pieces(1, *out.shape[2:]):
         wide = xs if xs.shape[1] == 1 else xs[:, rows]
         places = _located(ys[:, rows], wide, x.shape[2:], edge)
         here, matrix = target[:, rows], weighing(*places, x.shape[2:], x[0, 0].size)
@@ -138,20 +106,18 @@ def _weighed(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures)
 def _with_one_grid(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
     """All planes of all pictures at the same places, written to `out`."""
     planes, target = x.reshape(-1, x[0, 0].size), out.reshape(-1, *out.shape[2:])
-    high = max(1, min(out.shape[2], _PIECE // out.shape[3]))
-    for rows in (slice(top, top + high) for top in range(0, out.shape[2], high)):
+    for _, rows in pieces(1, *out.shape[2:]):
         wide = xs if xs.shape[1] == 1 else xs[:, rows]
         index, down, right = _located(ys[:, rows], wide, x.shape[2:], edge)
-        step = max(1, _PIECE // index.size)
-        for start in range(0, len(planes), step):
-            some = planes[start : start + step]
+        for cut, _ in pieces(len(planes), *index.shape[1:]):
+            some = planes[cut]
 
             def at(offset: int, some: Pictures = some, index: Places = index) -> Pictures:
                 if len(some) == 1:  # a cut through one plane is quicker than another index
                     return some[0, offset:].take(index, mode="clip")
                 return cast("Pictures", some.take(index[0] + offset, axis=1, mode="clip"))
 
-            _blend(at, x.shape[2:], down, right, target[start : start + step, rows])
+            _blend(at, x.shape[2:], down, right, target[cut, rows])
 
 
 def _with_own_grids(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
@@ -169,48 +135,14 @@ def _with_own_grids(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pi
         _blend(at, x.shape[2:], down, right, out[:, channel])
 
 
-def _apart(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
-    """Rows first, then columns, where neither depends on the other; written to `out`."""
-    channels, height, width = x.shape[1:]
-    top, down = _parted(ys[:, None], height, edge)
-    left, right = _parted(xs[:, None], width, edge)
-    planes = np.arange(len(x) * channels).reshape(len(x), channels, 1, 1) * height
-    index = (planes + top)[..., 0]
-    lines = x.reshape(-1, width)
-    tall = lines.take(index, axis=0, mode="clip")
-    if down.any():
-        _towards(tall, lines.take(index + 1, axis=0, mode="clip"), down)
-    if len(xs) == 1:
-        here = tall.take(left[0, 0, 0], axis=3, mode="clip")
-        other = tall.take(left[0, 0, 0] + 1, axis=3, mode="clip") if right.any() else here
-    else:
-        starts = np.arange(tall.size // width).reshape(*tall.shape[:3], 1) * width
-        at, flat = starts + left, tall.reshape(-1)
-        here = flat.take(at, mode="clip")
-        other = flat[1:].take(at, mode="clip") if right.any() else here
-    if other is here:
-        out[...] = here
-        return
-    other -= here
-    other *= right
-    np.add(here, other, out=out)
-
-
-def _parted(at: Pictures, size: int, edge: Edge) -> tuple[NDArray[np.int32], Pictures]:
-    """The last pixel before each place, and how far beyond it the place is."""
-    beyond = _folded(at, size, edge)
-    whole = np.floor(beyond)
-    beyond -= whole
-    return whole.astype(np.int32), beyond
-
-
 def _located(
     ys: Pictures, xs: Pictures, size: tuple[int, ...], edge: Edge
 ) -> tuple[Places, Pictures, Pictures]:
     """The pixel up and left of each place, counted through the picture; and how far it is."""
-    top, down = _parted(ys, size[0], edge)
-    left, right = _parted(xs, size[1], edge)
-    return (top * np.int32(size[1]) + left).astype(np.intp), down, right
+    top, down = parted(ys, size[0], edge)
+    left, right = parted(xs, size[1], edge)
+    top *= np.int32(size[1])
+    return (top + left).astype(np.intp), down, right
 
 
 def _blend(
@@ -225,23 +157,18 @@ def _blend(
     A neighbour beyond the last row or column has the share 0, whatever is taken for it.
     """
     below, beside = size[1] * (size[0] > 1), int(size[1] > 1)
-    upper = at(0)
-    _towards(upper, at(beside), right)
+    upper, other = at(0), at(beside)
     if not down.any():
-        out[...] = upper
+        other -= upper
+        other *= right
+        np.add(upper, other, out=out)
         return
+    towards(upper, other, right)
     lower = at(below)
-    _towards(lower, at(below + beside), right)
+    towards(lower, at(below + beside), right)
     lower -= upper
     lower *= down
     np.add(upper, lower, out=out)
-
-
-def _towards(a: Pictures, b: Pictures, share: Pictures) -> None:
-    """Move `a` towards `b` by a share of the way; b is used up. A share of 0 leaves `a` alone."""
-    b -= a
-    b *= share
-    a += b
 
 
 def _by_grid_sample(
@@ -258,8 +185,8 @@ def _by_grid_sample(
     tall, wide = _power_of_two(height + 2 * frame), _power_of_two(width + 2 * frame)
     margins = (frame, wide - width - frame, frame, tall - height - frame)
     source = torch.nn.functional.pad(x, margins, value=fill) if any(margins) else x
-    down = _folded(ys + frame, height + 2 * frame, edge) * (2 / tall) + (1 / tall - 1)
-    right = _folded(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
+    down = folded(ys + frame, height + 2 * frame, edge) * (2 / tall) + (1 / tall - 1)
+    right = folded(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
     grid = torch.stack(torch.broadcast_tensors(right, down), dim=-1)
     n, channels = max(len(x), len(grid)), x.shape[1]
     # small pictures that meet one grid are as good as the channels of one picture, and on a
@@ -271,29 +198,6 @@ def _by_grid_sample(
     out = torch.nn.functional.grid_sample(source, grid, align_corners=False)
     out = out.reshape(n, channels, *grid.shape[1:3])
     return out if bounds is None else out.clamp_(bounds.low, bounds.high)
-
-
-def _folded(at: Array, size: int, edge: Edge) -> Array:
-    """Coordinates brought back into 0 … size - 1; a fresh array, those inside untouched."""
-    xp = array_namespace(at)
-    if size == 1:
-        return xp.zeros_like(at)
-    if edge in (Edge.NEAREST, Edge.BLACK):
-        return _between(at, size - 1)
-    beyond = 0.5 if edge is Edge.SYMMETRIC else 0.0
-    low, high = -beyond, size - 1 + beyond
-    folded = xp.maximum(at, 2 * low - at)
-    period = 2 * (high - low)
-    far = not isinstance(at, np.ndarray) or folded.max() > high + period / 2
-    if far:  # a point within one reflection is not changed by this
-        folded -= xp.floor((folded - low) * (1 / period)) * period
-    folded = xp.minimum(folded, 2 * high - folded)
-    return _between(folded, size - 1) if far or beyond else folded
-
-
-def _between(at: Array, most: float) -> Array:
-    """The array clipped to [0, most]."""
-    return np.clip(at, 0.0, most) if isinstance(at, np.ndarray) else at.clamp(0.0, most)
 
 
 def _power_of_two(size: int) -> int:
