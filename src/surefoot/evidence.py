@@ -47,6 +47,27 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcomes:
+    """In which trials the property held: a 1 for each that did, a 0 for each that did not."""
+
+    marks: str
+
+    @classmethod
+    def of(cls, severities: Floats, limit: float) -> Self:
+        """Mark the severities strictly below the limit."""
+        return cls("".join("1" if good else "0" for good in (severities < limit).tolist()))
+
+    def __add__(self, other: Self, /) -> Self:
+        """Append the next batch."""
+        return type(self)(self.marks + other.marks)
+
+    @property
+    def goodness(self) -> Floats:
+        """1 where it held, 0 where it did not."""
+        return np.frombuffer(self.marks.encode(), dtype=np.uint8) - 48.0
+
+
+@dataclass(frozen=True, slots=True)
 class Severities:
     """The severities themselves, in the order of the trials, for methods that fit them."""
 
@@ -61,3 +82,8 @@ class Severities:
     def __add__(self, other: Self, /) -> Self:
         """Append the next batch."""
         return type(self)(self.values + other.values, self.limit)
+
+    @property
+    def goodness(self) -> Floats:
+        """How far each trial was from the worst, for severities between 0 and 1."""
+        return 1.0 - np.array(self.values)

@@ -16,10 +16,14 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Run `units` more trials at this level."""
+    """Run `units` more trials at this level; from trial `start` on, where that is given.
+
+    A procedure may ask several at once, as a tuple, and is then told as many answers.
+    """
 
     level: float
     units: int
+    start: int | None = None
 
 
 class Procedure(Protocol[Q_co, E_contra, R_co]):

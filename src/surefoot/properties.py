@@ -95,6 +95,46 @@ class NoConfidentMistake:
         return _rivals(scores, labels, 1)
 
 
+@dataclass(frozen=True)
+class Confidence:
+    """The model's confidence in the label of reference is above `least`."""
+
+    least: float = 0.5
+    of: str = "true"
+    kind: ClassVar[str] = "confidence"
+    needs: ClassVar[Scores | None] = Scores.PROBABILITIES
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least <= 1:
+            raise InvalidArgument(
+                f"confidence: the least confidence lies above 0 and up to 1, got {self.least}"
+            )
+        if self.of not in tuple(Reference):
+            raise InvalidArgument(
+                f"confidence: of the {' or the '.join(Reference)} label, got {self.of!r}"
+            )
+
+    @property
+    def phrase(self) -> str:
+        """What holds."""
+        label = "true label" if self.of == "true" else "label of the undisturbed input"
+        return f"give the {label} a confidence above {self.least:g}"
+
+    @property
+    def limit(self) -> float:
+        """The doubt at which it breaks."""
+        return 1 - self.least
+
+    @property
+    def reference(self) -> Reference:
+        """Which label it is about."""
+        return Reference(self.of)
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """What is lacking to full confidence."""
+        return 1 - _own(scores, labels)
+
+
 def _own(scores: Array, labels: Array) -> Array:
     xp = array_namespace(scores)
     return xp.take_along_axis(scores, labels[:, None], axis=1)[:, 0]

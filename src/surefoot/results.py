@@ -138,5 +138,55 @@ class ExtrapolatedMean:
         return self.fitted / self.inputs
 
 
+@dataclass(frozen=True)
+class Point:
+    """A curve at one level: over the trials run there, and between which bounds it lies."""
+
+    level: float
+    trials: int
+    value: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where a curve meets a threshold; the best guess, and between which levels."""
+
+    level: float
+    interval: Interval
+    falls: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The share of the range on which a curve is at or above a threshold: its robustness.
+
+    `guarantee` is about the interval; the value alone has none.
+    """
+
+    threshold: float
+    value: float
+    interval: Interval
+    crossings: tuple[Crossing, ...]
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy, or mean confidence, against the level.
+
+    The intervals of all points hold together with `guarantee`. `size` is the number of inputs
+    behind it, `notes` what was noticed on the way.
+    """
+
+    span: Interval
+    size: int
+    points: tuple[Point, ...]
+    readings: tuple[Reading, ...]
+    guarantee: Guarantee
+    trials: int
+    notes: tuple[str, ...] = ()
+
+
 Result = Estimate | Decision | Extrapolation | Undecided
 Whole = Estimate | ExtrapolatedMean | Undecided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import reduce
@@ -48,60 +48,90 @@ class _Desk:
     """A session, where it stands, and what is still out."""
 
     def __init__(
-        self, subject: Subject, session: Session[Ask, Any, Any], kept: Iterable[Entry]
+        self, subject: Subject, session: Session[Any, Any, Any], kept: Iterable[Entry]
     ) -> None:
         self.subject, self.session = subject, session
         self.used: dict[float, int] = defaultdict(int)
         self.kept: dict[float, list[Entry]] = defaultdict(list)
         for entry in kept:
             self.kept[entry.level].append(entry)
-        self.parts: list[Entry] = []
-        self.missing = 0
+        self.open: list[_Open] = []
         self.trials = 0
 
     def advance(self) -> list[Task]:
         """Answer from the journal as long as it lasts; then the trials that must be run."""
-        while (ask := self.session.question) is not None:
-            if ask.units < 1:
-                raise InvalidArgument(f"a procedure asked for {ask.units} trials: at least one")
-            begin = self.used[ask.level]
-            self.parts, gaps = _cover(self.kept[ask.level], begin, begin + ask.units)
-            self.kept[ask.level] = [e for e in self.kept[ask.level] if e.stop > begin + ask.units]
-            self.missing = sum(stop - start for start, stop in gaps)
-            if gaps:
-                break
-            self._tell(ask)
-        else:
-            gaps = []
-        if any(self.kept.values()) and (ask is None or self.kept[ask.level]):
+        gaps: list[Task] = []
+        while self.session.question is not None and not gaps:
+            self.open = [self._opened(ask) for ask in self._asks()]
+            for one in self.open:
+                one.parts, missing = _cover(self.kept[one.level], one.start, one.stop)
+                one.missing = sum(stop - start for start, stop in missing)
+                gaps += [Task(self.subject, one.level, *gap) for gap in missing]
+            for one in self.open:
+                self.kept[one.level] = [e for e in self.kept[one.level] if not one.holds(e)]
+            if not gaps:
+                self._tell()
+        asked = {one.level for one in self.open} if gaps else set(self.kept)
+        if any(self.kept[level] for level in asked):
             raise ReplayMismatch(
                 f"the store holds trials of input {self.subject.name} that this procedure does not "
                 "ask for: it belongs to another study; use another --store"
             )
-        level = 0.0 if ask is None else ask.level
-        return [Task(self.subject, level, start, stop) for start, stop in gaps]
+        return gaps
+
+    def _asks(self) -> list[Ask]:
+        question = self.session.question
+        return list(question) if isinstance(question, tuple) else [question] if question else []
+
+    def _opened(self, ask: Ask) -> _Open:
+        if ask.units < 1:
+            raise InvalidArgument(f"a procedure asked for {ask.units} trials: at least one")
+        start = self.used[ask.level] if ask.start is None else ask.start
+        self.used[ask.level] = max(self.used[ask.level], start + ask.units)
+        return _Open(ask.level, start, start + ask.units)
 
     def take(self, task: Task, evidence: object) -> list[Task]:
         """Note the evidence of one task; the next trials once the question is complete."""
-        self.parts.append(Entry(task.level, task.start, task.stop, evidence))
-        self.missing -= task.units
-        ask = self.session.question
-        if self.missing or ask is None:
+        one = next(o for o in self.open if o.level == task.level and o.start <= task.start < o.stop)
+        one.parts.append(Entry(task.level, task.start, task.stop, evidence))
+        one.missing -= task.units
+        if any(o.missing for o in self.open):
             return []
-        self._tell(ask)
+        self._tell()
         return self.advance()
 
-    def _tell(self, ask: Ask) -> None:
-        ordered = sorted(self.parts, key=lambda e: e.start)
-        self.used[ask.level] += ask.units
-        self.trials += ask.units
-        self.session.tell(reduce(add, (e.evidence for e in ordered)))
+    def _tell(self) -> None:
+        answers = [
+            reduce(add, (e.evidence for e in sorted(one.parts, key=lambda e: e.start)))
+            for one in self.open
+        ]
+        self.trials += sum(one.stop - one.start for one in self.open)
+        several = isinstance(self.session.question, tuple)
+        self.open = []
+        self.session.tell(answers if several else answers[0])
 
     @property
     def asked(self) -> int:
         """Trials done and asked for."""
-        ask = self.session.question
-        return self.trials + (0 if ask is None else ask.units)
+        return self.trials + sum(one.stop - one.start for one in self.open)
+
+    @property
+    def missing(self) -> int:
+        """Trials asked for and not done."""
+        return sum(one.missing for one in self.open)
+
+
+class _Open:
+    """Trials [start, stop) at a level that were asked for, and what of them is there."""
+
+    def __init__(self, level: float, start: int, stop: int) -> None:
+        self.level, self.start, self.stop = level, start, stop
+        self.parts: list[Entry] = []
+        self.missing = 0
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether the entry is no more than a part of this."""
+        return self.start <= entry.start and entry.stop <= self.stop
 
 
 def _cover(kept: list[Entry], begin: int, end: int) -> tuple[list[Entry], list[tuple[int, int]]]:
@@ -122,7 +152,7 @@ def _cover(kept: list[Entry], begin: int, end: int) -> tuple[list[Entry], list[t
 
 
 def measure(
-    procedure: Procedure[Ask, E, R],
+    procedure: Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]],
     bench: Bench[E],
     subjects: Sequence[Subject],
     *,
@@ -133,9 +163,13 @@ def measure(
     in_flight: int = 1,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> list[R]:
-    """Run one session a subject until every one has concluded; results in the order of subjects."""
+    """Run one session a subject until every one has concluded; results in the order of subjects.
+
+    One procedure serves all, or each subject has its own, by name.
+    """
     kept = journal.replay()
-    desks = {s.name: _Desk(s, Session(procedure), kept.pop(s.name, ())) for s in subjects}
+    own = procedure if isinstance(procedure, Mapping) else {s.name: procedure for s in subjects}
+    desks = {s.name: _Desk(s, Session(own[s.name]), kept.pop(s.name, ())) for s in subjects}
     if kept:
         raise ReplayMismatch(
             f"the store holds trials of input {next(iter(kept))}, which is not in these data: "
@@ -186,5 +220,5 @@ def _progress(desks: dict[str, _Desk]) -> Progress:
     typical = sum(finished) / len(finished) if finished else 0.0
     expected = sum(finished) + sum(max(d.asked, typical) for d in still_open)
     done = sum(finished) + sum(d.trials for d in still_open)
-    done += sum(d.session.question.units - d.missing for d in still_open if d.session.question)
+    done += sum(d.asked - d.trials - d.missing for d in still_open)
     return Progress(done, int(expected), len(finished), len(desks))

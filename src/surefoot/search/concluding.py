@@ -1,0 +1,112 @@
+"""From what was seen at single levels to the curve and its robustness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from surefoot.results import Curve, Footing, Guarantee, Interval, Point
+from surefoot.search.inner import supposed
+from surefoot.search.looks import Over
+from surefoot.search.oneway import assumed, backtrack, notes, tightened
+from surefoot.search.reading import Settled, read
+from surefoot.search.seen import Seen
+from surefoot.search.segments import Segment
+
+if TYPE_CHECKING:
+    from surefoot.search.sequential import SequentialCurve
+
+
+def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
+    """How many inputs the curve may climb back where it crosses a threshold.
+
+    By those that went the other way between two levels, fully known and at most `near` apart, on
+    different sides of it; the widest such pair tells the most.
+    """
+    whole = [s for s in seen if s.whole and s.terms.counts]
+    pairs = [
+        (a, b)
+        for a, b in combinations(whole, 2)
+        if any((a.value >= t) != (b.value >= t) for t in thresholds)
+    ]
+    close = [pair for pair in pairs if pair[1].level - pair[0].level <= near]
+    chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
+    if chosen is None:
+        return 0
+    a, b = chosen
+    down = int(np.count_nonzero(b.values < a.values))
+    up = int(np.count_nonzero(b.values > a.values))
+    return backtrack(max(down, up), min(down, up))
+
+
+def _distance(pair: tuple[Seen, Seen]) -> float:
+    return pair[1].level - pair[0].level
+
+
+def believed(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> list[Point]:
+    """The points, with what follows from going one way."""
+    return list(tightened(points, parts, wiggle))
+
+
+def concluded(
+    asked: SequentialCurve,
+    seen: Sequence[Seen],
+    guesses: Mapping[float, float],
+    parts: Sequence[Segment],
+    settled: Settled,
+) -> Curve:
+    """The curve, with a reading for every threshold; `guesses` are the best values known."""
+    points = [_guessed(s.point, guesses[s.level]) for s in seen if s.first]
+    bends = asked.curvature is not None
+    near = (asked.high - asked.low) / 8
+    slack = max(
+        0 if bends else slack_of([s for s in seen if s.level in part], asked.thresholds, near)
+        for part in parts
+    )
+    wiggle = slack / asked.size
+    found = () if bends else notes(points, parts, wiggle)
+    promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
+    basis = points if bends else believed(points, parts, wiggle)
+    basis = sorted([*basis, *_supposed(seen)], key=lambda p: p.level)
+    return Curve(
+        span=Interval(asked.low, asked.high),
+        size=asked.size,
+        points=tuple(points),
+        readings=tuple(
+            read(basis, t, promise, settled, wiggle=wiggle, middle=_middle(asked, t))
+            for t in asked.thresholds
+        ),
+        guarantee=Guarantee(Footing.SOUND, asked.error),
+        trials=sum(int(s.known.sum()) for s in seen),
+        notes=tuple(found),
+    )
+
+
+def _guessed(point: Point, guess: float) -> Point:
+    low, high = point.interval.low, point.interval.high
+    return replace(point, value=min(max(guess, low), high))
+
+
+def _supposed(seen: Sequence[Seen]) -> list[Point]:
+    """Guesses at levels where only the inputs that differ on both sides were looked at."""
+    whole = [s for s in seen if s.whole]
+    found = []
+    for s in seen:
+        before = [w for w in whole if w.level < s.level][-1:]
+        after = [w for w in whole if w.level > s.level][:1]
+        if not s.first and before and after:
+            value = supposed(s, before[0], after[0])
+            found.append(Point(s.level, int(s.known.sum()), value, Interval(0.0, 1.0)))
+    return found
+
+
+def _middle(asked: SequentialCurve, threshold: float) -> float:
+    """Between the last count that is enough and the first that is not, where counts step."""
+    if asked.measure != "accuracy" or asked.over != Over.SET:
+        return threshold
+    return (math.ceil(threshold * asked.size - 1e-9) - 0.5) / asked.size

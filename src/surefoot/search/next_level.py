@@ -1,0 +1,78 @@
+"""Where to look next for a crossing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+_CAUTION = 2.0
+_BEND = 0.04
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A level, the value seen there, and the standard deviation of what is not known of it."""
+
+    level: float
+    value: float
+    doubt: float
+
+
+def around(
+    sights: Sequence[Sight], target: float, narrow: float, turn: int, size: int
+) -> list[float]:
+    """Levels between the first and the last sight, which lie on different sides.
+
+    One a little before and one a little beyond where straight lines meet the target, so that the
+    crossing is caught between them; only one of them if the other would be no better than the end
+    on its side. How little follows from what is not known: values seen on part of the inputs, the
+    chance by which single inputs fall, and some bending. Every fourth turn takes the middle, so
+    that the bracket shrinks for certain.
+    """
+    low, high = sights[0], sights[-1]
+    width = high.level - low.level
+    pair = _straddling(sights, target)
+    if turn % 4 == 3 or width <= 2 * narrow or pair is None:
+        return [(low.level + high.level) / 2]
+    a, b = pair
+    drop = abs(a.value - b.value)
+    meets = a.level + (b.level - a.level) * abs(a.value - target) / drop
+    chance = math.sqrt(max(1.0, drop * size)) / 2 / size
+    doubt = math.hypot(chance, max(a.doubt, b.doubt))
+    reach = (_CAUTION * doubt / drop + _BEND) * (b.level - a.level)
+    if reach > width / 8:
+        return [meets]
+    reach = max(reach, narrow / 2)
+    found = []
+    if low.doubt > 0 or meets - low.level > 3 * reach:
+        found.append(max(meets - reach, low.level + width / 16))
+    if high.doubt > 0 or high.level - meets > 3 * reach:
+        found.append(min(meets + reach, high.level - width / 16))
+    return found or [meets]
+
+
+def sharpest_bend(sights: Sequence[Sight]) -> float:
+    """The largest second difference: how far a middle is from its chord, per squared half-width."""
+    bends = [
+        abs(b.value - (a.value + c.value) / 2) / ((c.level - a.level) / 2) ** 2
+        for a, b, c in zip(sights, sights[1:], sights[2:], strict=False)
+    ]
+    return max(bends, default=0.0)
+
+
+def may_cross(a: Sight, b: Sight, bend: float, threshold: float) -> bool:
+    """Whether a curve that bends so much may leave its side between two sights on the same one."""
+    if (a.value >= threshold) != (b.value >= threshold):
+        return False
+    gap = min(abs(a.value - threshold), abs(b.value - threshold))
+    return bend * ((b.level - a.level) / 2) ** 2 > gap
+
+
+def _straddling(sights: Sequence[Sight], target: float) -> tuple[Sight, Sight] | None:
+    """The first neighbours with the target between them."""
+    for a, b in pairwise(sights):
+        if (a.value >= target) != (b.value >= target):
+            return a, b
+    return None

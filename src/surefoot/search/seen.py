@@ -1,0 +1,113 @@
+"""What is known of a curve, level by level and input by input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.evidence import Floats
+from surefoot.procedure import Ask
+from surefoot.results import Interval, Point
+from surefoot.search.looks import Over, bounds_after, looks
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How many inputs there are, what the curve is about, and what a look may spend.
+
+    `scan` are the levels that are sure to be looked at: half of the error is theirs, the other
+    half is for all the `others` together, of which a few will be.
+    """
+
+    size: int
+    over: Over
+    counts: bool
+    error: float
+    scan: frozenset[float]
+    others: int
+
+    def spend(self, level: float) -> float:
+        """The share of the error for one look at one level."""
+        schedule = looks(self.size)
+        if self.over is Over.SET:
+            times = max(1, len(schedule) - 1)
+        else:
+            times = len(schedule) if level in self.scan else 1
+        return self.error / 2 / (len(self.scan) if level in self.scan else self.others) / times
+
+
+class Seen:
+    """The values of single inputs at one level: NaN where it was not looked."""
+
+    def __init__(self, level: float, terms: Terms) -> None:
+        self.level, self.terms = level, terms
+        self.values: Values = np.full(terms.size, np.nan)
+        self.interval = Interval(0.0, 1.0)
+        self.first = 0
+        """How many of the first inputs conclusions were drawn from."""
+
+    def put(self, start: int, goodness: Floats) -> None:
+        """Note the values of inputs from `start` on."""
+        self.values[start : start + len(goodness)] = goodness
+
+    def look(self, first: int) -> None:
+        """Draw conclusions from the first so many inputs; earlier conclusions stay true.
+
+        They must have been chosen before anything was seen of them here: any others that are known
+        count only by what they leave possible.
+        """
+        terms, self.first = self.terms, first
+        found = bounds_after(
+            self.values[:first],
+            terms.size,
+            terms.over,
+            terms.spend(self.level),
+            counts=terms.counts,
+        )
+        low, high = max(self.interval.low, found.low), min(self.interval.high, found.high)
+        self.interval = Interval(low, high) if low <= high else found
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which inputs were looked at."""
+        return ~np.isnan(self.values)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all inputs are known."""
+        return self.first == self.terms.size
+
+    @property
+    def value(self) -> float:
+        """The mean over those that were taken in random order."""
+        return float(np.mean(self.values[: self.first])) if self.first else math.nan
+
+    def side(self, target: float) -> bool | None:
+        """Whether the mean is at least the target, where that is known."""
+        if self.interval.low >= target:
+            return True
+        return False if self.interval.high < target else None
+
+    @property
+    def point(self) -> Point:
+        """As a result states it."""
+        return Point(self.level, int(self.known.sum()), self.value, self.interval)
+
+    @property
+    def doubt(self) -> float:
+        """How far the value may be from that of all inputs, as a standard deviation."""
+        rest = 1 / self.first - 1 / self.terms.size
+        return math.sqrt(max(self.value * (1 - self.value), 0.01) * rest)
+
+    def asks(self, wanted: NDArray[np.intp]) -> list[Ask]:
+        """Questions for these inputs, but for those that are known; neighbours in one."""
+        missing = wanted[np.isnan(self.values[wanted])]
+        if len(missing) == 0:
+            return []
+        cuts = np.flatnonzero(np.diff(missing) > 1) + 1
+        return [Ask(self.level, len(run), int(run[0])) for run in np.split(missing, cuts)]

@@ -1,0 +1,288 @@
+"""The state of a curve that is being traced, and what to look at next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.evidence import Outcomes, Severities
+from surefoot.procedure import Ask
+from surefoot.results import Curve, Interval, Point
+from surefoot.search.concluding import believed, concluded, slack_of
+from surefoot.search.inner import inner
+from surefoot.search.looks import Over, looks, targets
+from surefoot.search.next_level import Sight, around, may_cross, sharpest_bend
+from surefoot.search.reading import same_side, stays
+from surefoot.search.seen import Seen, Terms
+from surefoot.search.segments import Segment, segments
+
+if TYPE_CHECKING:
+    from surefoot.search.sequential import SequentialCurve
+
+_CELLS, _FINER = 16, 2
+"""Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
+_FEW = 256
+"""Inputs at most at a level of the scan, at first."""
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A level, and which inputs to look at there: so many of the first, or some chosen ones."""
+
+    level: float
+    first: int
+    some: NDArray[np.intp] | None = None
+
+
+class Tracing:
+    """Everything seen so far, level by level.
+
+    All levels that can ever be looked at lie on grids that are fixed beforehand, and each has its
+    share of the error, for every look. So all bounds hold together, whatever is looked at.
+    """
+
+    def __init__(self, asked: SequentialCurve) -> None:
+        self.asked, self.size, self.over = asked, asked.size, Over(asked.over)
+        exact = self.over is Over.SET
+        precision = asked.precision if exact else max(asked.precision, 1 / 256)
+        depth = math.ceil(math.log2(max((8 if exact else 2) / precision, _CELLS * _FINER)))
+        self.parts = segments(asked.low, asked.high, asked.breaks, depth)
+        self.span = asked.high - asked.low
+        self.narrow = precision * self.span * (1 + 1e-9)
+        scan = max(1, math.ceil(math.log2(_CELLS / len(self.parts))))
+        self.scan, finer = (
+            dict.fromkeys(level for part in self.parts for level in part.first_levels(deep))
+            for deep in (scan, scan + 1)
+        )
+        others = sum(2**part.depth for part in self.parts)
+        counts = asked.measure == "accuracy"
+        self.terms = Terms(self.size, self.over, counts, asked.error, frozenset(finer), others)
+        self.settled = same_side if asked.curvature is None else stays(asked.curvature, self.span)
+        self.seen: dict[float, Seen] = {}
+        self.pursued: set[float] = set()
+        self.turns: dict[tuple[float, float], int] = {}
+        self.looked: list[Wish] = []
+
+    def next_asks(self, most_levels: int) -> tuple[Ask, ...]:
+        """What to look at next; nothing when nothing is open, or too many levels were seen."""
+        if not self.seen:
+            return self._asks([Wish(level, self._few()) for level in self.scan])
+        for wishes in self._wishes():
+            fresh = {wish.level for wish in wishes} - set(self.seen)
+            if len(self.seen) + len(fresh) <= most_levels and (asks := self._asks(wishes)):
+                return asks
+        return ()
+
+    def _asks(self, wishes: Sequence[Wish]) -> tuple[Ask, ...]:
+        self.looked = list(wishes)
+        found = []
+        for wish in wishes:
+            seen = self.seen.setdefault(wish.level, Seen(wish.level, self.terms))
+            found += seen.asks(np.arange(wish.first) if wish.some is None else wish.some)
+        return tuple(found)
+
+    def tell(self, asks: Sequence[Ask], answers: Sequence[Outcomes | Severities]) -> None:
+        """Note what was seen, and conclude from it."""
+        for ask, answer in zip(asks, answers, strict=True):
+            self.seen[ask.level].put(ask.start or 0, answer.goodness)
+        for wish in self.looked:
+            if wish.some is None:
+                self.seen[wish.level].look(wish.first)
+
+    def curve(self) -> Curve:
+        """What was found."""
+        guesses = {s.level: self._sight(s).value for s in self.sorted() if s.first}
+        return concluded(self.asked, self.sorted(), guesses, self.parts, self.settled)
+
+    def sorted(self) -> list[Seen]:
+        """What was seen, by level."""
+        return [self.seen[level] for level in sorted(self.seen)]
+
+    def _wishes(self) -> Iterator[list[Wish]]:
+        """What is worth a look, the most pressing first."""
+        yield [wish for part in self.parts for wish in self._bent(part)]
+        for part in self.parts:
+            for threshold in self.asked.thresholds:
+                for target, proof in self._targets(part, threshold):
+                    yield self._towards(part, target)
+                    yield from self._open(part, target, proof)
+                if self.asked.curvature is not None:
+                    yield from self._bends(part, threshold)
+                yield self._loose_ends(part, threshold)
+                yield self._doubtful(part, threshold)
+
+    def _targets(self, part: Segment, threshold: float) -> list[tuple[float, tuple[bool, ...]]]:
+        """Means to find the levels of, and on which side of them all inputs must be known."""
+        error, counts = self.terms.spend(math.nan), self.terms.counts
+        slack = 0 if self.asked.curvature else self._slack(part)
+        up, down = targets(threshold, self.size, self.over, error, slack, counts=counts)
+        if up == down:
+            return [(up, (True, False))]
+        return [(up, (True,)), (down, (False,))]
+
+    def _slack(self, part: Segment) -> int:
+        return slack_of(self._in(part), self.asked.thresholds, self.span / 8)
+
+    def _bent(self, part: Segment) -> list[Wish]:
+        """Middles of cells of the scan in which the curve, bending as it does, may cross."""
+        sights = [self._sight(self.seen[level]) for level in sorted(self.scan) if level in part]
+        depth = 2 * sharpest_bend(sights)
+        return [
+            Wish(middle, self._few())
+            for a, b in pairwise(sights)
+            if (middle := part.middle(a.level, b.level)) not in self.seen
+            and any(may_cross(a, b, depth, t) for t in self.asked.thresholds)
+        ]
+
+    def _towards(self, part: Segment, target: float) -> list[Wish]:
+        """The first looks for a crossing: around where the scan seems to meet the target."""
+        firm = [s.side(target) for s in self._in(part) if s.side(target) is not None]
+        sights = [self._sight(s) for s in self._in(part) if s.first]
+        seems = {s.value >= target for s in sights}
+        if len(set(firm)) == 2 or len(seems) < 2 or self._turn(part, target) >= _TRIES:
+            return []
+        return self._around(part, sights, target)
+
+    def _open(self, part: Segment, target: float, proof: tuple[bool, ...]) -> Iterator[list[Wish]]:
+        """Looks between two neighbours on different sides of a target."""
+        firm = [s for s in self._in(part) if s.side(target) is not None]
+        for a, b in pairwise(firm):
+            if a.side(target) == b.side(target) or b.level - a.level <= self.narrow:
+                continue
+            within = [s for s in self._in(part) if a.level < s.level < b.level]
+            if self.terms.counts and a.whole and b.whole:
+                between = {s.level: s for s in within}
+                found = inner(part, (a, b), between, target, self._close(a, b, proof), proof)
+                yield [Wish(level, self.size, some) for level, some in found]
+                continue
+            begun = [Wish(s.level, self.size) for s in within if s.level in self.pursued]
+            sights = [self._sight(s) for s in (a, *within, b) if s.first]
+            yield begun or self._around(part, sights, target)
+
+    def _close(self, a: Seen, b: Seen, proof: tuple[bool, ...]) -> float:
+        """How closely to catch a crossing: wiggles blur it, and need not be followed."""
+        if len(proof) == 2:
+            return self.narrow
+        slope = abs(a.value - b.value) / (b.level - a.level)
+        blur = 2 / self.size / slope
+        return min(max(self.narrow, blur / 2), (b.level - a.level) / 2)
+
+    def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
+        turn = self._turn(part, target)
+        self.turns[part.low, target] = turn + 1
+        inside = Interval(sights[0].level, sights[-1].level)
+        levels = [
+            part.nearest(at, inside) for at in around(sights, target, self.narrow, turn, self.size)
+        ]
+        self.pursued.update(level for level in levels if level is not None)
+        return [Wish(level, self.size) for level in levels if level is not None]
+
+    def _turn(self, part: Segment, target: float) -> int:
+        return self.turns.get((part.low, target), 0)
+
+    def _bends(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
+        """Between two alike whose parabola may cross: look more closely at one, or between."""
+        firm = [s for s in self._in(part) if s.side(threshold) is not None]
+        for a, b in pairwise(firm):
+            wide = b.level - a.level
+            if wide <= self.narrow or self.settled(a.point, b.point, threshold):
+                continue
+            depth = (self.asked.curvature or 0) * (wide / self.span) ** 2 / 4
+            loose = min((a, b), key=lambda s: abs(s.value - threshold))
+            if depth < abs(loose.value - threshold) / 2 and not loose.whole:
+                yield [Wish(loose.level, self._later(loose)[0])]
+            elif (level := part.middle(a.level, b.level)) not in self.seen:
+                yield [Wish(level, self._few())]
+            elif not self.seen[level].whole:
+                yield [Wish(level, self._enough(self.seen[level]))]
+
+    def _loose_ends(self, part: Segment, threshold: float) -> list[Wish]:
+        """The ends of a segment, unless a crossing inside tells their sides."""
+        sides = self._sides(part, threshold)
+        return [
+            Wish(end, self._enough(self.seen[end]))
+            for end in (part.low, part.high)
+            if end not in sides and not self.seen[end].whole
+        ]
+
+    def _doubtful(self, part: Segment, threshold: float) -> list[Wish]:
+        """Levels that look as if they lay on another side than their neighbours say, or that lie
+        where a wide part of the range is open and are too close to the threshold to tell.
+        """
+        sides = self._sides(part, threshold)
+        cell = (part.high - part.low) * len(self.parts) / _CELLS
+        found = []
+        for seen in self._in(part):
+            if seen.whole or not seen.first or seen.side(threshold) is not None:
+                continue
+            before = [(level, side) for level, side in sides.items() if level <= seen.level][-1:]
+            after = [(level, side) for level, side in sides.items() if level >= seen.level][:1]
+            sight = self._sight(seen)
+            clear = (sight.value - threshold) / sight.doubt
+            if before and after and before[0][1] == after[0][1]:
+                by = self._by_a_crossing(seen.level, sides, 1.5 * cell)
+                if (clear if before[0][1] else -clear) < (0 if by else 1):
+                    found.append(Wish(seen.level, self._later(seen)[0]))
+            elif abs(clear) < 2:
+                left = before[0][0] if before else part.low
+                if (after[0][0] if after else part.high) - left > 1.5 * cell:
+                    found.append(Wish(seen.level, self._later(seen)[0]))
+        return found
+
+    def _sides(self, part: Segment, threshold: float) -> dict[float, bool]:
+        """On which side levels lie, by themselves or by what follows from going one way."""
+        points: Sequence[Point] = [s.point for s in self._in(part) if s.first]
+        if self.asked.curvature is None:
+            points = believed(points, self.parts, self._slack(part) / self.size)
+        known = {p.level: p.interval for p in points}
+        return {
+            level: low_side
+            for level, interval in known.items()
+            if (low_side := interval.low >= threshold) or interval.high < threshold
+        }
+
+    @staticmethod
+    def _by_a_crossing(level: float, sides: dict[float, bool], near: float) -> bool:
+        """Whether the side changes so near that the threshold must be near too."""
+        return any(
+            a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
+        )
+
+    def _sight(self, seen: Seen) -> Sight:
+        """The value at a level, corrected by how the same inputs did where more are known."""
+        known = [s for s in self.seen.values() if s.first >= 3 * seen.first]
+        if seen.whole or not known:
+            return Sight(seen.level, seen.value, seen.doubt)
+        nearest = min(known, key=lambda s: abs(s.level - seen.level))
+        differ = seen.values[: seen.first] - nearest.values[: seen.first]
+        rest = 1 / seen.first - 1 / self.size
+        spread = max(float(differ.var()), 1 / seen.first)
+        doubt = math.hypot(math.sqrt(spread * rest), nearest.doubt)
+        return Sight(seen.level, nearest.value + float(differ.mean()), doubt)
+
+    def _few(self) -> int:
+        """Inputs at a level of the scan, at first."""
+        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 16))
+
+    def _later(self, seen: Seen) -> list[int]:
+        return [n for n in looks(self.size) if n > seen.first] or [self.size]
+
+    def _enough(self, seen: Seen) -> int:
+        """How many inputs are likely to decide here."""
+        guess = self._sight(seen).value if seen.first else 0.5
+        gap = min(abs(guess - t) for t in self.asked.thresholds)
+        spread = max(guess * (1 - guess), 0.02)
+        needed = 2 * spread * math.log(2 / self.terms.spend(seen.level)) / max(gap, 1e-9) ** 2
+        needed = needed / (1 + needed / self.size)
+        later = self._later(seen)
+        return next((n for n in later if n >= min(needed, 0.7 * self.size)), self.size)
+
+    def _in(self, part: Segment) -> list[Seen]:
+        return [s for s in self.sorted() if s.level in part]
