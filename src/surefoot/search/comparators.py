@@ -36,6 +36,11 @@ class UniformCurve:
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
 
+    @property
+    def forecast(self) -> int:
+        """Trials that it takes."""
+        return self.levels * self.size
+
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
         known: dict[float, Counts] = {}
@@ -61,6 +66,11 @@ class RandomCurve:
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
 
+    @property
+    def forecast(self) -> int:
+        """Trials that it takes."""
+        return self.levels * self.size
+
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
         drawn = np.random.default_rng(self.seed).uniform(self.low, self.high, self.levels)
@@ -85,6 +95,11 @@ class QuadCurve:
 
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
+
+    @property
+    def forecast(self) -> int:
+        """Trials that it may take."""
+        return self.levels * self.size // 2
 
     def steps(self) -> Steps:
         """Integrate again and again, each time as far as the levels known allow."""
