@@ -103,7 +103,7 @@ def curve(
 
     Example: surefoot curve model.onnx test.npz --alteration blur:0..2 --threshold 0.8
     """
-    from surefoot.report.curves import Curves
+    from surefoot.report.curves import Curves, check_figure
     from surefoot.study import Study
     from surefoot.study.notation import parse_alteration
     from surefoot.study.registry import number, parse_property, share
@@ -112,7 +112,9 @@ def curve(
     if not models:
         raise InvalidArgument("curve takes a model or more, then the data: model.onnx test.npz")
     o.check_folder(report)
-    o.check_folder(figure)
+    if figure is not None:
+        o.check_folder(figure)
+        check_figure(figure)
     least = None if require is None else share("--require", require)
     chosen = {
         "thresholds": tuple(number(part) for part in threshold.split(",")),

@@ -75,8 +75,7 @@ class Curves:
     def figure(self, path: str | Path) -> Path:
         """Write the figure as .svg, .png, or as Vega-Lite .json."""
         where = Path(path)
-        if where.suffix not in _KINDS:
-            raise InvalidArgument(f"a figure is written as {', '.join(_KINDS)}, got {where.name}")
+        check_figure(where.name)
         chart = whole_figure(self.records)
         try:
             if where.suffix == ".svg":
@@ -119,6 +118,12 @@ class Curves:
             command=self.command,
             provenance=[(name, provenance(record)) for name, record in records.items()],
         )
+
+
+def check_figure(name: str) -> None:
+    """Refuse, before hours of work, a figure of a kind that cannot be drawn."""
+    if not name.endswith(_KINDS):
+        raise InvalidArgument(f"a figure is written as {', '.join(_KINDS)}, got {name}")
 
 
 def _requirement(
