@@ -46,7 +46,7 @@ def _costs() -> Any:  # noqa: ANN401
             {
                 "name": name,
                 "passes": passes,
-                "said": f"{passes:.3g}   off by {abs(value - truth):.1e}",
+                "said": f"{_short(passes)}   off by {abs(value - truth):.1e}",
             }
         )
     base = alt.Chart(alt.InlineData(values=rows))
@@ -54,6 +54,7 @@ def _costs() -> Any:  # noqa: ANN401
     x = alt.X(
         "passes:Q",
         title="passes over the inputs (log)",
+        axis=alt.Axis(values=[1, 10, 100, 1000]),
         scale=alt.Scale(type="log", domain=[1, 4000]),
     )
     ours = alt.condition("datum.name == 'sequential'", alt.value(STEADY), alt.value(WEAK))
@@ -65,3 +66,7 @@ def _costs() -> Any:  # noqa: ANN401
 def _reading(procedure: Any) -> tuple[float, float]:  # noqa: ANN401
     curve = sf.trace(_study(procedure)).curve
     return curve.readings[0].value, curve.trials / curve.size
+
+
+def _short(passes: float) -> str:
+    return f"{passes:.2f}" if passes < 10 else f"{passes:,.0f}"
