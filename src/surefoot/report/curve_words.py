@@ -65,11 +65,16 @@ def about(records: Mapping[str, CurveRecord]) -> str:
     )
     first = next(iter(records.values()))
     said = dict.fromkeys(r.spec["words"]["perturbation"] for r in records.values())
-    kind = "mean of what it gives" if first.spec["property"]["kind"] == "confidence" else "share"
+    held = first.spec["words"]["property"]
+    what = f"the share of inputs that {held}"
+    if first.spec["property"]["kind"] == "confidence":
+        true = first.spec["words"]["reference"] == "true"
+        label = "true label" if true else "label of the undisturbed input"
+        what = f"the mean confidence in the {label}"
     return (
         f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
         f"{first.spec['inputs']['selection']} ({first.curve.size:,} inputs); {'; or '.join(said)}; "
-        f"the {kind} of inputs that {first.spec['words']['property']}."
+        f"{what}."
     )
 
 
