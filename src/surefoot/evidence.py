@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -87,3 +88,42 @@ class Severities:
     def goodness(self) -> Floats:
         """How far each trial was from the worst, for severities between 0 and 1."""
         return 1.0 - np.array(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of one input's critical level: proved up to `low`, refuted at `high`.
+
+    `high` is None while no counterexample is known; `witness` is the counterexample, its float64
+    values as base64. `discarded` counts those that the model itself did not confirm.
+    """
+
+    low: float
+    high: float | None
+    witness: str
+    reason: str
+    nodes: int
+    seconds: float
+    discarded: int = 0
+
+    def __add__(self, other: Self, /) -> Self:
+        """What both know together."""
+        nearer = self if _far(self) <= _far(other) else other
+        return type(self)(
+            max(self.low, other.low),
+            nearer.high,
+            nearer.witness,
+            other.reason,
+            self.nodes + other.nodes,
+            self.seconds + other.seconds,
+            self.discarded + other.discarded,
+        )
+
+    @property
+    def width(self) -> float:
+        """How much is left open."""
+        return _far(self) - self.low
+
+
+def _far(proof: Proof) -> float:
+    return math.inf if proof.high is None else proof.high

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.compare import names_of
+from surefoot.cli.presenting import present
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import BatchOption, ReportOption, SeedOption, WorkersOption
-from surefoot.cli.screen import exit_code, show_curves
 from surefoot.cli.side import command_line
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.report.curves import Curves
     from surefoot.results import Interval
     from surefoot.store.records import Source
     from surefoot.study import Study
@@ -103,7 +99,8 @@ def curve(
 
     Example: surefoot curve model.onnx test.npz --alteration blur:0..2 --threshold 0.8
     """
-    from surefoot.report.curves import Curves, check_figure
+    from surefoot.report.curves import Curves
+    from surefoot.report.figures import check_figure
     from surefoot.study import Study
     from surefoot.study.notation import parse_alteration
     from surefoot.study.registry import number, parse_property, share
@@ -149,7 +146,7 @@ def curve(
                 path, data, command=command_line(), alteration=text, property=told
             )
     records = _each(studies, sources, store, workers, batch)
-    return _present(Curves(records, command_line()), least, figure, report, store, as_json=json)
+    return present(Curves(records, command_line()), least, figure, report, store, as_json=json)
 
 
 def _usual(measure: str, inputs: Inputs) -> str:
@@ -201,34 +198,3 @@ def _each(
             )
         records[name] = record
     return records
-
-
-def _present(
-    found: Curves,
-    least: float | None,
-    figure: str | None,
-    report: str | None,
-    store: str,
-    *,
-    as_json: bool,
-) -> int:
-    """Write figure and page, print; the exit code says whether what was claimed holds."""
-    from surefoot.report.phrases import verdict
-
-    claims = [] if least is None else [found.requires(least)]
-    said = " ".join(verdict(claim) for claim in claims)
-    for path, write in ((figure, found.figure), (report, lambda at: found.report(at, said))):
-        if path is not None:
-            write(path)
-            sys.stderr.write(f"written: {path}\n")
-    if as_json:
-        told = jsonlib.loads(found.to_json())
-        told["requirements"] = [asdict(claim) for claim in claims]
-        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
-    else:
-        show_curves(found)
-        if said:
-            typer.echo(f"\n{said}")
-    digests: Sequence[str] = [record.digest[:12] for record in found.records.values()]
-    sys.stderr.write(f"evidence kept in {store}, run {', '.join(digests)}\n")
-    return exit_code(claims)

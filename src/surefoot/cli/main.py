@@ -12,6 +12,7 @@ import typer
 from surefoot.cli import (
     certify,
     compare,
+    critical,
     curve,
     demo,
     design,
@@ -41,6 +42,7 @@ app.command("estimate")(estimate.estimate)
 app.command("certify")(certify.certify)
 app.command("tail")(tail.tail)
 app.command("curve")(curve.curve)
+app.command("critical")(critical.critical)
 app.command("compare")(compare.compare)
 app.command("design")(design.design)
 app.command("perturb")(perturb.perturb)

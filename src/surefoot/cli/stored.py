@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.screen import HOLDS, show_curves, show_record
+from surefoot.cli.screen import HOLDS, show_record, show_told
 from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
 
 if TYPE_CHECKING:
-    from surefoot.store.records import AnyRecord, Record
+    from surefoot.report.critical import Criticals
+    from surefoot.report.curves import Curves
+    from surefoot.store.records import AnyRecord, CriticalRecord, CurveRecord, Record
     from surefoot.study import Study
 
 RunArg = Annotated[
@@ -34,8 +36,7 @@ def show(
 
     Example: surefoot show --list --store surefoot.db
     """
-    from surefoot.report.curves import Curves
-    from surefoot.store.records import CurveRecord, record_to_json
+    from surefoot.store.records import Record, record_to_json
 
     if every:
         _list(store, json)
@@ -43,8 +44,8 @@ def show(
     record = _record(store, run)
     if json:
         typer.echo(record_to_json(record))
-    elif isinstance(record, CurveRecord):
-        show_curves(Curves({"": record}))
+    elif not isinstance(record, Record):
+        show_told(_whole(record, store).told())
     else:
         show_record(record)
     return HOLDS
@@ -61,14 +62,13 @@ def report(
 
     Example: surefoot report --store surefoot.db --out report.html
     """
-    from surefoot.report.curves import Curves
-    from surefoot.report.html import repeat_command, write_report
-    from surefoot.store.records import CurveRecord
+    from surefoot.report.html import write_report
+    from surefoot.store.records import Record
 
     o.check_folder(out)
     record = _record(store, run)
-    if isinstance(record, CurveRecord):
-        typer.echo(Curves({"": record}, repeat_command(record, store)).report(out))
+    if not isinstance(record, Record):
+        typer.echo(_whole(record, store).report(out))
         return HOLDS
     write_report(record, Path(out), store, _claim(record))
     typer.echo(out)
@@ -89,11 +89,13 @@ def replay(
 
     Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save slip.png
     """
-    from surefoot.store.records import CurveRecord
+    from surefoot.store.records import Record
 
     record = _record(store, run)
-    if isinstance(record, CurveRecord):
-        raise InvalidArgument(f"run {run} is a curve: single trials of it cannot be replayed")
+    if not isinstance(record, Record):
+        raise InvalidArgument(
+            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
+        )
     study = _study(record)
     again = study.replay(subject, trial)
     names = study.fitted.class_name
@@ -126,6 +128,19 @@ def _claim(record: Record) -> str:
     if record.spec["population"]["kind"] != "robust-share":
         return ""
     return verdict(all_robust([row.result for row in record.local]))
+
+
+def _whole(record: CurveRecord | CriticalRecord, store: str) -> Curves | Criticals:
+    """A stored curve, or stored critical levels, as they are shown."""
+    from surefoot.report.critical import Criticals
+    from surefoot.report.curves import Curves
+    from surefoot.report.html import repeat_command
+    from surefoot.store.records import CurveRecord
+
+    command = repeat_command(record, store)
+    if isinstance(record, CurveRecord):
+        return Curves({"": record}, command)
+    return Criticals({"": record}, command)
 
 
 def _record(store: str, run: str) -> AnyRecord:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from surefoot.report.phrases import between, confidence, ended, odds, percent, short
 from surefoot.report.tables import Table
+from surefoot.report.told import Told
 from surefoot.results import Crossing, Curve, Footing, Guarantee, Reading
 from surefoot.store.records import CurveRecord
 
@@ -177,10 +178,13 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def text(records: Mapping[str, CurveRecord]) -> str:
-    """The whole outcome as text."""
-    lines = [headline(records), about(records), *cautions(records), "", *how_sure(records)]
-    for table in (reading_table(records), class_table(records)):
-        if table is not None:
-            lines += ["", table.title, *table.text()]
-    return "\n".join(lines)
+def told(records: Mapping[str, CurveRecord]) -> Told:
+    """The whole outcome in its parts."""
+    tables = [reading_table(records), class_table(records)]
+    return Told(
+        headline(records),
+        about(records),
+        cautions(records),
+        how_sure(records),
+        [table for table in tables if table is not None],
+    )

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.errors import InvalidArgument
 from surefoot.report import curve_words as words
 from surefoot.report.curve_figures import class_figure, figures, grouped, whole_figure
-from surefoot.report.figures import svg
+from surefoot.report.figures import write_figure
 from surefoot.report.html import page, provenance, write_whole
 from surefoot.report.phrases import percent
+from surefoot.report.told import Told
 from surefoot.results import Curve, Decision, Footing, Guarantee, Reading, Undecided
 from surefoot.store.records import CurveRecord
-
-_KINDS = (".svg", ".png", ".json")
 
 
 @dataclass(frozen=True)
@@ -74,21 +73,7 @@ class Curves:
 
     def figure(self, path: str | Path) -> Path:
         """Write the figure as .svg, .png, or as Vega-Lite .json."""
-        where = Path(path)
-        check_figure(where.name)
-        chart = whole_figure(self.records)
-        try:
-            if where.suffix == ".svg":
-                write_whole(where, svg(chart))
-            elif where.suffix == ".json":
-                write_whole(where, json.dumps(chart.to_dict()))
-            else:
-                import vl_convert
-
-                where.write_bytes(vl_convert.svg_to_png(svg(chart), scale=2))
-        except OSError as error:
-            raise ReportFailed(f"{where} cannot be written ({error.strerror or error})") from error
-        return where
+        return write_figure(whole_figure(self.records), Path(path))
 
     def to_json(self) -> str:
         """Everything, for machines."""
@@ -97,7 +82,11 @@ class Curves:
 
     def __str__(self) -> str:
         """The outcome in sentences and tables."""
-        return words.text(self.records)
+        return self.told().text()
+
+    def told(self) -> Told:
+        """The outcome in its parts."""
+        return words.told(self.records)
 
     def _page(self, verdict: str) -> str:
         records = self.records
@@ -118,12 +107,6 @@ class Curves:
             command=self.command,
             provenance=[(name, provenance(record)) for name, record in records.items()],
         )
-
-
-def check_figure(name: str) -> None:
-    """Refuse, before hours of work, a figure of a kind that cannot be drawn."""
-    if not name.endswith(_KINDS):
-        raise InvalidArgument(f"a figure is written as {', '.join(_KINDS)}, got {name}")
 
 
 def _requirement(

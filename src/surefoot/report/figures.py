@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.population import sound
 from surefoot.report.kinds import population_of
 from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
@@ -169,6 +172,33 @@ def tails(record: Record) -> str:
         color=alt.Color("kind:N", scale=shade, legend=alt.Legend(title=None, orient="top-right")),
     )
     return svg((lines + dots).properties(width=640, height=260))
+
+
+FIGURES = (".svg", ".png", ".json")
+
+
+def check_figure(name: str) -> None:
+    """Refuse, before hours of work, a figure of a kind that cannot be drawn."""
+    if not name.endswith(FIGURES):
+        raise InvalidArgument(f"a figure is written as {', '.join(FIGURES)}, got {name}")
+
+
+def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
+    """The chart as .svg, .png, or as Vega-Lite .json."""
+    check_figure(where.name)
+    if where.suffix == ".json":
+        content = json.dumps(chart.to_dict()).encode()
+    elif where.suffix == ".svg":
+        content = svg(chart).encode()
+    else:
+        import vl_convert
+
+        content = vl_convert.svg_to_png(svg(chart), scale=2)
+    try:
+        where.write_bytes(content)
+    except OSError as error:
+        raise ReportFailed(f"{where} cannot be written ({error.strerror or error})") from error
+    return where
 
 
 def svg(chart: Any) -> str:  # noqa: ANN401

@@ -8,13 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts, Outcomes, Severities
-from surefoot.results import Curve, Estimate, Result, Whole
+from surefoot.evidence import Counts, Outcomes, Proof, Severities
+from surefoot.results import Curve, Estimate, Guarantee, Result, Whole
 from surefoot.statistics.contrasts import Contrast
 
 _EVIDENCE: dict[str, type[Any]] = {
     "counts": Counts,
     "outcomes": Outcomes,
+    "proof": Proof,
     "severities": Severities,
 }
 _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
@@ -154,7 +155,70 @@ class CurveRecord:
     seconds: float = 0.0
 
 
-AnyRecord = Record | CurveRecord
+@dataclass(frozen=True)
+class CriticalRow:
+    """One input's bracket: proved up to `low`, refuted at `high` (None: never refuted)."""
+
+    id: str
+    label: int | None
+    predicted: int
+    low: float
+    high: float | None
+    reason: str
+    seconds: float
+    nodes: int
+    discarded: int
+    witness: str = ""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An input and the nearest point found that has another label: pictures as base64 PNG."""
+
+    id: str
+    distance: float
+    clean_class: str
+    slipped_class: str
+    picture: str
+    perturbed: str
+
+
+@dataclass(frozen=True)
+class QuantileRow:
+    """A quantile of the critical level, by one estimator; of all inputs or of a class."""
+
+    name: str
+    inputs: int
+    kind: str
+    share: float
+    value: float
+    low: float
+    high: float | None
+    guarantee: Guarantee
+    note: str = ""
+    fit: str = ""
+
+
+@dataclass(frozen=True)
+class CriticalRecord:
+    """The whole outcome of one study of critical levels."""
+
+    digest: str
+    spec: dict[str, Any]
+    rows: tuple[CriticalRow, ...]
+    quantiles: tuple[QuantileRow, ...]
+    classes: tuple[QuantileRow, ...]
+    examples: tuple[Counterexample, ...]
+    findings: tuple[Finding, ...]
+    trials: int
+    reader: float
+    environment: dict[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    started: str = ""
+    seconds: float = 0.0
+
+
+AnyRecord = Record | CurveRecord | CriticalRecord
 
 
 @lru_cache(maxsize=1)

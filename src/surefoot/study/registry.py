@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.search import (
     AdaptiveCurve,
+    CriticalLevel,
     QuadCurve,
     RandomCurve,
     SequentialCurve,
@@ -67,6 +68,7 @@ METHODS: dict[str, type[Any]] = {
     **TESTS,
     **TAILS,
     **{f"{name}-curve": made for name, made in CURVES.items()},
+    "critical-level": CriticalLevel,
 }
 
 

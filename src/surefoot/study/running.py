@@ -24,7 +24,7 @@ from surefoot.executors import cores, open_pool
 from surefoot.procedure import Pinned
 from surefoot.statistics.planning import Rehearsal, rehearse
 from surefoot.store.memory import MemoryJournal
-from surefoot.store.records import CurveRecord, Finding, Local, Record, Source
+from surefoot.store.records import CriticalRecord, CurveRecord, Finding, Local, Record, Source
 from surefoot.study.aggregate import aggregate
 from surefoot.study.assessment import Assessment
 from surefoot.subject import Subject, Task
@@ -32,7 +32,7 @@ from surefoot.subject import Subject, Task
 if TYPE_CHECKING:
     from surefoot.study.spec import Study
 
-R = TypeVar("R", Record, CurveRecord)
+R = TypeVar("R", Record, CurveRecord, CriticalRecord)
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 
 
@@ -61,6 +61,8 @@ def run(
         raise InvalidArgument(
             f"{type(study.procedure).__name__} traces a curve: use sf.trace(study)"
         )
+    if study.proves:
+        raise InvalidArgument("critical levels are proved: use sf.prove(study, 'model.onnx')")
 
     def measured(findings: tuple[Finding, ...], journal: Journal) -> Record:
         return _measured(study, findings, journal, workers, batch, watch, source)

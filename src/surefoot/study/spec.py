@@ -85,6 +85,11 @@ class Study:
         """Whether the procedure traces a curve over levels, instead of studying single inputs."""
         return bool(getattr(self.procedure, "curves", False))
 
+    @cached_property
+    def proves(self) -> bool:
+        """Whether the procedure brackets critical levels by proof."""
+        return bool(getattr(self.procedure, "proves", False))
+
     def _check_range(self) -> None:
         """Refuse levels that mean nothing, and a measure that the property cannot give."""
         made, asked = self.perturbation, self.procedure
@@ -181,9 +186,11 @@ class Study:
             "population": self._population_told(),
             "seed": int(self.seed),
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
-            "block": self.bench().block,
+            "block": 1 if self.proves else self.bench().block,
             "words": {
-                "perturbation": _said(self.perturbation, signature, traced=self.traces),
+                "perturbation": _said(
+                    self.perturbation, signature, traced=self.traces or self.proves
+                ),
                 "property": self.property.phrase,
                 "source": self.inputs.source,
                 "reference": str(self.property.reference),
@@ -191,6 +198,8 @@ class Study:
         }
 
     def _population_told(self) -> dict[str, Any]:
+        if self.proves:
+            return {"kind": "critical", "error": self.procedure.error, "by_class": self.by_class}
         if self.traces:
             return {"kind": "curve", "error": self.procedure.error, "by_class": self.by_class}
         return {"kind": self.over.kind, "error": self.over.error}

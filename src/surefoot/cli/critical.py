@@ -1,0 +1,97 @@
+"""`surefoot critical`: how far can an input be disturbed before its label can change?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from surefoot.cli import options as o
+from surefoot.cli.compare import names_of
+from surefoot.cli.presenting import present
+from surefoot.cli.progress import progress_on_stderr
+from surefoot.cli.running import ReportOption, SeedOption, WorkersOption
+from surefoot.cli.side import command_line
+from surefoot.errors import InvalidArgument
+
+
+@o.expanded
+def critical(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL.onnx... DATA", help="One ONNX file or more, then the data."),
+    ],
+    *,
+    reading: o.Reading,
+    tolerance: Annotated[str, typer.Option(help="How narrow a bracket is to be.")] = "0.002",
+    quantile: Annotated[
+        str, typer.Option(help="Of which share of the inputs to give the radius.")
+    ] = "0.05",
+    confidence: Annotated[str, typer.Option(help="How sure to be of the quantile.")] = "0.95",
+    seconds_per_input: Annotated[
+        float, typer.Option(help="CPU seconds at most for an input.")
+    ] = 60.0,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="The quantile of each class as well.")
+    ] = False,
+    require: Annotated[
+        str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
+    ] = None,
+    seed: SeedOption = 1,
+    report: ReportOption = None,
+    store: o.StoreOption = o.DEFAULT_STORE,
+    json: o.Json = False,
+    workers: WorkersOption = None,
+) -> int:
+    """Bracket the critical L∞ radius of every input between a proof and a counterexample.
+
+    Up to the lower end the label is proved constant; at the upper end stands a point that the model
+    itself gives another label. Then the radius that a share of the inputs does not exceed, with an
+    interval for the population. Needs pip install 'surefoot[verify]'.
+
+    Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
+    """
+    from surefoot import perturb
+    from surefoot.properties import SameLabel, TrueLabel
+    from surefoot.report.critical import Criticals
+    from surefoot.report.figures import check_figure
+    from surefoot.search import CriticalLevel
+    from surefoot.study import Study
+    from surefoot.study.proving import proved
+    from surefoot.study.registry import number, share
+
+    *models, data = paths
+    if not models:
+        raise InvalidArgument("critical takes an ONNX file or more, then the data")
+    o.check_folder(report)
+    if figure is not None:
+        o.check_folder(figure)
+        check_figure(figure)
+    least = None if require is None else number(require)
+    asked = CriticalLevel(
+        number(tolerance),
+        seconds_per_input,
+        share("--quantile", quantile),
+        round(1 - share("--confidence", confidence), 12),
+    )
+    loaded, inputs = reading.load_all(models, data, seed)
+    held = SameLabel() if inputs.labels is None else TrueLabel()
+    names, records = names_of(models), {}
+    for place, (path, name, model) in enumerate(zip(models, names, loaded, strict=True), start=1):
+        noise = perturb.LinfNoise(asked.tolerance)
+        study = Study(model, inputs, noise, asked, property=held, seed=seed, by_class=by_class)
+        if len(models) > 1:
+            sys.stderr.write(f"model {name} ({place} of {len(models)})\n")
+        source = reading.source(path, data, command=command_line(), property=held.kind)
+        with progress_on_stderr() as watch:
+            record, known = proved(study, path, store, workers, watch, source)
+        if known:
+            sys.stderr.write(
+                f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
+            )
+        records[name if len(models) > 1 else ""] = record
+    return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)

@@ -1,0 +1,95 @@
+"""Critical levels drawn: their distribution with what is not known of it, and the time spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
+from surefoot.store.records import CriticalRecord
+
+_COLOURS = (STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e")
+
+
+def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
+    """Share of inputs whose critical radius is no more than x: between proof and counterexample."""
+    import altair as alt
+
+    names = [name or "inputs" for name in records]
+    rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
+    most = max((row["radius"] for row in rows), default=1.0) or 1.0
+    legend = alt.Legend(title=None, orient="bottom-right") if len(names) > 1 else None
+    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=_COLOURS), legend=legend)
+    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
+    y = alt.Y("share:Q", title="inputs (%)", scale=alt.Scale(domain=[0, 100]))
+    lines = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            color=colour,
+            strokeDash=alt.StrokeDash(
+                "end:N",
+                scale=alt.Scale(domain=["certainly changed", "not proved"], range=[[1, 0], [4, 3]]),
+                legend=alt.Legend(title=None, orient="top-left"),
+            ),
+        )
+    )
+    marks = [
+        {"radius": q.low, "to": most if q.high is None else q.high, "share": 100 * q.share,
+         "at": q.value, "name": name or "inputs"}
+        for name, record in records.items()
+        for q in record.quantiles[:1]
+    ]  # fmt: skip
+    base = alt.Chart(alt.InlineData(values=marks))
+    level = base.mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)
+    span = base.mark_rule(strokeWidth=6, opacity=0.45).encode(x=x, x2="to:Q", y=y, color=colour)
+    dot = base.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=INK).encode(
+        x=alt.X("at:Q"), y=y, color=colour
+    )
+    return (level + lines + span + dot).properties(width=620, height=300)
+
+
+def _steps(name: str, record: CriticalRecord) -> list[dict[str, Any]]:
+    n = len(record.rows)
+    lows = sorted(row.low for row in record.rows)
+    highs = sorted(row.high for row in record.rows if row.high is not None)
+    rows = [
+        {"name": name, "end": end, "radius": value, "share": 100 * (i + 1) / n}
+        for end, values in (("not proved", lows), ("certainly changed", highs))
+        for i, value in enumerate(values)
+    ]
+    starts = [{"name": name, "end": end, "radius": 0.0, "share": 0.0}
+              for end in ("not proved", "certainly changed")]  # fmt: skip
+    return [*starts, *rows]
+
+
+def times(record: CriticalRecord) -> str:
+    """CPU seconds of every input, against its radius."""
+    import altair as alt
+
+    rows = [
+        {"radius": row.low, "seconds": max(row.seconds, 1e-3),
+         "kind": "closed" if _closed(record, row.low, row.high) else "open"}
+        for row in record.rows
+    ]  # fmt: skip
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_circle(size=36, opacity=0.8)
+        .encode(
+            x=alt.X("radius:Q", title="proved L∞ radius"),
+            y=alt.Y("seconds:Q", title="CPU seconds", scale=alt.Scale(type="log")),
+            color=alt.Color(
+                "kind:N",
+                scale=alt.Scale(domain=["closed", "open"], range=[STEADY, WEAK]),
+                legend=alt.Legend(title=None, orient="top-left"),
+            ),
+        )
+    )
+    return svg(chart.properties(width=620, height=200))
+
+
+def _closed(record: CriticalRecord, low: float, high: float | None) -> bool:
+    tolerance = record.spec["procedure"]["tolerance"] * (1 + 1e-6)
+    return high is not None and high - low <= tolerance
