@@ -93,8 +93,11 @@ class Tracing:
         for ask, answer in zip(asks, answers, strict=True):
             self.seen[ask.level].put(ask.start or 0, answer.goodness)
         for wish in self.looked:
+            seen = self.seen[wish.level]
             if wish.some is None:
-                self.seen[wish.level].look(wish.first)
+                seen.look(wish.first)
+            elif seen.known.all():
+                seen.look(self.size)
 
     def curve(self) -> Curve:
         """What was found."""
