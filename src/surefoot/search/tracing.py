@@ -181,11 +181,12 @@ class Tracing:
         turn = self._turn(part, target)
         self.turns[part.low, target] = turn + 1
         inside = Interval(sights[0].level, sights[-1].level)
-        levels = [
+        near = [
             part.nearest(at, inside) for at in around(sights, target, self.narrow, turn, self.size)
         ]
-        self.pursued.update(level for level in levels if level is not None)
-        return [Wish(level, self.size) for level in levels if level is not None]
+        levels = dict.fromkeys(level for level in near if level is not None)
+        self.pursued.update(levels)
+        return [Wish(level, self.size) for level in levels]
 
     def _turn(self, part: Segment, target: float) -> int:
         return self.turns.get((part.low, target), 0)
