@@ -203,7 +203,8 @@ class Tracing:
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
                 yield [Wish(loose.level, self._later(loose)[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
-                yield [Wish(level, self._few())]
+                once = self.over is Over.POPULATION and level not in self.terms.scan
+                yield [Wish(level, self.size if once else self._few())]
             elif not self.seen[level].whole:
                 yield [Wish(level, self._enough(self.seen[level]))]
 
