@@ -1,4 +1,4 @@
-"""Small worlds for curves: inputs that break at a level, or come and go, and who asks about them."""
+"""Small worlds for curves: inputs that break, or come and go, and who asks about them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.evidence import Counts, Outcomes, Severities
+from surefoot.evidence import Counts
 from surefoot.procedure import Session
-from surefoot.results import Curve
+from surefoot.results import Curve, Interval
 
 Goodness = Callable[[float], np.ndarray]
 """From a level to what every input is worth there: 0 or 1, or anything between."""
@@ -83,14 +83,6 @@ def share_at_least(world: Goodness, threshold: float, low: float, high: float, n
     return float(np.mean([world(level).mean() >= threshold for level in levels]))
 
 
-__all__ = [
-    "Driven",
-    "Outcomes",
-    "Severities",
-    "breaking",
-    "drive",
-    "drive_whole",
-    "recovering",
-    "share_at_least",
-    "share_unbroken",
-]
+def within(truth: float, interval: Interval) -> bool:
+    """Whether it lies there, but for rounding."""
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9

@@ -1,5 +1,6 @@
 """ASAP with its corrections, and what it is compared with."""
 
+import itertools
 import math
 
 import numpy as np
@@ -100,13 +101,13 @@ def test_theorem_1_holds_for_curves_that_bend_no_more(depth):
         counts = {x: Counts(FINE, round(curve(x) * FINE)) for x in levels}
         open_pairs = sum(
             b - a
-            for a, b in zip(levels, levels[1:], strict=False)
+            for a, b in itertools.pairwise(levels)
             if _meets(counts[a], counts[b], b - a, depth, threshold)
         )
         assert reading.interval.width == pytest.approx(open_pairs)
         assert all(
             b - a < 1 / 256 or not _meets(counts[a], counts[b], b - a, depth, threshold)
-            for a, b in zip(levels, levels[1:], strict=False)
+            for a, b in itertools.pairwise(levels)
         )
         assert reading.guarantee.footing is Footing.CONDITIONAL
         assert f"depth {depth:g}" in reading.guarantee.assumption

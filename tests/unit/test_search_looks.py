@@ -1,5 +1,6 @@
 """What some of the inputs say about all of them: exact where it can be enumerated."""
 
+import itertools
 import math
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_looks_grow_and_end_with_all_inputs(size, schedule):
 def test_looks_rise_and_the_last_is_worth_the_name(size):
     schedule = looks(size)
     assert schedule[-1] == size
-    assert all(a < b for a, b in zip(schedule, schedule[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(schedule))
     assert all(n < 0.9 * size + 1 for n in schedule[:-1])
     assert len(schedule) <= 2 + max(0, math.log(size / 32, 1.6))
 
@@ -182,7 +183,6 @@ def test_later_looks_only_narrow_and_the_last_is_exact(values):
     for n in looks(len(values)):
         seen.put(0, values[:n])
         seen.look(n)
-        assert seen.interval == seen.interval
         assert seen.whole or before.low <= seen.interval.low <= seen.interval.high <= before.high
         before = seen.interval
     assert seen.interval == Interval(values.mean(), values.mean())
@@ -197,7 +197,7 @@ def test_questions_are_for_the_missing_inputs_in_runs(known, wanted):
     asks = seen.asks(np.array(sorted(wanted)))
     asked = [i for ask in asks for i in range(ask.start, ask.start + ask.units)]
     assert asked == sorted(wanted - known)
-    assert all(a.start + a.units < b.start for a, b in zip(asks, asks[1:], strict=False))
+    assert all(a.start + a.units < b.start for a, b in itertools.pairwise(asks))
 
 
 def test_a_level_is_on_a_side_only_when_its_bounds_are():
