@@ -50,6 +50,8 @@ class Seen:
         self.interval = Interval(0.0, 1.0)
         self.first = 0
         """How many of the first inputs conclusions were drawn from."""
+        self.value = math.nan
+        """The mean over those."""
 
     def put(self, start: int, goodness: Floats) -> None:
         """Note the values of inputs from `start` on."""
@@ -62,6 +64,7 @@ class Seen:
         count only by what they leave possible.
         """
         terms, self.first = self.terms, first
+        self.value = float(np.mean(self.values[:first]))
         found = bounds_after(
             self.values[:first],
             terms.size,
@@ -81,11 +84,6 @@ class Seen:
     def whole(self) -> bool:
         """Whether all inputs are known."""
         return self.first == self.terms.size
-
-    @property
-    def value(self) -> float:
-        """The mean over those that were taken in random order."""
-        return float(np.mean(self.values[: self.first])) if self.first else math.nan
 
     def side(self, target: float) -> bool | None:
         """Whether the mean is at least the target, where that is known."""
