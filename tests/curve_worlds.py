@@ -77,6 +77,22 @@ def share_unbroken(critical: np.ndarray, threshold: float, low: float, high: flo
     return float(np.clip((last - low) / (high - low), 0, 1))
 
 
+def flickering(turns: np.ndarray) -> Goodness:
+    """Inputs that hold at first and change at each of their turns, one row an input."""
+    return lambda level: (np.count_nonzero(turns <= level, axis=1) % 2 == 0) * 1.0
+
+
+def share_flickering(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
+    """Exactly on which share of the range enough of them hold."""
+    turns = np.sort(turns, axis=1)
+    change = np.broadcast_to(np.where(np.arange(turns.shape[1]) % 2 == 0, -1, 1), turns.shape)
+    order = np.argsort(turns, axis=None)
+    held = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
+    edges = np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high)
+    enough = held >= math.ceil(threshold * len(turns) - 1e-9)
+    return float(np.diff(edges)[enough].sum() / (high - low))
+
+
 def share_at_least(world: Goodness, threshold: float, low: float, high: float, n: int) -> float:
     """The same of any world, on a fine grid."""
     levels = low + (high - low) * (np.arange(n) + 0.5) / n

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from surefoot.results import Footing, Interval
 from surefoot.search import SequentialCurve
-from tests.curve_worlds import breaking, drive, recovering, share_at_least, share_unbroken, within
+from tests.curve_worlds import (
+    breaking,
+    drive,
+    flickering,
+    recovering,
+    share_at_least,
+    share_flickering,
+    share_unbroken,
+    within,
+)
 
 
 def plateau(rng, n, held=0.8):
@@ -127,6 +136,22 @@ def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
         truth = share_at_least(world, 0.8, 0.0, 1.0, 1000)
         wide = Interval(found.interval.low - 5e-4, found.interval.high + 5e-4)
         missed += truth not in wide
+    assert missed <= 1
+
+
+@pytest.mark.xfail(
+    reason="wiggles are judged by two levels only, between which short flickers cancel: "
+    "15 of 20 intervals miss, by up to one input, where 1 may"
+)
+def test_inputs_that_flicker_before_they_break_leave_the_truth_inside():
+    """Each fails, recovers, fails, recovers and fails within some 0.02 of the range."""
+    missed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        pauses = rng.exponential(0.005, (100, 5))
+        turns = rng.normal(0.5, 0.2, (100, 1)) + np.cumsum(pauses, axis=1)
+        found = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
+        missed += not within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
     assert missed <= 1
 
 
