@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from figures import decisions, noise, pairs, populations, tails, widths
+from figures import curves, decisions, noise, pairs, populations, tails, widths
 
 FIGURES: dict[str, Callable[[], str]] = {
     "exact-sequential": widths.exact_sequential,
@@ -21,6 +21,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "robust-share": decisions.robust_share,
     "population-mean": populations.population_mean,
     "comparison": pairs.comparison,
+    "curves": curves.curves,
     "normal-tail": tails.normal_tail,
     "perturbations": noise.perturbations,
 }

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
         StoreFailed,
         SurefootError,
     )
-    from surefoot.evidence import Counts, Severities
+    from surefoot.evidence import Counts, Outcomes, Severities
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.population import Mean, RobustShare, TailMean
     from surefoot.procedure import Ask, Session
-    from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
+    from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.report.comparison import Comparison
+    from surefoot.report.curves import Curves
     from surefoot.results import (
+        Crossing,
+        Curve,
         Decision,
         Estimate,
         ExtrapolatedMean,
@@ -33,7 +36,15 @@ if TYPE_CHECKING:
         Footing,
         Guarantee,
         Interval,
+        Point,
         Undecided,
+    )
+    from surefoot.search import (
+        AdaptiveCurve,
+        QuadCurve,
+        RandomCurve,
+        SequentialCurve,
+        UniformCurve,
     )
     from surefoot.statistics import (
         BuSun,
@@ -44,7 +55,7 @@ if TYPE_CHECKING:
         NormalTail,
         Okamoto,
     )
-    from surefoot.study import Assessment, Study, compare, select, sweep
+    from surefoot.study import Assessment, Study, compare, select, sweep, trace
 
 __version__ = "0.1.0"
 
@@ -59,14 +70,17 @@ _HOMES = {
         "StoreFailed",
         "SurefootError",
     ),
-    "evidence": ("Counts", "Severities"),
+    "evidence": ("Counts", "Outcomes", "Severities"),
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
     "population": ("Mean", "RobustShare", "TailMean"),
     "procedure": ("Ask", "Session"),
-    "properties": ("NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
+    "properties": ("Confidence", "NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "report.comparison": ("Comparison",),
+    "report.curves": ("Curves",),
     "results": (
+        "Crossing",
+        "Curve",
         "Decision",
         "Estimate",
         "ExtrapolatedMean",
@@ -74,8 +88,10 @@ _HOMES = {
         "Footing",
         "Guarantee",
         "Interval",
+        "Point",
         "Undecided",
     ),
+    "search": ("AdaptiveCurve", "QuadCurve", "RandomCurve", "SequentialCurve", "UniformCurve"),
     "statistics": (
         "BuSun",
         "ExactBinomial",
@@ -85,16 +101,21 @@ _HOMES = {
         "NormalTail",
         "Okamoto",
     ),
-    "study": ("Assessment", "Study", "compare", "select", "sweep"),
+    "study": ("Assessment", "Study", "compare", "select", "sweep", "trace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AdaptiveCurve",
     "Ask",
     "Assessment",
     "BuSun",
     "Comparison",
+    "Confidence",
     "Counts",
+    "Crossing",
+    "Curve",
+    "Curves",
     "Decision",
     "Estimate",
     "ExactBinomial",
@@ -114,11 +135,16 @@ __all__ = [
     "NormalTail",
     "Okamoto",
     "OutOfMemory",
+    "Outcomes",
+    "Point",
+    "QuadCurve",
+    "RandomCurve",
     "ReplayMismatch",
     "ReportFailed",
     "RobustShare",
     "SameLabel",
     "Selection",
+    "SequentialCurve",
     "Session",
     "Severities",
     "StoreFailed",
@@ -128,6 +154,7 @@ __all__ = [
     "TopK",
     "TrueLabel",
     "Undecided",
+    "UniformCurve",
     "compare",
     "load_inputs",
     "load_model",
@@ -135,6 +162,7 @@ __all__ = [
     "select",
     "statistics",
     "sweep",
+    "trace",
 ]
 
 

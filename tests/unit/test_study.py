@@ -235,7 +235,7 @@ def test_properties_are_written_short():
     for text in ("best", "same:3", "topk:x", "topk:2.5", "confident:0.3"):
         with pytest.raises(InvalidArgument):
             parse_property(text)
-    assert set(PROPERTIES) == {"same", "true", "topk", "confident"}
+    assert set(PROPERTIES) == {"same", "true", "topk", "confident", "confidence"}
     assert len(PERTURBATIONS) == 42
 
 

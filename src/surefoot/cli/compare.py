@@ -72,7 +72,7 @@ def compare(
     if kappa is not None and delta is not None:
         raise InvalidArgument("say either --kappa or --delta, not both")
     check_folder(running.report)
-    names = _names(models)
+    names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
     given = None if reference is None else _reference(reference, names, models)
     asked = _asked(data, prop, width, kappa, delta, confidence)
@@ -115,7 +115,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _names(models: Sequence[str]) -> list[str]:
+def names_of(models: Sequence[str]) -> list[str]:
     """File names, or whole paths where these are not enough."""
     last = [Path(m).name for m in models]
     found = last if len(set(last)) == len(last) else list(models)

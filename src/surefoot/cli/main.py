@@ -12,6 +12,7 @@ import typer
 from surefoot.cli import (
     certify,
     compare,
+    curve,
     demo,
     design,
     doctor,
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.command("estimate")(estimate.estimate)
 app.command("certify")(certify.certify)
 app.command("tail")(tail.tail)
+app.command("curve")(curve.curve)
 app.command("compare")(compare.compare)
 app.command("design")(design.design)
 app.command("perturb")(perturb.perturb)

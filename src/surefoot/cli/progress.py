@@ -17,13 +17,13 @@ _PLAIN_EVERY = 5.0
 
 
 @contextmanager
-def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
+def progress_on_stderr(what: str = "inputs") -> Iterator[Callable[[Progress], None]]:
     """A bar on a terminal, a line every few seconds elsewhere."""
     if sys.stderr.isatty():
-        with _bar() as watch:
+        with _bar(what) as watch:
             yield _stoppable(watch)
     else:
-        yield _stoppable(_lines())
+        yield _stoppable(_lines(what))
 
 
 def _stoppable(watch: Callable[[Progress], None]) -> Callable[[Progress], None]:
@@ -35,7 +35,7 @@ def _stoppable(watch: Callable[[Progress], None]) -> Callable[[Progress], None]:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
+def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -49,16 +49,16 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("0 inputs done", total=1)
+        task = bar.add_task(f"0 {what} done", total=1)
 
         def watch(now: Progress) -> None:
-            done = f"{now.finished:,}/{now.subjects:,} inputs done"
+            done = f"{now.finished:,}/{now.subjects:,} {what} done"
             bar.update(task, completed=now.trials, total=now.expected, description=done)
 
         yield watch
 
 
-def _lines() -> Callable[[Progress], None]:
+def _lines(what: str) -> Callable[[Progress], None]:
     begun = time.monotonic()
     told = [begun, 0.0]
     before = [-1]
@@ -74,7 +74,7 @@ def _lines() -> Callable[[Progress], None]:
         left = (now.expected - now.trials) / rate if rate else float("inf")
         sys.stderr.write(
             f"measuring: {now.trials:,} of about {now.expected:,} trials, "
-            f"{now.finished:,}/{now.subjects:,} inputs done, about {left:.0f} s left\n"
+            f"{now.finished:,}/{now.subjects:,} {what} done, about {left:.0f} s left\n"
         )
         sys.stderr.flush()
 

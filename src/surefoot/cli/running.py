@@ -28,6 +28,20 @@ PropertyOption = Annotated[
 ]
 
 
+SeedOption = Annotated[int, typer.Option(help="Names the random numbers.")]
+ReportOption = Annotated[str | None, typer.Option(help="Write the page here.")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Worker threads (default: as many as help).", rich_help_panel=o.RUNNING
+    ),
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Trials a batch (default: measured).", rich_help_panel=o.RUNNING),
+]
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a command was asked to study: one model or several, one property, one method."""
@@ -48,20 +62,12 @@ class Running:
             "`surefoot perturb --list` shows all."
         ),
     ]
-    seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1
-    report: Annotated[str | None, typer.Option(help="Write the page here.")] = None
+    seed: SeedOption = 1
+    report: ReportOption = None
     store: o.StoreOption = o.DEFAULT_STORE
     json: o.Json = False
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Worker threads (default: as many as help).", rich_help_panel=o.RUNNING
-        ),
-    ] = None
-    batch: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trials a batch (default: measured).", rich_help_panel=o.RUNNING),
-    ] = None
+    workers: WorkersOption = None
+    batch: BatchOption = None
 
     def study(self, reading: o.Reading, model: str, asked: Asked) -> tuple[Study, Source]:
         """The study, and what the store remembers of how it was asked for."""

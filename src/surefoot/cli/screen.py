@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from surefoot.population import Each
+    from surefoot.report.curves import Curves
     from surefoot.report.tables import Table
     from surefoot.results import Decision, Undecided
     from surefoot.store.records import Finding, Record
@@ -42,6 +43,23 @@ def show_record(record: Record) -> None:
         console.print(f"\n{differ.note}", markup=False)
     if record.exhibits:
         show_table(console, tables.exhibit_table(record))
+
+
+def show_curves(found: Curves) -> None:
+    """Where the curves cross, how sure that is, and what it took."""
+    from surefoot.report import curve_words as words
+
+    console, records = open_console(), found.records
+    console.print(words.headline(records), style="bold", markup=False)
+    console.print(words.about(records), markup=False)
+    for line in words.cautions(records):
+        console.print(line, style="yellow", markup=False)
+    console.print()
+    for line in words.how_sure(records):
+        console.print(line, markup=False)
+    for table in (words.reading_table(records), words.class_table(records)):
+        if table is not None:
+            show_table(console, table)
 
 
 def open_console() -> Console:

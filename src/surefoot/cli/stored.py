@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.screen import HOLDS, show_record
+from surefoot.cli.screen import HOLDS, show_curves, show_record
 from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
 
 if TYPE_CHECKING:
-    from surefoot.store.records import Record
+    from surefoot.store.records import AnyRecord, Record
     from surefoot.study import Study
 
 RunArg = Annotated[
@@ -34,7 +34,8 @@ def show(
 
     Example: surefoot show --list --store surefoot.db
     """
-    from surefoot.store.records import record_to_json
+    from surefoot.report.curves import Curves
+    from surefoot.store.records import CurveRecord, record_to_json
 
     if every:
         _list(store, json)
@@ -42,6 +43,8 @@ def show(
     record = _record(store, run)
     if json:
         typer.echo(record_to_json(record))
+    elif isinstance(record, CurveRecord):
+        show_curves(Curves({"": record}))
     else:
         show_record(record)
     return HOLDS
@@ -58,10 +61,15 @@ def report(
 
     Example: surefoot report --store surefoot.db --out report.html
     """
-    from surefoot.report.html import write_report
+    from surefoot.report.curves import Curves
+    from surefoot.report.html import repeat_command, write_report
+    from surefoot.store.records import CurveRecord
 
     o.check_folder(out)
     record = _record(store, run)
+    if isinstance(record, CurveRecord):
+        typer.echo(Curves({"": record}, repeat_command(record, store)).report(out))
+        return HOLDS
     write_report(record, Path(out), store, _claim(record))
     typer.echo(out)
     return HOLDS
@@ -81,7 +89,12 @@ def replay(
 
     Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save slip.png
     """
-    study = _study(_record(store, run))
+    from surefoot.store.records import CurveRecord
+
+    record = _record(store, run)
+    if isinstance(record, CurveRecord):
+        raise InvalidArgument(f"run {run} is a curve: single trials of it cannot be replayed")
+    study = _study(record)
     again = study.replay(subject, trial)
     names = study.fitted.class_name
     if save is not None:
@@ -115,7 +128,7 @@ def _claim(record: Record) -> str:
     return verdict(all_robust([row.result for row in record.local]))
 
 
-def _record(store: str, run: str) -> Record:
+def _record(store: str, run: str) -> AnyRecord:
     from surefoot.store.sql import SqlStore
 
     with closing(SqlStore(store, create=False)) as opened:

@@ -48,9 +48,10 @@ class _Desk:
     """A session, where it stands, and what is still out."""
 
     def __init__(
-        self, subject: Subject, session: Session[Any, Any, Any], kept: Iterable[Entry]
+        self, subject: Subject, procedure: Procedure[Any, Any, Any], kept: Iterable[Entry]
     ) -> None:
-        self.subject, self.session = subject, session
+        self.subject, self.session = subject, Session(procedure)
+        self.forecast = int(getattr(procedure, "forecast", 0))
         self.used: dict[float, int] = defaultdict(int)
         self.kept: dict[float, list[Entry]] = defaultdict(list)
         for entry in kept:
@@ -169,7 +170,7 @@ def measure(
     """
     kept = journal.replay()
     own = procedure if isinstance(procedure, Mapping) else {s.name: procedure for s in subjects}
-    desks = {s.name: _Desk(s, Session(own[s.name]), kept.pop(s.name, ())) for s in subjects}
+    desks = {s.name: _Desk(s, own[s.name], kept.pop(s.name, ())) for s in subjects}
     if kept:
         raise ReplayMismatch(
             f"the store holds trials of input {next(iter(kept))}, which is not in these data: "
@@ -218,7 +219,7 @@ def _progress(desks: dict[str, _Desk]) -> Progress:
     finished = [d.trials for d in desks.values() if d.session.question is None]
     still_open = [d for d in desks.values() if d.session.question is not None]
     typical = sum(finished) / len(finished) if finished else 0.0
-    expected = sum(finished) + sum(max(d.asked, typical) for d in still_open)
+    expected = sum(finished) + sum(max(d.asked, typical, d.forecast) for d in still_open)
     done = sum(finished) + sum(d.trials for d in still_open)
     done += sum(d.asked - d.trials - d.missing for d in still_open)
     return Progress(done, int(expected), len(finished), len(desks))

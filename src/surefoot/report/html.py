@@ -13,7 +13,7 @@ from surefoot.report.figures import class_intervals, local_results, tails
 from surefoot.report.phrases import percent
 from surefoot.report.tables import class_table, contrast_table
 from surefoot.results import ExtrapolatedMean
-from surefoot.store.records import Record
+from surefoot.store.records import AnyRecord, Record
 
 DEFAULT_STORE = "surefoot.db"
 
@@ -61,11 +61,11 @@ def _content(record: Record, store: str) -> dict[str, Any]:
             for e in record.exhibits
         ],
         "again": repeat_command(record, store),
-        "provenance": _provenance(record),
+        "provenance": provenance(record),
     }
 
 
-def repeat_command(record: Record, store: str) -> str:
+def repeat_command(record: AnyRecord, store: str) -> str:
     """What to type to repeat the whole run, if it came from the command line."""
     if record.source is None:
         return ""
@@ -73,7 +73,8 @@ def repeat_command(record: Record, store: str) -> str:
     return str(command) if command else f"surefoot show {record.digest[:12]} --store {store}"
 
 
-def _provenance(record: Record) -> list[tuple[str, str]]:
+def provenance(record: AnyRecord) -> list[tuple[str, str]]:
+    """What was run on what, line by line."""
     spec = record.spec
     model, inputs, procedure = spec["model"], spec["inputs"], spec["procedure"]
     rows = [
@@ -101,7 +102,9 @@ def _provenance(record: Record) -> list[tuple[str, str]]:
 
 
 def _method(procedure: dict[str, Any]) -> str:
-    numbers = ", ".join(f"{k} {v:g}" for k, v in procedure.items() if isinstance(v, int | float))
+    numbers = ", ".join(
+        f"{k} {v:g}" for k, v in procedure.items() if isinstance(v, int | float) and k != "size"
+    )
     return f"{procedure['kind']} ({numbers})"
 
 

@@ -18,7 +18,7 @@ from surefoot.report.phrases import (
 )
 from surefoot.report.tables import class_table
 from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
-from surefoot.store.records import Local, Record
+from surefoot.store.records import AnyRecord, Local, Record
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
 """Probability of failure on demand, IEC 61508, low demand."""
@@ -240,7 +240,7 @@ def _value(result: Result) -> float:
     return result.value if isinstance(result, Estimate) else 0.0
 
 
-def selection(record: Record) -> str:
+def selection(record: AnyRecord) -> str:
     """Which inputs."""
     inputs, words = record.spec["inputs"], record.spec["words"]
     return f"{words['source']}: {inputs['selection']} ({inputs['number']:,}; {inputs['reading']})"

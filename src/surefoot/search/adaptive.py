@@ -36,7 +36,6 @@ class AdaptiveCurve:
     evidence: ClassVar[type[Counts]] = Counts
     curves: ClassVar[bool] = True
     error: ClassVar[float] = 0.0
-    breaks: ClassVar[tuple[float, ...]] = ()
 
     def __post_init__(self) -> None:
         check_span(self.low, self.high)
@@ -50,6 +49,11 @@ class AdaptiveCurve:
             raise InvalidArgument(
                 f"resolution lies between 2 and {2**20}, got {self.resolution}: try 1024"
             )
+
+    @property
+    def forecast(self) -> int:
+        """Trials that it may take, for the time left."""
+        return 40 * self.size
 
     def steps(self) -> Generator[Ask, Counts, Curve]:
         """Ask for all inputs, level after level."""

@@ -37,6 +37,11 @@ class UniformCurve:
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
 
+    @property
+    def forecast(self) -> int:
+        """Trials that it takes."""
+        return self.levels * self.size
+
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
         check_size(self.size)
@@ -62,6 +67,11 @@ class RandomCurve:
 
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
+
+    @property
+    def forecast(self) -> int:
+        """Trials that it takes."""
+        return self.levels * self.size
 
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
@@ -93,6 +103,11 @@ class QuadCurve:
                 f"levels: quad needs {_RULE} of them for every threshold, got {self.levels} for "
                 f"{len(self.thresholds)}"
             )
+
+    @property
+    def forecast(self) -> int:
+        """Trials that it may take."""
+        return self.levels * self.size // 2
 
     def steps(self) -> Steps:
         """Integrate again and again, each time as far as the levels known allow."""

@@ -72,13 +72,26 @@ def concluded(
     found = () if bends else notes(points, parts, wiggle)
     promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
     basis = points if bends else believed(points, parts, wiggle)
+    shown = (
+        points
+        if bends or found
+        else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
+    )
     basis = sorted([*basis, *_supposed(seen)], key=lambda p: p.level)
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
-        points=tuple(points),
+        points=tuple(shown),
         readings=tuple(
-            read(basis, t, promise, settled, wiggle=wiggle, middle=_middle(asked, t))
+            read(
+                basis,
+                t,
+                promise,
+                settled,
+                breaks=asked.cuts,
+                wiggle=wiggle,
+                middle=_middle(asked, t),
+            )
             for t in asked.thresholds
         ),
         guarantee=Guarantee(Footing.SOUND, asked.error),

@@ -63,29 +63,34 @@ def read(
     guarantee: Guarantee,
     settled: Settled = same_side,
     *,
+    breaks: Sequence[float] = (),
     wiggle: float = 0.0,
     middle: float | None = None,
 ) -> Reading:
-    """Robustness and crossings from points in rising order of level, the ends of the range too.
+    """Robustness and crossings from points in rising order of level, among them the ends of the
+    range and the breaks at which the curve may turn.
 
     A part of the range between two settled points counts fully or not at all; of any other part,
     only the guess is drawn from the values, and the interval covers it whole. Points closer to the
-    threshold than `wiggle` settle nothing. The guess is where straight lines meet `middle`, the
-    threshold itself if that is not given.
+    threshold than `wiggle` settle nothing, and one seen on the other side unsettles. The guess is
+    where straight lines meet `middle`, the threshold itself if that is not given.
     """
     meets = threshold if middle is None else middle
     up, down = wiggle - min(wiggle, _ROUNDING), wiggle + min(wiggle, _ROUNDING)
     firm = [p for p in points if above(p, threshold + up) or below(p, threshold - down)]
     span = points[-1].level - points[0].level
+    fixed = {points[0].level, points[-1].level, *breaks}
     surely, perhaps, guess = 0.0, 0.0, 0.0
-    for a, b in pairwise(_with_ends(firm, (points[0], points[-1]))):
+    for a, b in pairwise(p for p in points if p in firm or p.level in fixed):
         width = (b.level - a.level) / span
-        if a in firm and b in firm and settled(a, b, threshold):
-            inside = width if above(a, threshold) else 0.0
+        between = [p for p in points if a.level <= p.level <= b.level]
+        high = above(a, threshold)
+        against = any((below if high else above)(p, threshold) for p in between)
+        if a in firm and b in firm and not against and settled(a, b, threshold):
+            inside = width if high else 0.0
             surely, perhaps, guess = surely + inside, perhaps + inside, guess + inside
         else:
             perhaps += width
-            between = [p for p in points if a.level <= p.level <= b.level]
             guess += share_above(between, meets) / span
     return Reading(
         threshold,
@@ -94,15 +99,6 @@ def read(
         crossings(points, firm, threshold, meets),
         guarantee,
     )
-
-
-def _with_ends(firm: Sequence[Point], ends: tuple[Point, Point]) -> list[Point]:
-    whole = list(firm)
-    if not whole or whole[0] is not ends[0]:
-        whole.insert(0, ends[0])
-    if whole[-1] is not ends[1]:
-        whole.append(ends[1])
-    return whole
 
 
 def share_above(points: Sequence[Point], threshold: float) -> float:

@@ -51,7 +51,7 @@ class Seen:
         self.first = 0
         """How many of the first inputs conclusions were drawn from."""
         self.value = math.nan
-        """The mean over those."""
+        """The mean over these."""
 
     def put(self, start: int, goodness: Floats) -> None:
         """Note the values of inputs from `start` on."""
@@ -63,8 +63,7 @@ class Seen:
         They must have been chosen before anything was seen of them here: any others that are known
         count only by what they leave possible.
         """
-        terms, self.first = self.terms, first
-        self.value = float(np.mean(self.values[:first]))
+        terms, self.first, self.value = self.terms, first, float(np.mean(self.values[:first]))
         found = bounds_after(
             self.values[:first],
             terms.size,

@@ -26,8 +26,9 @@ class SequentialCurve:
     Inputs are taken in a random order, the same at every level, until it is plain on which side
     of the threshold the level lies; levels are chosen where the curve may meet it. `precision` is
     the length, as a share of the range, to which a crossing is narrowed down. The curve is taken
-    to go one way on each segment between `breaks`; or, with `curvature`, to bend no more than so
-    (in accuracy per squared share of the range). `size` is the number of inputs.
+    to go one way on each segment between `breaks` (at 0, if that is inside); or, with `curvature`,
+    to bend no more than so (in accuracy per squared share of the range). `size` is the number of
+    inputs.
     """
 
     low: float
@@ -37,7 +38,7 @@ class SequentialCurve:
     precision: float = 0.001
     over: str = "set"
     measure: str = "accuracy"
-    breaks: tuple[float, ...] = ()
+    breaks: tuple[float, ...] | None = None
     curvature: float | None = None
     size: int = 0
     curves: ClassVar[bool] = True
@@ -58,7 +59,7 @@ class SequentialCurve:
             raise InvalidArgument(f"a curve is about the set or the population, got {self.over!r}")
         if self.measure not in MEASURES:
             raise InvalidArgument(f"a curve is of {' or '.join(MEASURES)}, got {self.measure!r}")
-        outside = [b for b in self.breaks if not self.low < b < self.high]
+        outside = [b for b in self.cuts if not self.low < b < self.high]
         if outside:
             raise InvalidArgument(
                 f"a break lies inside the range {self.low:g} to {self.high:g}, got {outside[0]:g}"
@@ -68,6 +69,18 @@ class SequentialCurve:
                 f"curvature is a number above 0, in accuracy per squared range, got "
                 f"{self.curvature:g}: try 128"
             )
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """Where the segments meet: at the breaks, or at 0, the undisturbed input, if inside."""
+        if self.breaks is not None:
+            return self.breaks
+        return (0.0,) if self.low < 0 < self.high else ()
+
+    @property
+    def forecast(self) -> int:
+        """Trials that it may take, for the time left."""
+        return 6 * self.size
 
     @property
     def evidence(self) -> type[Outcomes | Severities]:

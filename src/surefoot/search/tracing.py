@@ -53,7 +53,7 @@ class Tracing:
         exact = self.over is Over.SET
         precision = asked.precision if exact else max(asked.precision, 1 / 256)
         depth = math.ceil(math.log2(max((8 if exact else 2) / precision, _CELLS * _FINER)))
-        self.parts = segments(asked.low, asked.high, asked.breaks, depth)
+        self.parts = segments(asked.low, asked.high, asked.cuts, depth)
         self.span = asked.high - asked.low
         self.narrow = precision * self.span * (1 + 1e-9)
         scan = max(1, math.ceil(math.log2(_CELLS / len(self.parts))))

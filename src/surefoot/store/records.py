@@ -8,11 +8,15 @@ from functools import lru_cache
 from typing import Any
 
 from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts, Severities
-from surefoot.results import Estimate, Result, Whole
+from surefoot.evidence import Counts, Outcomes, Severities
+from surefoot.results import Curve, Estimate, Result, Whole
 from surefoot.statistics.contrasts import Contrast
 
-_EVIDENCE: dict[str, type[Any]] = {"counts": Counts, "severities": Severities}
+_EVIDENCE: dict[str, type[Any]] = {
+    "counts": Counts,
+    "outcomes": Outcomes,
+    "severities": Severities,
+}
 _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
@@ -105,24 +109,72 @@ class Record:
     studied: Estimate | None = None
 
 
+@dataclass(frozen=True)
+class Frame:
+    """One input at one level: as base64 PNG, what the model calls it, and whether that holds."""
+
+    level: float
+    picture: str
+    label: str
+    held: bool
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One input along the levels."""
+
+    id: str
+    true_class: str
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """The curve of one class."""
+
+    name: str
+    inputs: int
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class CurveRecord:
+    """The whole outcome of one study of a curve."""
+
+    digest: str
+    spec: dict[str, Any]
+    curve: Curve
+    classes: tuple[CurveRow, ...]
+    strip: Strip | None
+    findings: tuple[Finding, ...]
+    trials: int
+    environment: dict[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    started: str = ""
+    seconds: float = 0.0
+
+
+AnyRecord = Record | CurveRecord
+
+
 @lru_cache(maxsize=1)
 def _adapter() -> Any:  # noqa: ANN401
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Record)
+    return TypeAdapter(AnyRecord)
 
 
-def record_to_json(record: Record) -> str:
+def record_to_json(record: AnyRecord) -> str:
     """The record as JSON text."""
     return json.dumps(asdict(record), ensure_ascii=False, allow_nan=False)
 
 
-def record_from_json(text: str) -> Record:
+def record_from_json(text: str) -> AnyRecord:
     """The record in JSON text, every field checked."""
     from pydantic import ValidationError
 
     try:
-        record: Record = _adapter().validate_json(text, strict=False)
+        record: AnyRecord = _adapter().validate_json(text, strict=False)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

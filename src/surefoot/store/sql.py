@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.store.records import (
-    Record,
+    AnyRecord,
     Source,
     evidence_from_json,
     evidence_to_json,
@@ -32,6 +32,7 @@ from surefoot.subject import Entry, Task
 
 _KEEP = sa.insert(JOURNAL)
 _PATIENCE = 30
+R = TypeVar("R", bound=AnyRecord)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class SqlStore:
         """The journal of one run."""
         return SqlJournal(self, digest)
 
-    def finish(self, record: Record) -> Record:
+    def finish(self, record: R) -> R:
         """Keep the record; it comes back with the start and the time that the store noted."""
         this_run = RUNS.c.digest == record.digest
         with self._at_work(), self._engine.connect() as db:
@@ -126,7 +127,7 @@ class SqlStore:
                 for r in db.execute(query)
             ]
 
-    def record(self, prefix: str = "") -> Record:
+    def record(self, prefix: str = "") -> AnyRecord:
         """The finished run whose digest begins with `prefix`; the latest if it is empty."""
         runs = [r for r in self.runs() if r.digest.startswith(prefix)]
         finished = [r for r in runs if r.finished]
@@ -142,7 +143,7 @@ class SqlStore:
             raise StoreFailed(f"{self.where}: run {prefix} has no record")
         return found
 
-    def stored(self, digest: str) -> Record | None:
+    def stored(self, digest: str) -> AnyRecord | None:
         """The record of exactly this run, if it has finished."""
         query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
         with self._at_work(), self._engine.connect() as db:

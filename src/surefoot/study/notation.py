@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import fields
 from typing import Any
@@ -10,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.python import named_object
 from surefoot.perturb import Chain, Mixture, Spread, load_features
 from surefoot.perturb.severity import LONGEST_SMALL
+from surefoot.results import Interval
 from surefoot.study.registry import PERTURBATIONS, number
 from surefoot.subject import Perturbation
 
@@ -25,6 +27,50 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
     """
     choices = [_chain(part, frame) for part in text.split("|")]
     return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
+
+
+def parse_alteration(
+    text: str, frame: tuple[int, ...] = (), bounds: Interval | None = None
+) -> tuple[Perturbation, Interval]:
+    """A perturbation and the range of levels to go through.
+
+    KIND:LOW..HIGH, KIND:HIGH (from 0), KIND (from 0 to the strongest published severity, or to the
+    strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
+    both as stated at level 1.
+    """
+    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+        made = parse_perturbation(text, frame)
+        return made, Interval(0.0, made.level)
+    kind, _, rest = text.partition(":")
+    level, comma, options = rest.partition(",")
+    if not level:
+        level = _whole_range(kind, frame, bounds)
+    low, dots, high = level.partition("..")
+    if not dots:
+        low, high = "0", level
+    if kind not in PERTURBATIONS:
+        parse_perturbation(f"{kind}:1")  # says what there is
+    ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
+    if not ends[0] < ends[1]:
+        raise InvalidArgument(
+            f"{text}: a range of levels goes from a lower to a higher one, such as {kind}:0..1"
+        )
+    if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
+        raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
+    strongest = max(abs(ends[0]), ends[1])
+    made = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
+    return made, Interval(*ends)
+
+
+def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:
+    """Up to the strongest level there is, where that is known."""
+    made = PERTURBATIONS.get(kind)
+    if made is not None and getattr(made, "presets", None) is not None:
+        return "s5"
+    example = parse_perturbation(f"{kind}:0", frame).levels(bounds)
+    if not math.isfinite(example.high):
+        raise InvalidArgument(f"{kind} needs a range of levels: write {kind}:0..1")
+    return repr(example.high)
 
 
 def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:

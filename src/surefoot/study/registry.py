@@ -8,7 +8,14 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
-from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
+from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
+from surefoot.search import (
+    AdaptiveCurve,
+    QuadCurve,
+    RandomCurve,
+    SequentialCurve,
+    UniformCurve,
+)
 from surefoot.statistics import (
     BuSun,
     ExactBinomial,
@@ -18,7 +25,7 @@ from surefoot.statistics import (
     NormalTail,
     Okamoto,
 )
-from surefoot.subject import Property
+from surefoot.subject import Property, Reference
 
 CATALOGUE: tuple[type[Any], ...] = (
     *perturb.VALUES,
@@ -38,7 +45,7 @@ _KINDS: dict[str, type[Any]] = {
     "mixture": perturb.Mixture,
 }
 PROPERTIES: dict[str, type[Any]] = {
-    p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake)
+    p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
 }
 PROCEDURES: dict[str, type[Any]] = {
     "exact-sequential": ExactSequential,
@@ -48,7 +55,19 @@ PROCEDURES: dict[str, type[Any]] = {
 }
 TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
 TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
-METHODS: dict[str, type[Any]] = {**PROCEDURES, **TESTS, **TAILS}
+CURVES: dict[str, type[Any]] = {
+    "sequential": SequentialCurve,
+    "asap": AdaptiveCurve,
+    "uniform": UniformCurve,
+    "random": RandomCurve,
+    "quad": QuadCurve,
+}
+METHODS: dict[str, type[Any]] = {
+    **PROCEDURES,
+    **TESTS,
+    **TAILS,
+    **{f"{name}-curve": made for name, made in CURVES.items()},
+}
 
 
 def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -100,7 +119,7 @@ def share(name: str, text: str) -> float:
 
 
 def parse_property(text: str) -> Property:
-    """`same`, `true`, `topk:5` or `confident:0.6` as a property."""
+    """`same`, `true`, `topk:5`, `confident:0.6` or `confidence:0.5` as a property."""
     kind, _, value = text.partition(":")
     if kind not in PROPERTIES:
         raise InvalidArgument(
@@ -113,6 +132,9 @@ def parse_property(text: str) -> Property:
     if not value:
         plain: Property = made()
         return plain
+    if kind == "confidence" and value in tuple(Reference):
+        of: Property = made(of=value)
+        return of
     amount = number(value)
     given: Property = made(int(amount) if amount.is_integer() and kind == "topk" else amount)
     return given

@@ -9,7 +9,7 @@ from concurrent.futures import wait
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,15 @@ from surefoot.executors import cores, open_pool
 from surefoot.procedure import Pinned
 from surefoot.statistics.planning import Rehearsal, rehearse
 from surefoot.store.memory import MemoryJournal
-from surefoot.store.records import Finding, Local, Record, Source
+from surefoot.store.records import CurveRecord, Finding, Local, Record, Source
 from surefoot.study.aggregate import aggregate
 from surefoot.study.assessment import Assessment
-from surefoot.subject import Task
+from surefoot.subject import Subject, Task
 
 if TYPE_CHECKING:
     from surefoot.study.spec import Study
 
+R = TypeVar("R", Record, CurveRecord)
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 
 
@@ -55,24 +56,39 @@ def run(
     watch: Callable[[Progress], None],
     source: Source | None,
 ) -> Assessment:
-    """The whole flow. Nothing is written before the preflight has passed."""
-    if where is None:
-        findings = preflight(study)
-        return Assessment(
-            _measured(study, findings, MemoryJournal(), workers, batch, watch, source)
+    """The whole flow for a study of single inputs."""
+    if study.traces:
+        raise InvalidArgument(
+            f"{type(study.procedure).__name__} traces a curve: use sf.trace(study)"
         )
+
+    def measured(findings: tuple[Finding, ...], journal: Journal) -> Record:
+        return _measured(study, findings, journal, workers, batch, watch, source)
+
+    record, known = answered(study, where, source, measured, Record)
+    return Assessment(record, from_store=known)
+
+
+def answered(
+    study: Study,
+    where: str | None,
+    source: Source | None,
+    measured: Callable[[tuple[Finding, ...], Journal], R],
+    kind: type[R],
+) -> tuple[R, bool]:
+    """The record, and whether the store had it. Nothing is written before the preflight passes."""
+    if where is None:
+        return measured(preflight(study), MemoryJournal()), False
     from surefoot.store.sql import SqlStore, exists
 
     early = () if exists(where) else preflight(study)
     with closing(SqlStore(where)) as store:
         known = store.stored(study.digest)
-        if known is not None:
-            return Assessment(known, from_store=True)
+        if isinstance(known, kind):
+            return known, True
         findings = early or preflight(study)
         store.begin(study.digest, study.spec, source, environment())
-        journal = store.journal(study.digest)
-        record = _measured(study, findings, journal, workers, batch, watch, source)
-        return Assessment(store.finish(record))
+        return store.finish(measured(findings, store.journal(study.digest))), False
 
 
 def _measured(
@@ -86,24 +102,10 @@ def _measured(
 ) -> Record:
     bench, subjects = study.bench(), study.fitted.subjects()
     level = study.perturbation.level
-    if batch is not None and batch < 1:
-        raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
-    tray = batch or best_size(
-        lambda n: bench.answer([Task(subjects[0], level, 0, n)]), study.largest_tray
-    )
-    crew = _crew(study, workers)
-    with open_pool(crew) as pool:
-        local = measure(
-            Pinned(study.procedure, level),
-            bench,
-            subjects,
-            pool=pool,
-            journal=journal,
-            tray=tray,
-            block=bench.block,
-            in_flight=1 if crew == 1 else 2 * crew,
-            watch=watch,
-        )
+    local, tray = driven(
+        study, bench, Pinned(study.procedure, level), subjects, level, journal, workers, batch,
+        watch,
+    )  # fmt: skip
     labels = study.fitted.labels
     rows = tuple(
         Local(name, None if labels is None else int(labels[i]), int(study.predicted[i]), local[i])
@@ -124,6 +126,39 @@ def _measured(
         environment=environment(),
         source=source,
     )
+
+
+def driven(
+    study: Study,
+    bench: SamplingBench[Any],
+    procedure: Any,  # noqa: ANN401  one for all subjects, or one for each by its name
+    subjects: Sequence[Subject],
+    level: float,
+    journal: Journal,
+    workers: int | None,
+    batch: int | None,
+    watch: Callable[[Progress], None],
+) -> tuple[list[Any], int]:
+    """What the procedure concludes of every subject, and the size of the trays."""
+    if batch is not None and batch < 1:
+        raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
+    tray = batch or best_size(
+        lambda n: bench.answer([Task(subjects[0], level, 0, n)]), study.largest_tray
+    )
+    crew = _crew(study, workers)
+    with open_pool(crew) as pool:
+        found = measure(
+            procedure,
+            bench,
+            subjects,
+            pool=pool,
+            journal=journal,
+            tray=tray,
+            block=bench.block,
+            in_flight=1 if crew == 1 else 2 * crew,
+            watch=watch,
+        )
+    return found, tray
 
 
 def preflight(study: Study) -> tuple[Finding, ...]:

@@ -57,6 +57,7 @@ class Study:
     property: Property = field(default_factory=SameLabel)
     population: Population | None = None
     seed: int = 1
+    by_class: bool = False
 
     def __post_init__(self) -> None:
         for name, has in (("perturbation", "draw"), ("procedure", "steps"), ("model", "predict")):
@@ -75,7 +76,31 @@ class Study:
                 f"topk: k = {rank} always holds for {self.model.signature.classes} classes: "
                 "choose a smaller k"
             )
+        if self.traces:
+            self._check_range()
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)
+
+    @cached_property
+    def traces(self) -> bool:
+        """Whether the procedure traces a curve over levels, instead of studying single inputs."""
+        return bool(getattr(self.procedure, "curves", False))
+
+    def _check_range(self) -> None:
+        """Refuse levels that mean nothing, and a measure that the property cannot give."""
+        made, asked = self.perturbation, self.procedure
+        known = made.levels(self.model.signature.bounds)
+        least = -known.high if getattr(made, "signed", False) else known.low
+        if asked.low < least or asked.high > known.high:
+            raise InvalidArgument(
+                f"{made.kind}: levels go from {least:g} to {known.high:g}, not from "
+                f"{asked.low:g} to {asked.high:g}"
+            )
+        confident = getattr(asked, "measure", "accuracy") == "confidence"
+        if confident != (self.property.kind == "confidence"):
+            raise InvalidArgument(
+                "a curve of confidence needs the property sf.Confidence(), and no other curve "
+                f"does: got {self.property.kind!r}"
+            )
 
     @cached_property
     def fitted(self) -> Inputs:
@@ -153,17 +178,22 @@ class Study:
             "perturbation": describe_perturbation(self.perturbation),
             "property": describe(self.property, PROPERTIES),
             "procedure": describe(self.procedure, METHODS),
-            "population": {"kind": self.over.kind, "error": self.over.error},
+            "population": self._population_told(),
             "seed": int(self.seed),
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
             "block": self.bench().block,
             "words": {
-                "perturbation": _said(self.perturbation, signature),
+                "perturbation": _said(self.perturbation, signature, traced=self.traces),
                 "property": self.property.phrase,
                 "source": self.inputs.source,
                 "reference": str(self.property.reference),
             },
         }
+
+    def _population_told(self) -> dict[str, Any]:
+        if self.traces:
+            return {"kind": "curve", "error": self.procedure.error, "by_class": self.by_class}
+        return {"kind": self.over.kind, "error": self.over.error}
 
     @cached_property
     def largest_tray(self) -> int:
@@ -199,9 +229,10 @@ class Study:
         return running.replay(self, subject, trial)
 
 
-def _said(perturbation: Perturbation, signature: Signature) -> str:
+def _said(perturbation: Perturbation, signature: Signature, *, traced: bool = False) -> str:
     """What is sampled, exactly: the distribution, its parameters, clipping and rounding."""
     level, bounds = level_words(perturbation.level), signature.bounds
+    level = "the level" if traced else level
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
     clip += ", then rounded to whole numbers" if signature.whole_numbers else ""
     return perturbation.phrase.replace("{level}", level) + clip
