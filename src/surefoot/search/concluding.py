@@ -15,37 +15,56 @@ from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen
+from surefoot.search.seen import Seen, Values
 from surefoot.search.segments import Segment
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
+
+_CLOSE = 0.1
+"""Accuracies this near to a threshold tell how the curve goes there."""
 
 
 def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
     """How many inputs the curve may climb back where it crosses a threshold.
 
     By those that went the other way between two levels, fully known and at most `near` apart, on
-    different sides of it; the widest such pair tells the most.
+    different sides of it or both close to it; the pair that tells the most counts. Without such a
+    pair, the narrowest on different sides.
     """
     whole = [s for s in seen if s.whole and s.terms.counts]
     pairs = [
         (a, b)
         for a, b in combinations(whole, 2)
-        if any((a.value >= t) != (b.value >= t) for t in thresholds)
+        if any(_matters(a.value, b.value, t) for t in thresholds)
     ]
-    close = [pair for pair in pairs if pair[1].level - pair[0].level <= near]
-    chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
-    if chosen is None:
-        return 0
-    a, b = chosen
-    down = int(np.count_nonzero(b.values < a.values))
-    up = int(np.count_nonzero(b.values > a.values))
+    close = [pair for pair in pairs if _distance(pair) <= near]
+    chosen = close or sorted(pairs, key=_distance)[:1]
+    return max((_climbs(seen, *pair) for pair in chosen), default=0)
+
+
+def _matters(a: float, b: float, threshold: float) -> bool:
+    return (a >= threshold) != (b >= threshold) or max(
+        abs(a - threshold), abs(b - threshold)
+    ) < _CLOSE
+
+
+def _climbs(seen: Sequence[Seen], a: Seen, b: Seen) -> int:
+    steps = _moves([s.values for s in seen if a.level <= s.level <= b.level])
+    down, up = int(np.count_nonzero(steps < 0)), int(np.count_nonzero(steps > 0))
     return backtrack(max(down, up), min(down, up))
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
     return pair[1].level - pair[0].level
+
+
+def _moves(values: Sequence[Values]) -> Values:
+    """How each input changed from one level at which it was looked at to the next."""
+    known = np.stack(values)
+    for row, before in zip(known[1:], known, strict=False):
+        row[np.isnan(row)] = before[np.isnan(row)]
+    return np.diff(known, axis=0)
 
 
 def believed(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> list[Point]:
