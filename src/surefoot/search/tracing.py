@@ -29,7 +29,8 @@ _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
 _FEW = 256
 """Inputs at most at a level of the scan, at first."""
-_TRIES = 3
+_TRIES, _CLEAR = 3, 2.0
+"""Looks for one crossing by guess; and standard deviations that settle a side well enough."""
 
 
 @dataclass(frozen=True)
@@ -228,9 +229,9 @@ class Tracing:
             clear = (sight.value - threshold) / sight.doubt
             if before and after and before[0][1] == after[0][1]:
                 by = self._by_a_crossing(seen.level, sides, 1.5 * cell)
-                if (clear if before[0][1] else -clear) < (0 if by else 1):
+                if (clear if before[0][1] else -clear) < (0 if by else _CLEAR):
                     found.append(Wish(seen.level, self._later(seen)[0]))
-            elif abs(clear) < 2:
+            elif abs(clear) < _CLEAR:
                 left = before[0][0] if before else part.low
                 if (after[0][0] if after else part.high) - left > 1.5 * cell:
                     found.append(Wish(seen.level, self._later(seen)[0]))
@@ -257,7 +258,7 @@ class Tracing:
 
     def _sight(self, seen: Seen) -> Sight:
         """The value at a level, corrected by how the same inputs did where more are known."""
-        known = [s for s in self.seen.values() if s.first >= 3 * seen.first]
+        known = [s for s in self.seen.values() if s.whole or s.first >= 3 * seen.first]
         if seen.whole or not known:
             return Sight(seen.level, seen.value, seen.doubt)
         nearest = min(known, key=lambda s: abs(s.level - seen.level))
