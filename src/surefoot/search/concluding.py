@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,9 +80,11 @@ def concluded(
     settled: Settled,
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
-    points = [_guessed(s.point, guesses[s.level]) for s in seen if s.first]
     bends = asked.curvature is not None
     near = (asked.high - asked.low) / 8
+    caught = _caught(seen, near)
+    best = {**guesses, **caught}
+    points = [_guessed(s.point, best[s.level]) for s in seen if s.first]
     slack = max(
         0 if bends else slack_of([s for s in seen if s.level in part], asked.thresholds, near)
         for part in parts
@@ -96,7 +98,7 @@ def concluded(
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    basis = sorted([*basis, *_supposed(seen)], key=lambda p: p.level)
+    basis = sorted([*basis, *_between(seen, caught)], key=lambda p: p.level)
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
@@ -109,7 +111,7 @@ def concluded(
                 settled,
                 breaks=asked.cuts,
                 wiggle=wiggle,
-                middle=_middle(asked, t),
+                middle=middle(asked, t),
             )
             for t in asked.thresholds
         ),
@@ -124,20 +126,26 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _supposed(seen: Sequence[Seen]) -> list[Point]:
-    """Guesses at levels where only the inputs that differ on both sides were looked at."""
-    whole = [s for s in seen if s.whole]
-    found = []
-    for s in seen:
-        before = [w for w in whole if w.level < s.level][-1:]
-        after = [w for w in whole if w.level > s.level][:1]
-        if not s.first and before and after:
-            value = supposed(s, before[0], after[0])
-            found.append(Point(s.level, int(s.known.sum()), value, Interval(0.0, 1.0)))
-    return found
+def _caught(seen: Sequence[Seen], near: float) -> dict[float, float]:
+    """Guesses at levels between two, at most `near` apart, at which all inputs are known."""
+    whole = [s.level for s in seen if s.whole]
+    return {
+        level: value
+        for level, value in supposed(seen).items()
+        if any(a < level < b and b - a <= near for a, b in pairwise(whole))
+    }
 
 
-def _middle(asked: SequentialCurve, threshold: float) -> float:
+def _between(seen: Sequence[Seen], caught: Mapping[float, float]) -> list[Point]:
+    """Levels where only inputs that differ on both sides were looked at: guesses, no bounds."""
+    return [
+        Point(s.level, int(s.known.sum()), caught[s.level], Interval(0.0, 1.0))
+        for s in seen
+        if not s.first and s.level in caught
+    ]
+
+
+def middle(asked: SequentialCurve, threshold: float) -> float:
     """Between the last count that is enough and the first that is not, where counts step."""
     if asked.measure != "accuracy" or asked.over != Over.SET:
         return threshold
