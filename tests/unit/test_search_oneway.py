@@ -152,9 +152,10 @@ def test_the_search_among_differing_inputs_ends_beside_the_crossing(proof, held)
 def test_inputs_not_looked_at_are_supposed_to_lie_between_their_neighbours():
     before, after = known(0.0, np.array([1.0, 1.0, 0.0]), 3), known(1.0, np.array([1.0, 0, 0]), 3)
     middle = Seen(0.5, before.terms)
-    assert supposed(middle, before, after) == pytest.approx(0.5)
+    assert supposed([before, middle, after])[0.5] == pytest.approx(0.5)
     middle.put(1, np.array([1.0]))
-    assert supposed(middle, before, after) == pytest.approx(2 / 3)
+    assert supposed([before, middle, after])[0.5] == pytest.approx(2 / 3)
+    assert supposed([before, after]) == {}
 
 
 @given(
