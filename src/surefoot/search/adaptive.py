@@ -13,7 +13,7 @@ from surefoot.evidence import Counts
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.search.reading import crossings, lowest, share_above
-from surefoot.search.segments import check_span, check_thresholds
+from surefoot.search.segments import check_size, check_span, check_thresholds
 
 _SAFETY, _LEAST, _START = 2.0, 2.0, 8
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -57,8 +57,7 @@ class AdaptiveCurve:
 
     def steps(self) -> Generator[Ask, Counts, Curve]:
         """Ask for all inputs, level after level."""
-        if self.size < 1:
-            raise InvalidArgument("a curve needs to know how many inputs there are: give size")
+        check_size(self.size)
         known: dict[float, Counts] = {}
         first = [i / _START for i in range(_START + 1)] if self.curvature is None else [0.0, 1.0]
         for start in first:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,9 +13,11 @@ from surefoot.evidence import Counts
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.search.reading import crossings
-from surefoot.search.segments import check_span, check_thresholds
+from surefoot.search.segments import check_size, check_span, check_thresholds
 
 _PROMISE = Guarantee(Footing.NONE, 1.0, "no bound on the error is known")
+_RULE = 21
+"""Levels that quad's rule, Gauss and Kronrod's, takes for one part of the range."""
 Steps = Generator[Ask, Counts, Curve]
 
 
@@ -43,6 +44,7 @@ class UniformCurve:
 
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
+        check_size(self.size)
         known: dict[float, Counts] = {}
         for level in np.linspace(self.low, self.high, self.levels).tolist():
             known[level] = yield Ask(level, self.size)
@@ -73,6 +75,7 @@ class RandomCurve:
 
     def steps(self) -> Steps:
         """Ask for all inputs at every level."""
+        check_size(self.size)
         drawn = np.random.default_rng(self.seed).uniform(self.low, self.high, self.levels)
         known: dict[float, Counts] = {}
         for level in np.unique(drawn).tolist():
@@ -95,6 +98,11 @@ class QuadCurve:
 
     def __post_init__(self) -> None:
         _check(self.low, self.high, self.thresholds, self.levels)
+        if self._cuts() < 1:
+            raise InvalidArgument(
+                f"levels: quad needs {_RULE} of them for every threshold, got {self.levels} for "
+                f"{len(self.thresholds)}"
+            )
 
     @property
     def forecast(self) -> int:
@@ -103,34 +111,36 @@ class QuadCurve:
 
     def steps(self) -> Steps:
         """Integrate again and again, each time as far as the levels known allow."""
+        check_size(self.size)
         known: dict[float, Counts] = {}
         found: dict[float, float] = {}
+        notes: list[str] = []
         for threshold in self.thresholds:
-            while True:
+            while threshold not in found:
                 try:
-                    found[threshold] = self._integral(known, threshold)
-                    break
+                    found[threshold] = self._integral(known, threshold, notes)
                 except _Missing as missing:
-                    if len(known) >= self.levels:
-                        break  # what the paper calls a timeout: the share of what was seen
                     known[missing.level] = yield Ask(missing.level, self.size)
-        rest = _share(known)
         return _curve(
-            self.low, self.high, self.thresholds, self.size, known, lambda t: found.get(t, rest(t))
+            self.low, self.high, self.thresholds, self.size, known, found.__getitem__, tuple(notes)
         )
 
-    def _integral(self, known: Mapping[float, Counts], threshold: float) -> float:
-        from scipy.integrate import IntegrationWarning, quad
+    def _cuts(self) -> int:
+        """Into how many parts the range may be cut: each cut takes two rules more."""
+        return (self.levels // len(self.thresholds) + _RULE) // (2 * _RULE)
+
+    def _integral(self, known: Mapping[float, Counts], threshold: float, notes: list[str]) -> float:
+        from scipy.integrate import quad
 
         def indicator(level: float) -> float:
             if level not in known:
                 raise _Missing(level)
             return float(known[level].rate >= threshold)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IntegrationWarning)
-            whole = float(quad(indicator, self.low, self.high, limit=max(1, self.levels // 21))[0])
-        return min(max(whole / (self.high - self.low), 0.0), 1.0)
+        whole, *told = quad(indicator, self.low, self.high, limit=self._cuts(), full_output=1)
+        if len(told) > 2:  # a word of warning: what the paper calls a timeout
+            notes.append(f"the integral for {threshold:g} had not settled when its levels ran out")
+        return min(max(float(whole) / (self.high - self.low), 0.0), 1.0)
 
 
 class _Missing(Exception):
@@ -159,6 +169,7 @@ def _curve(
     size: int,
     known: Mapping[float, Counts],
     value: Callable[[float], float],
+    notes: tuple[str, ...] = (),
 ) -> Curve:
     points = tuple(
         Point(level, size, rate := known[level].rate, Interval(rate, rate))
@@ -169,4 +180,4 @@ def _curve(
         for t in thresholds
     )
     exact = Guarantee(Footing.SOUND, 0.0)
-    return Curve(Interval(low, high), size, points, readings, exact, size * len(points))
+    return Curve(Interval(low, high), size, points, readings, exact, size * len(points), notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,37 +15,56 @@ from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen
+from surefoot.search.seen import Seen, Values
 from surefoot.search.segments import Segment
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
+
+_CLOSE = 0.1
+"""Accuracies this near to a threshold tell how the curve goes there."""
 
 
 def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
     """How many inputs the curve may climb back where it crosses a threshold.
 
     By those that went the other way between two levels, fully known and at most `near` apart, on
-    different sides of it; the widest such pair tells the most.
+    different sides of it or both close to it; the pair that tells the most counts. Without such a
+    pair, the narrowest on different sides.
     """
     whole = [s for s in seen if s.whole and s.terms.counts]
     pairs = [
         (a, b)
         for a, b in combinations(whole, 2)
-        if any((a.value >= t) != (b.value >= t) for t in thresholds)
+        if any(_matters(a.value, b.value, t) for t in thresholds)
     ]
-    close = [pair for pair in pairs if pair[1].level - pair[0].level <= near]
-    chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
-    if chosen is None:
-        return 0
-    a, b = chosen
-    down = int(np.count_nonzero(b.values < a.values))
-    up = int(np.count_nonzero(b.values > a.values))
+    close = [pair for pair in pairs if _distance(pair) <= near]
+    chosen = close or sorted(pairs, key=_distance)[:1]
+    return max((_climbs(seen, *pair) for pair in chosen), default=0)
+
+
+def _matters(a: float, b: float, threshold: float) -> bool:
+    return (a >= threshold) != (b >= threshold) or max(
+        abs(a - threshold), abs(b - threshold)
+    ) < _CLOSE
+
+
+def _climbs(seen: Sequence[Seen], a: Seen, b: Seen) -> int:
+    steps = _moves([s.values for s in seen if a.level <= s.level <= b.level])
+    down, up = int(np.count_nonzero(steps < 0)), int(np.count_nonzero(steps > 0))
     return backtrack(max(down, up), min(down, up))
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
     return pair[1].level - pair[0].level
+
+
+def _moves(values: Sequence[Values]) -> Values:
+    """How each input changed from one level at which it was looked at to the next."""
+    known = np.stack(values)
+    for row, before in zip(known[1:], known, strict=False):
+        row[np.isnan(row)] = before[np.isnan(row)]
+    return np.diff(known, axis=0)
 
 
 def believed(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> list[Point]:
@@ -61,9 +80,11 @@ def concluded(
     settled: Settled,
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
-    points = [_guessed(s.point, guesses[s.level]) for s in seen if s.first]
     bends = asked.curvature is not None
     near = (asked.high - asked.low) / 8
+    caught = _caught(seen, near)
+    best = {**guesses, **caught}
+    points = [_guessed(s.point, best[s.level]) for s in seen if s.first]
     slack = max(
         0 if bends else slack_of([s for s in seen if s.level in part], asked.thresholds, near)
         for part in parts
@@ -77,7 +98,7 @@ def concluded(
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    basis = sorted([*basis, *_supposed(seen)], key=lambda p: p.level)
+    basis = sorted([*basis, *_between(seen, caught)], key=lambda p: p.level)
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
@@ -90,7 +111,7 @@ def concluded(
                 settled,
                 breaks=asked.cuts,
                 wiggle=wiggle,
-                middle=_middle(asked, t),
+                middle=middle(asked, t),
             )
             for t in asked.thresholds
         ),
@@ -105,20 +126,26 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _supposed(seen: Sequence[Seen]) -> list[Point]:
-    """Guesses at levels where only the inputs that differ on both sides were looked at."""
-    whole = [s for s in seen if s.whole]
-    found = []
-    for s in seen:
-        before = [w for w in whole if w.level < s.level][-1:]
-        after = [w for w in whole if w.level > s.level][:1]
-        if not s.first and before and after:
-            value = supposed(s, before[0], after[0])
-            found.append(Point(s.level, int(s.known.sum()), value, Interval(0.0, 1.0)))
-    return found
+def _caught(seen: Sequence[Seen], near: float) -> dict[float, float]:
+    """Guesses at levels between two, at most `near` apart, at which all inputs are known."""
+    whole = [s.level for s in seen if s.whole]
+    return {
+        level: value
+        for level, value in supposed(seen).items()
+        if any(a < level < b and b - a <= near for a, b in pairwise(whole))
+    }
 
 
-def _middle(asked: SequentialCurve, threshold: float) -> float:
+def _between(seen: Sequence[Seen], caught: Mapping[float, float]) -> list[Point]:
+    """Levels where only inputs that differ on both sides were looked at: guesses, no bounds."""
+    return [
+        Point(s.level, int(s.known.sum()), caught[s.level], Interval(0.0, 1.0))
+        for s in seen
+        if not s.first and s.level in caught
+    ]
+
+
+def middle(asked: SequentialCurve, threshold: float) -> float:
     """Between the last count that is enough and the first that is not, where counts step."""
     if asked.measure != "accuracy" or asked.over != Over.SET:
         return threshold

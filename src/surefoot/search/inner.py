@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,26 @@ def inner(
     return [(level, None) for level, _ in beside if level in between and not between[level].whole]
 
 
-def supposed(seen: Seen, before: Seen, after: Seen) -> float:
-    """The mean at a level if inputs that were not looked at are as before and after it."""
-    rest = np.where(np.isnan(seen.values), (before.values + after.values) / 2, seen.values)
-    return float(rest.mean())
+def supposed(seen: Sequence[Seen]) -> dict[float, float]:
+    """Means, between the first and the last level at which all inputs are known.
+
+    An input that was not looked at is supposed to be as at the nearest levels at which it was: the
+    same if they agree, and else to change somewhere between them.
+    """
+    whole = [i for i, s in enumerate(seen) if s.whole]
+    inside = seen[whole[0] : whole[-1] + 1] if whole else []
+    if len(inside) < 3:
+        return {}
+    levels, values = np.array([s.level for s in inside]), np.array([s.values for s in inside])
+    places = np.arange(len(inside))[:, None]
+    known = ~np.isnan(values)
+    left = np.maximum.accumulate(np.where(known, places, 0))
+    right = np.minimum.accumulate(np.where(known, places, len(inside) - 1)[::-1])[::-1]
+    apart = levels[right] - levels[left]
+    weight = (levels[:, None] - levels[left]) / np.where(apart > 0, apart, 1)
+    before, after = (np.take_along_axis(values, which, 0) for which in (left, right))
+    means = (before + weight * (after - before)).mean(axis=1)
+    return dict(zip(levels.tolist(), means.tolist(), strict=True))
 
 
 def _next(left: End, right: End, between: Mapping[float, Seen]) -> End | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,6 +68,13 @@ def may_cross(a: Sight, b: Sight, bend: float, threshold: float) -> bool:
         return False
     gap = min(abs(a.value - threshold), abs(b.value - threshold))
     return bend * ((b.level - a.level) / 2) ** 2 > gap
+
+
+def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> bool:
+    """Whether the side changes so near that the threshold must be near too."""
+    return any(
+        a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
+    )
 
 
 def _straddling(sights: Sequence[Sight], target: float) -> tuple[Sight, Sight] | None:

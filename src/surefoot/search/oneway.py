@@ -37,7 +37,8 @@ def assumed(
         )
         return Guarantee(Footing.CONDITIONAL, error, told)
     where = " and ".join(f"from {part.low:g} to {part.high:g}" for part in parts)
-    return Guarantee(Footing.SOUND, error, f"the curve goes one way, up or down, {where}{slack}")
+    footing = Footing.CONDITIONAL if wiggle else Footing.SOUND
+    return Guarantee(footing, error, f"the curve goes one way, up or down, {where}{slack}")
 
 
 def backtrack(with_it: int, against: int) -> int:

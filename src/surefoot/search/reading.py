@@ -8,6 +8,8 @@ from itertools import pairwise
 from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
 
 Settled = Callable[[Point, Point, float], bool]
+_ROUNDING = 1e-9
+"""0.8 + 0.03 is more than 0.83 in binary; much less than one input counts."""
 
 
 def above(point: Point, threshold: float) -> bool:
@@ -74,7 +76,8 @@ def read(
     where straight lines meet `middle`, the threshold itself if that is not given.
     """
     meets = threshold if middle is None else middle
-    firm = [p for p in points if above(p, threshold + wiggle) or below(p, threshold - wiggle)]
+    up, down = wiggle - min(wiggle, _ROUNDING), wiggle + min(wiggle, _ROUNDING)
+    firm = [p for p in points if above(p, threshold + up) or below(p, threshold - down)]
     span = points[-1].level - points[0].level
     fixed = {points[0].level, points[-1].level, *breaks}
     surely, perhaps, guess = 0.0, 0.0, 0.0

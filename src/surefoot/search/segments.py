@@ -84,3 +84,11 @@ def check_thresholds(thresholds: Sequence[float]) -> None:
             )
     if len(set(thresholds)) < len(thresholds):
         raise InvalidArgument(f"the thresholds {list(thresholds)} name one of them twice")
+
+
+def check_size(size: int) -> None:
+    """Refuse to run on no inputs."""
+    if size < 1:
+        raise InvalidArgument(
+            f"a curve needs to know how many inputs there are, got {size}: give size"
+        )

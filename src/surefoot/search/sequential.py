@@ -12,7 +12,7 @@ from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve
 from surefoot.search.looks import Over
-from surefoot.search.segments import check_span, check_thresholds
+from surefoot.search.segments import check_size, check_span, check_thresholds
 from surefoot.search.tracing import Tracing
 
 _FINEST, _MOST_LEVELS = 1e-5, 400
@@ -91,8 +91,7 @@ class SequentialCurve:
         self,
     ) -> Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], Curve]:
         """Ask for more inputs at one level or another until every crossing is narrowed down."""
-        if self.size < 1:
-            raise InvalidArgument("a curve needs to know how many inputs there are: give size")
+        check_size(self.size)
         trace = Tracing(self)
         while asks := trace.next_asks(_MOST_LEVELS):
             trace.tell(asks, (yield asks))

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Interval, Point
-from surefoot.search.concluding import believed, concluded, slack_of
+from surefoot.search.concluding import believed, concluded, middle, slack_of
 from surefoot.search.inner import inner
 from surefoot.search.looks import Over, looks, targets
-from surefoot.search.next_level import Sight, around, may_cross, sharpest_bend
+from surefoot.search.next_level import Sight, around, by_a_crossing, may_cross, sharpest_bend
 from surefoot.search.reading import same_side, stays
 from surefoot.search.seen import Seen, Terms
 from surefoot.search.segments import Segment, segments
@@ -29,7 +29,8 @@ _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
 _FEW = 256
 """Inputs at most at a level of the scan, at first."""
-_TRIES = 3
+_TRIES, _CLEAR = 3, 2.0
+"""Looks for one crossing by guess; and standard deviations that settle a side well enough."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,11 @@ class Tracing:
         for ask, answer in zip(asks, answers, strict=True):
             self.seen[ask.level].put(ask.start or 0, answer.goodness)
         for wish in self.looked:
+            seen = self.seen[wish.level]
             if wish.some is None:
-                self.seen[wish.level].look(wish.first)
+                seen.look(wish.first)
+            elif seen.known.all():
+                seen.look(self.size)
 
     def curve(self) -> Curve:
         """What was found."""
@@ -113,6 +117,7 @@ class Tracing:
                 for target, proof in self._targets(part, threshold):
                     yield self._towards(part, target)
                     yield from self._open(part, target, proof)
+                yield from self._inside(part, threshold)
                 if self.asked.curvature is not None:
                     yield from self._bends(part, threshold)
                 yield self._loose_ends(part, threshold)
@@ -166,6 +171,17 @@ class Tracing:
             sights = [self._sight(s) for s in (a, *within, b) if s.first]
             yield begun or self._around(part, sights, target)
 
+    def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
+        """Where wiggles keep a stretch open: the crossing by inputs that differ, as a guess."""
+        if self.over is not Over.SET or not self._slack(part):
+            return
+        target = middle(self.asked, threshold)
+        for a, b in pairwise([s for s in self._in(part) if s.whole]):
+            if a.side(target) != b.side(target):
+                between = {s.level: s for s in self._in(part) if a.level < s.level < b.level}
+                found = inner(part, (a, b), between, target, self.narrow, ())
+                yield [Wish(level, self.size, some) for level, some in found]
+
     def _close(self, a: Seen, b: Seen, proof: tuple[bool, ...]) -> float:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
         if len(proof) == 2:
@@ -178,11 +194,12 @@ class Tracing:
         turn = self._turn(part, target)
         self.turns[part.low, target] = turn + 1
         inside = Interval(sights[0].level, sights[-1].level)
-        levels = [
+        near = [
             part.nearest(at, inside) for at in around(sights, target, self.narrow, turn, self.size)
         ]
-        self.pursued.update(level for level in levels if level is not None)
-        return [Wish(level, self.size) for level in levels if level is not None]
+        levels = dict.fromkeys(level for level in near if level is not None)
+        self.pursued.update(levels)
+        return [Wish(level, self.size) for level in levels]
 
     def _turn(self, part: Segment, target: float) -> int:
         return self.turns.get((part.low, target), 0)
@@ -199,7 +216,8 @@ class Tracing:
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
                 yield [Wish(loose.level, self._later(loose)[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
-                yield [Wish(level, self._few())]
+                once = self.over is Over.POPULATION and level not in self.terms.scan
+                yield [Wish(level, self.size if once else self._few())]
             elif not self.seen[level].whole:
                 yield [Wish(level, self._enough(self.seen[level]))]
 
@@ -227,10 +245,10 @@ class Tracing:
             sight = self._sight(seen)
             clear = (sight.value - threshold) / sight.doubt
             if before and after and before[0][1] == after[0][1]:
-                by = self._by_a_crossing(seen.level, sides, 1.5 * cell)
-                if (clear if before[0][1] else -clear) < (0 if by else 1):
+                by = by_a_crossing(seen.level, sides, 1.5 * cell)
+                if (clear if before[0][1] else -clear) < (0 if by else _CLEAR):
                     found.append(Wish(seen.level, self._later(seen)[0]))
-            elif abs(clear) < 2:
+            elif abs(clear) < _CLEAR:
                 left = before[0][0] if before else part.low
                 if (after[0][0] if after else part.high) - left > 1.5 * cell:
                     found.append(Wish(seen.level, self._later(seen)[0]))
@@ -248,16 +266,9 @@ class Tracing:
             if (low_side := interval.low >= threshold) or interval.high < threshold
         }
 
-    @staticmethod
-    def _by_a_crossing(level: float, sides: dict[float, bool], near: float) -> bool:
-        """Whether the side changes so near that the threshold must be near too."""
-        return any(
-            a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
-        )
-
     def _sight(self, seen: Seen) -> Sight:
         """The value at a level, corrected by how the same inputs did where more are known."""
-        known = [s for s in self.seen.values() if s.first >= 3 * seen.first]
+        known = [s for s in self.seen.values() if s.whole or s.first >= 3 * seen.first]
         if seen.whole or not known:
             return Sight(seen.level, seen.value, seen.doubt)
         nearest = min(known, key=lambda s: abs(s.level - seen.level))

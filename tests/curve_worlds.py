@@ -1,0 +1,104 @@
+"""Small worlds for curves: inputs that break, or come and go, and who asks about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.evidence import Counts
+from surefoot.procedure import Session
+from surefoot.results import Curve, Interval
+
+Goodness = Callable[[float], np.ndarray]
+"""From a level to what every input is worth there: 0 or 1, or anything between."""
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A curve, and what was asked for it."""
+
+    curve: Curve
+    asked: dict[float, int]
+    """How many inputs at each level."""
+
+
+def drive(procedure, world: Goodness) -> Driven:
+    """Answer a procedure's questions; no input may be asked for twice at one level."""
+    session, seen = Session(procedure), {}
+    while (question := session.question) is not None:
+        answers = []
+        for ask in question:
+            values = world(ask.level)
+            assert procedure.low <= ask.level <= procedure.high
+            assert ask.units >= 1
+            assert 0 <= ask.start < ask.start + ask.units <= len(values) == procedure.size
+            done = seen.setdefault(ask.level, np.zeros(len(values), bool))
+            part = slice(ask.start, ask.start + ask.units)
+            assert not done[part].any(), f"asked twice for {ask}"
+            done[part] = True
+            lacking = 1.0 - values[part]
+            answers.append(procedure.evidence.of(lacking, 0.5))
+        session.tell(answers)
+    asked = {level: int(done.sum()) for level, done in seen.items()}
+    assert session.result.trials == sum(asked.values()) <= procedure.size * len(asked)
+    return Driven(session.result, asked)
+
+
+def drive_whole(procedure, accuracy: Callable[[float], float]) -> Driven:
+    """Answer questions for all inputs at a level; no level may be asked for twice."""
+    session, asked = Session(procedure), {}
+    while (ask := session.question) is not None:
+        assert ask.level not in asked, f"asked twice for {ask}"
+        assert procedure.low <= ask.level <= procedure.high
+        assert ask.units == procedure.size
+        asked[ask.level] = ask.units
+        session.tell(Counts(ask.units, round(accuracy(ask.level) * ask.units)))
+    assert session.result.trials == sum(asked.values())
+    return Driven(session.result, asked)
+
+
+def breaking(critical: np.ndarray) -> Goodness:
+    """Every input holds below its own critical level, and never again."""
+    return lambda level: (level < critical) * 1.0
+
+
+def recovering(critical: np.ndarray) -> Goodness:
+    """Every input holds above its own critical level."""
+    return lambda level: (level > critical) * 1.0
+
+
+def share_unbroken(critical: np.ndarray, threshold: float, low: float, high: float) -> float:
+    """Exactly on which share of the range enough of the inputs hold below their levels."""
+    enough = math.ceil(threshold * len(critical) - 1e-9)
+    last = np.sort(critical)[::-1][enough - 1]
+    return float(np.clip((last - low) / (high - low), 0, 1))
+
+
+def flickering(turns: np.ndarray) -> Goodness:
+    """Inputs that hold at first and change at each of their turns, one row an input."""
+    return lambda level: (np.count_nonzero(turns <= level, axis=1) % 2 == 0) * 1.0
+
+
+def share_flickering(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
+    """Exactly on which share of the range enough of them hold."""
+    turns = np.sort(turns, axis=1)
+    change = np.broadcast_to(np.where(np.arange(turns.shape[1]) % 2 == 0, -1, 1), turns.shape)
+    order = np.argsort(turns, axis=None)
+    held = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
+    edges = np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high)
+    enough = held >= math.ceil(threshold * len(turns) - 1e-9)
+    return float(np.diff(edges)[enough].sum() / (high - low))
+
+
+def share_at_least(world: Goodness, threshold: float, low: float, high: float, n: int) -> float:
+    """The same of any world, on a fine grid."""
+    levels = low + (high - low) * (np.arange(n) + 0.5) / n
+    return float(np.mean([world(level).mean() >= threshold for level in levels]))
+
+
+def within(truth: float, interval: Interval) -> bool:
+    """Whether it lies there, but for rounding."""
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9

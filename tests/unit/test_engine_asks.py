@@ -1,0 +1,198 @@
+"""The one loop with questions about several levels and chosen trials."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from surefoot.engine.drive import measure
+from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
+from surefoot.evidence import Counts, Outcomes
+from surefoot.executors import Inline
+from surefoot.procedure import Ask
+from surefoot.search import AdaptiveCurve, SequentialCurve
+from surefoot.store import MemoryJournal
+from surefoot.subject import Subject, Task
+from tests.curve_worlds import breaking, drive
+from tests.worlds import Spy
+
+SIZE = 120
+CRITICAL = np.random.default_rng(3).normal(0.5, 0.2, SIZE)
+SUBJECT = Subject("all", tuple(range(SIZE)))
+
+
+class World:
+    """A bench whose trial i is input i, broken at its own level."""
+
+    block = 1
+
+    def __init__(self, kind=Outcomes, largest=10**9):
+        self.kind, self.largest = kind, largest
+
+    def answer(self, tasks):
+        if sum(task.units for task in tasks) > self.largest:
+            raise OutOfMemory("too much")
+        return [self.kind.of(1 - breaking(CRITICAL)(t.level)[t.start : t.stop], 0.5) for t in tasks]
+
+
+def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **more):
+    return measure(
+        procedure,
+        bench or World(),
+        list(subjects),
+        pool=pool or Inline(),
+        journal=journal if journal is not None else MemoryJournal(),
+        **{"tray": 50, **more},
+    )
+
+
+CURVES = {
+    "one threshold": SequentialCurve(0.0, 1.0, (0.8,), size=SIZE),
+    "three, and a break": SequentialCurve(0.0, 1.0, (0.9, 0.8, 0.3), breaks=(0.4,), size=SIZE),
+    "population": SequentialCurve(0.0, 1.0, (0.7,), over="population", size=SIZE),
+    "bends": SequentialCurve(0.0, 1.0, (0.7,), curvature=20.0, precision=0.01, size=SIZE),
+}
+
+
+class Script:
+    """Asks what it is told to, and keeps the answers."""
+
+    def __init__(self, *questions):
+        self.questions = questions
+
+    def steps(self):
+        told = []
+        for question in self.questions:
+            told.append((yield question))
+        return told
+
+
+def marks(level, start, stop):
+    return Outcomes.of(1 - breaking(CRITICAL)(level)[start:stop], 0.5)
+
+
+@pytest.mark.parametrize("tray", [1, 3, 1000])
+def test_a_tuple_of_asks_is_told_as_many_answers_in_its_order(tray):
+    asks = (Ask(0.5, 4, 10), Ask(0.2, 3, 0), Ask(0.5, 2, 100), Ask(0.5, 3, 20))
+    (told,) = run(Script(asks), tray=tray)
+    wanted = [marks(0.5, 10, 14), marks(0.2, 0, 3), marks(0.5, 100, 102), marks(0.5, 20, 23)]
+    assert told == [wanted]
+
+
+def test_a_tuple_of_one_is_told_a_list_and_a_bare_ask_is_not():
+    (told,) = run(Script((Ask(0.5, 4, 10),), Ask(0.5, 4, 30)))
+    assert told == [[marks(0.5, 10, 14)], marks(0.5, 30, 34)]
+
+
+def test_without_a_start_trials_go_on_where_the_last_at_the_level_ended():
+    (told,) = run(Script(Ask(0.5, 4), (Ask(0.5, 2), Ask(0.1, 2)), Ask(0.5, 3, 50), Ask(0.5, 1)))
+    assert told == [
+        marks(0.5, 0, 4),
+        [marks(0.5, 4, 6), marks(0.1, 0, 2)],
+        marks(0.5, 50, 53),
+        marks(0.5, 53, 54),
+    ]
+
+
+@pytest.mark.parametrize("units", [0, -2])
+def test_a_question_for_no_trials_is_refused(units):
+    with pytest.raises(InvalidArgument, match=f"asked for {units} trials"):
+        run(Script((Ask(0.5, 3, 0), Ask(0.4, units, 0))))
+
+
+@pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
+def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
+    alone = drive(procedure, breaking(CRITICAL))
+    spy = Spy(World())
+    assert run(procedure, spy) == [alone.curve]
+    assert len(spy.trials) == len(set(spy.trials)) == alone.curve.trials
+
+
+@pytest.mark.parametrize("tray", [1, 7, 4096])
+def test_tray_size_and_workers_never_change_a_curve(tray):
+    procedure = CURVES["three, and a break"]
+    plain = run(procedure)
+    assert run(procedure, tray=tray) == plain
+    with ThreadPoolExecutor(3) as pool:
+        assert run(procedure, pool=pool, tray=tray, in_flight=5) == plain
+
+
+def test_a_tray_that_does_not_fit_is_halved_and_nothing_is_lost():
+    procedure = CURVES["one threshold"]
+    assert run(procedure, World(largest=9), tray=64) == run(procedure)
+
+
+def entries_of(procedure, tray):
+    journal = MemoryJournal()
+    run(procedure, journal=journal, tray=tray)
+    return journal.replay()["all"]
+
+
+def cut(entries, k):
+    journal = MemoryJournal()
+    journal.append([(Task(SUBJECT, e.level, e.start, e.stop), e.evidence) for e in entries[:k]])
+    return journal
+
+
+@pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
+@pytest.mark.parametrize("tray_after", [11, 1000])
+def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, tray_after):
+    plain, entries = run(procedure), entries_of(procedure, tray=23)
+    for k in [*range(0, len(entries), 1 + len(entries) // 5), len(entries)]:
+        spy = Spy(World())
+        assert run(procedure, spy, journal=cut(entries, k), tray=tray_after) == plain
+        kept = sum(e.stop - e.start for e in entries[:k])
+        assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
+
+
+def test_evidence_of_one_question_may_come_in_any_order():
+    """Workers finish as they like; the journal of a killed run is as they did."""
+    procedure = CURVES["one threshold"]
+    entries = entries_of(procedure, tray=23)
+    scan = entries[:20]
+    assert run(procedure, journal=cut(scan[::-1], 20)) == run(procedure)
+    assert run(procedure, journal=cut(scan[::2], 10)) == run(procedure)
+
+
+def test_evidence_of_two_writers_counts_once():
+    procedure = CURVES["three, and a break"]
+    twice = entries_of(procedure, tray=23) + entries_of(procedure, tray=1000)
+    spy = Spy(World())
+    assert run(procedure, spy, journal=cut(twice, len(twice))) == run(procedure)
+    assert spy.loads == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SequentialCurve(0.0, 1.0, (0.3,), size=SIZE),
+        SequentialCurve(0.0, 2.0, (0.8,), size=SIZE),
+        SequentialCurve(0.0, 1.0, (0.8,), over="population", size=SIZE),
+    ],
+    ids=["threshold", "range", "population"],
+)
+def test_the_journal_of_another_curve_is_refused(other):
+    entries = entries_of(CURVES["one threshold"], tray=23)
+    with pytest.raises(ReplayMismatch, match="belongs to another study"):
+        run(other, journal=cut(entries, len(entries)))
+
+
+def test_every_subject_may_have_a_procedure_of_its_own():
+    others = [Subject(name, SUBJECT.rows) for name in ("a", "b", "c")]
+    own = {
+        "a": CURVES["one threshold"],
+        "b": CURVES["population"],
+        "c": Script((Ask(0.5, 4, 10),)),
+    }
+    found = run(own, subjects=others[::-1])
+    assert found[2] == run(own["a"])[0]
+    assert found[1] == run(own["b"])[0]
+    assert found[0] == [[marks(0.5, 10, 14)]]
+
+
+def test_a_curve_of_counts_passes_through_the_same_loop():
+    procedure = AdaptiveCurve(0.0, 1.0, (0.8,), 16.0, 64, size=SIZE)
+    spy = Spy(World(Counts))
+    (found,) = run(procedure, spy)
+    assert len(spy.trials) == len(set(spy.trials)) == found.trials
+    assert found.points[0].value == breaking(CRITICAL)(0.0).mean()

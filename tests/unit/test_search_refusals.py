@@ -1,0 +1,90 @@
+"""What curves refuse, each time with the value and a way out."""
+
+import math
+
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.procedure import Session
+from surefoot.search import AdaptiveCurve, QuadCurve, RandomCurve, SequentialCurve, UniformCurve
+
+KINDS = [SequentialCurve, AdaptiveCurve, UniformCurve, RandomCurve, QuadCurve]
+
+
+def refusal(kind, **settings):
+    with pytest.raises(InvalidArgument) as refused:
+        Session(kind(**{"low": 0.0, "high": 1.0, "size": 10, **settings}))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"low": 1.0}, "got 1 to 1"),
+        ({"low": 2.0}, "got 2 to 1"),
+        ({"low": math.nan}, "got nan to 1"),
+        ({"high": math.inf}, "got 0 to inf"),
+        ({"low": -math.inf}, "got -inf to 1"),
+        ({"thresholds": ()}, "0.8 asks where 80 % are still right"),
+        ({"thresholds": (0.0,)}, "got 0:"),
+        ({"thresholds": (80.0,)}, "got 80: write 0.8 for 80 %"),
+        ({"thresholds": (0.8, -0.1)}, "got -0.1"),
+        ({"thresholds": (math.nan,)}, "got nan"),
+        ({"thresholds": (0.8, 0.7, 0.8)}, "[0.8, 0.7, 0.8] name one of them twice"),
+        ({"size": 0}, "got 0: give size"),
+        ({"size": -3}, "got -3: give size"),
+    ],
+)
+def test_every_curve_refuses_what_makes_no_sense(kind, settings, told):
+    assert told in refusal(kind, **settings)
+
+
+@pytest.mark.parametrize("kind", [SequentialCurve, AdaptiveCurve])
+@pytest.mark.parametrize("value", [0.0, -128.0, math.inf, math.nan])
+def test_curvature_is_a_positive_number(kind, value):
+    assert f"got {value:g}: try 128" in refusal(kind, curvature=value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"error": 0.0}, "got 0.0"),
+        ({"error": 1.0}, "got 1.0"),
+        ({"error": 1e-10}, "got 1e-10"),
+        ({"error": math.nan}, "got nan"),
+        ({"precision": 0.0}, "got 0: try 0.001"),
+        ({"precision": 1e-6}, "got 1e-06"),
+        ({"precision": 0.6}, "got 0.6"),
+        ({"precision": math.nan}, "got nan"),
+        ({"over": "world"}, "got 'world'"),
+        ({"measure": "loss"}, "got 'loss'"),
+        ({"breaks": (0.5, 1.0)}, "got 1"),
+        ({"breaks": (-0.5,)}, "got -0.5"),
+        ({"breaks": (math.nan,)}, "got nan"),
+    ],
+)
+def test_a_sequential_curve_refuses_more(settings, told):
+    assert told in refusal(SequentialCurve, **settings)
+
+
+@pytest.mark.parametrize("value", [1, 0, -5, 2**20 + 1])
+def test_a_resolution_is_a_sensible_number_of_levels(value):
+    assert f"got {value}: try 1024" in refusal(AdaptiveCurve, resolution=value)
+
+
+@pytest.mark.parametrize("kind", [UniformCurve, RandomCurve, QuadCurve])
+@pytest.mark.parametrize("value", [1, 0, -2, 100_001])
+def test_a_number_of_levels_is_a_sensible_one(kind, value):
+    assert f"got {value}" in refusal(kind, levels=value)
+
+
+def test_quad_needs_one_rule_for_every_threshold():
+    assert "got 41 for 2" in refusal(QuadCurve, levels=41, thresholds=(0.7, 0.8))
+    Session(QuadCurve(0.0, 1.0, (0.7, 0.8), levels=42, size=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_widest_of_what_is_allowed_is_taken(kind):
+    Session(kind(-1e6, 1e6, (1.0, 1e-9), size=1))
+    Session(kind(0.0, 1e-9, (0.5,), size=1))
