@@ -54,7 +54,9 @@ def test_ranks_cannot_be_moved_inwards(n, share, error):
     assert below[equal.low + 1] > error / 2
     assert equal.high <= 1 or below[equal.high - 1] < 1 - error / 2
     assert coverage(n, share, Ranks(short.low, short.high - 1)) < 1 - error
-    assert below[lower_rank(n, share, error)] <= error < below[lower_rank(n, share, error) + 1]
+    alone = lower_rank(n, share, error)
+    assert below[alone] <= error + 1e-9
+    assert below[alone + 1] > error
 
 
 def test_the_thesis_code_is_off_by_one():
@@ -120,18 +122,18 @@ def misses(over, world, n, runs, make, error=0.05):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("n", [40, 100, 300])
+@pytest.mark.parametrize("n", [40, 130])
 @pytest.mark.parametrize("over", [OrderStatistics(), ShortestRanks()], ids=lambda o: o.kind)
 def test_ranks_of_brackets_cover(over, world, n):
-    """Seeded; allowance: four standard deviations over 300 samples."""
-    most = 300 * 0.05 + 4 * math.sqrt(300 * 0.05 * 0.95)
-    assert misses(over, world, n, 300, on_grid) <= most
-    assert misses(over, world, n, 300, points) <= most
+    """Seeded; allowance: four standard deviations over 200 samples."""
+    most = 200 * 0.05 + 4 * math.sqrt(200 * 0.05 * 0.95)
+    assert misses(over, world, n, 200, on_grid) <= most
+    assert misses(over, world, n, 200, points) <= most
 
 
 @pytest.mark.parametrize("world", ["log-normal", "uniform", "square root", "mixed"])
 @pytest.mark.parametrize("step", [0.0, 0.002, 0.01])
-@pytest.mark.parametrize("n", [60, 100, 300])
+@pytest.mark.parametrize("n", [60, 160])
 def test_spread_ranks_cover_levels_that_are_smooth_within_brackets(world, step, n):
     """Seeded; allowance: four standard deviations over 300 samples. The grid starts at random."""
     draw, truth = WORLDS[world]
@@ -168,7 +170,7 @@ def test_a_lower_bound_is_one(n):
 
 def test_a_log_normal_posterior_covers_a_log_normal_and_not_another():
     """Seeded; allowance: four standard deviations. The other world is why it is conditional."""
-    runs = 150
+    runs = 100
     most = runs * 0.05 + 4 * math.sqrt(runs * 0.05 * 0.95)
     assert misses(LogNormalPosterior(), "log-normal", 60, runs, on_grid) <= most
     assert misses(LogNormalPosterior(), "mixed", 60, runs, on_grid) > 3 * most

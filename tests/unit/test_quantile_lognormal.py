@@ -5,56 +5,47 @@ import time
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from surefoot.errors import InvalidArgument
 from surefoot.population import LogNormalPosterior
 from surefoot.results import Undecided
 from tests.quantiles import brackets, never_refuted, on_grid, points
 
-Z = norm.ppf(0.05)
+Z = float(ndtri(0.05))
 
 
-def by_integration(local, chance, ceiling=0.4):
-    """Where the posterior has `chance` below, by adaptive integration over the median."""
+def by_integration(local, chances, ceiling=0.4):
+    """Where the posterior has `chances` below, by sums over the quantile and the median as told."""
     lows = np.log(np.maximum([b.low for b in local], 1e-300))
     highs = np.log([b.high for b in local])
-
-    def density(q, top):
-        def over(median):
-            mu, s = math.log(median), (math.log(q) - math.log(median)) / Z
-            mass = norm.cdf(highs, mu, s) - norm.cdf(lows, mu, s)
-            return math.exp(np.log(np.maximum(mass, 1e-300)).sum() - top) / (ceiling - q)
-
-        return quad(over, q * 1.0001, ceiling, limit=200, epsabs=0, epsrel=1e-5)[0]
-
-    grid = np.linspace(0.002, 0.12, 120)
-    centre = np.log([(b.low + b.high) / 2 for b in local])
-    fitted = norm(centre.mean(), centre.std())
-    top = float(np.log(fitted.cdf(highs) - fitted.cdf(lows)).sum())
-    heights = np.array([density(q, top) for q in grid])
-    heaped = np.concatenate([[0], np.cumsum((heights[1:] + heights[:-1]) / 2)])
-    return float(np.interp(chance, heaped / heaped[-1], grid))
+    quantiles = np.linspace(0.0005, 0.1, 400)
+    heights = []
+    for q in quantiles:
+        mu = np.log(np.linspace(q, ceiling, 800)[1:, None])
+        s = (math.log(q) - mu) / Z
+        mass = ndtr((highs - mu) / s) - ndtr((lows - mu) / s)
+        heights.append(np.log(np.maximum(mass, 1e-300)).sum(axis=1))
+    weights = np.exp(np.array(heights) - np.max(heights)).mean(axis=1)
+    return np.interp(chances, np.cumsum(weights) / weights.sum(), quantiles)
 
 
-@pytest.mark.parametrize("n", [8, 40])
+@pytest.mark.parametrize("n", [4, 12, 40])
 def test_it_is_the_posterior_of_the_stated_prior(n):
     rng = np.random.default_rng(n)
     local = on_grid(np.exp(rng.normal(math.log(0.05), 0.5, n)))
     found = LogNormalPosterior().conclude(local, 0.05)
-    assert found.interval.low == pytest.approx(by_integration(local, 0.025), rel=0.02)
-    assert found.value == pytest.approx(by_integration(local, 0.5), rel=0.02)
-    assert found.interval.high == pytest.approx(by_integration(local, 0.975), rel=0.02)
+    told = (found.interval.low, found.value, found.interval.high)
+    assert told == pytest.approx(by_integration(local, (0.025, 0.5, 0.975)), rel=0.03)
 
 
-@pytest.mark.parametrize("n", [25, 300, 3000])
+@pytest.mark.parametrize("n", [25, 300, 30_000])
 def test_many_inputs_do_not_underflow(n):
     """The thesis' version ends at about 25 inputs because its likelihood underflows."""
     rng = np.random.default_rng(2)
     found = LogNormalPosterior().conclude(on_grid(np.exp(rng.normal(-3, 0.5, n))), 0.05)
     assert math.exp(-3 + 0.5 * Z) in found.interval
-    assert found.interval.width < 0.06 / math.sqrt(n)
+    assert found.interval.width < 0.07 / math.sqrt(n)
 
 
 def test_it_takes_no_time():
@@ -111,7 +102,7 @@ def test_never_refuted_inputs_alone_fit_nothing():
 
 def test_one_level_for_all_inputs_is_narrow_not_broken():
     found = LogNormalPosterior().conclude(brackets([0.05] * 50, [0.052] * 50), 0.05)
-    assert 0.045 < found.interval.low < found.interval.high < 0.053
+    assert 0.0495 < found.interval.low < found.interval.high < 0.052
 
 
 @pytest.mark.parametrize("change", [{"share": 0.5}, {"ceiling": 0}, {"ceiling": math.inf}])

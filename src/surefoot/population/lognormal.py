@@ -17,10 +17,10 @@ from surefoot.statistics.ranks import check_share
 from surefoot.statistics.tail import anderson_darling
 
 Floats = NDArray[np.float64]
-_ZOOMS, _COARSE = 3, 17
+_ZOOMS, _COARSE = 8, 17
 _NEGLIGIBLE = 18.0  # e^-18 of the highest: left out
 _TINY = 1e-300
-_WIDEST, _NARROWEST = math.log(6.0), math.log(1e-3)
+_WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,21 @@ class LogNormalPosterior:
 
     def _posterior(self, seen: _Seen) -> tuple[Floats, Floats]:
         """The quantile at every node of the last grid, with its weight."""
-        points = seen.points()
-        centre = float(np.log(points).mean())
-        span = max(4.0, 2 * float(np.abs(np.log(points) - centre).max()))
+        logs = np.log(seen.points())
+        span = max(4.0, 2 * float(np.ptp(logs)))
         ceiling = math.log(self.ceiling)
-        middles = np.linspace(min(centre, ceiling) - span, min(centre + span, ceiling), _COARSE)
+        dense = np.linspace(-1, 1, _COARSE) ** 3  # most nodes where the middle of the data is
+        middles = np.unique(np.minimum(float(logs.mean()) + span * dense, ceiling))
         spreads = np.linspace(_NARROWEST, _WIDEST, _COARSE)
-        fine = int(np.clip(420 / math.sqrt(len(seen.times)), 37, 121))
-        for size in (*[_COARSE] * (_ZOOMS - 1), fine):
+        for _ in range(_ZOOMS):
             height = self._height(seen, middles, spreads)
             kept = height > height.max() - _NEGLIGIBLE
-            middles = _closer(middles, kept.any(axis=1), size)
-            spreads = _closer(spreads, kept.any(axis=0), size)
+            rows, columns = kept.any(axis=1), kept.any(axis=0)
+            middles, spreads = _closer(middles, rows, _COARSE), _closer(spreads, columns, _COARSE)
+            if min(rows.sum(), columns.sum()) > _COARSE // 2:
+                break
+        fine = int(np.clip(420 / math.sqrt(len(seen.times)), 37, 121))
+        middles, spreads = (np.linspace(x[0], x[-1], fine) for x in (middles, spreads))
         height = self._height(seen, middles, spreads)
         return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
 

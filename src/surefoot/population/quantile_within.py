@@ -42,7 +42,7 @@ class QuantileWithin:
     @property
     def looks(self) -> tuple[int, ...]:
         """From the number that can bound the quantile from below, `pace` times as many each."""
-        first = fewest(self.share, self.error / 4)
+        first = fewest(self.share, self.error / 10)
         found = [min(first, self.most)]
         while found[-1] < self.most:
             found.append(min(self.most, math.ceil(found[-1] * self.pace)))
