@@ -1,0 +1,62 @@
+"""The bracket while it is being closed: every end enters through a check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.verify.network import Floats, Network
+
+Replay = Callable[[Floats], int]
+
+_OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
+
+
+@dataclass(eq=False)
+class Bracket:
+    """What is proved (`low`) and what is refuted (`high`, `witness`) so far about one input."""
+
+    network: Network
+    x: Floats
+    label: int
+    domain: tuple[float, float]
+    replay: Replay | None
+    on_change: Callable[[float, float], None]
+    low: float = 0.0
+    high: float = math.inf
+    witness: Floats | None = None
+    discarded: int = 0
+    nodes: int = 0
+
+    def prove(self, radius: float) -> None:
+        """A radius within which the label is proved constant."""
+        if radius > self.low:
+            self.low = radius
+            self.on_change(self.low, self.high)
+
+    def offer(self, point: Floats) -> bool:
+        """A point that may be a counterexample; it is pushed outwards a little where it is not quite.
+
+        It is accepted in float32, so that the model sees the very same point, if it lies in the
+        domain, has another label in float64 here and another label in the model itself.
+        """
+        here = False
+        for more in _OUTWARDS:
+            pushed = np.clip(self.x + (point - self.x) * (1 + more), *self.domain)
+            single = pushed.astype(np.float32).astype(np.float64)
+            inside = ((single >= self.domain[0]) & (single <= self.domain[1])).all()
+            distance = float(np.nextafter(np.abs(single - self.x).max(), np.inf))
+            if not inside or distance >= self.high:
+                continue
+            if self.network.label(single) == self.label:
+                continue
+            here = True
+            if self.replay is None or self.replay(single) != self.label:
+                self.high, self.witness = distance, single
+                self.on_change(self.low, self.high)
+                return True
+        self.discarded += here
+        return False

@@ -1,0 +1,292 @@
+"""Critical ε of one input: a bracket with a proved lower end and a counterexample as upper end.
+
+The order of work (after Bosman et al. 2023, but without a grid of radii): an attack gives an upper
+end; one proof tree is grown just `tolerance` below it, and starts anew when it meets a nearer
+counterexample; if time runs short, proofs at smaller radii raise the lower end as far as they can.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.verify.attack import Effort, Target, nearby, target_of
+from surefoot.verify.bracket import Bracket, Replay
+from surefoot.verify.network import Floats, Network, Question, keeps
+from surefoot.verify.nodes import roots
+from surefoot.verify.scene import Box, OutOfTime, look
+from surefoot.verify.tree import Growth, bound, grow
+
+Clock = Callable[[], float]
+
+_DIRECT = 0.5
+_STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The label is proved constant within `low`; `witness`, at distance `high`, has another.
+
+    `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
+    points that failed here only, not when the model itself was asked.
+    """
+
+    low: float
+    high: float
+    witness: Floats | None
+    nodes: int
+    seconds: float
+    reason: str
+    discarded: int = 0
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The label is constant within the radius."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """A point within the radius that has another label."""
+
+    witness: Floats
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither was found in the time given."""
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One input and what is wanted of it."""
+
+    question: Question
+    target: Target
+    bracket: Bracket
+    tolerance: float
+    goal: float | None
+    reach: float
+    left: Callable[[], float]
+
+    def reason(self) -> str | None:
+        """Why nothing more is to be done, if so."""
+        low, high = self.bracket.low, self.bracket.high
+        if low >= self.reach:
+            return "proved for the whole domain"
+        if high - low <= self.tolerance * (1 + 1e-6):
+            return "closed"
+        if self.goal is not None and low >= self.goal:
+            return "proved at the goal"
+        if self.goal is not None and high <= self.goal:
+            return "refuted at the goal"
+        return "out of time" if self.left() <= 0 else None
+
+    def box(self, radius: float) -> Box:
+        bracket = self.bracket
+        return Box(bracket.x, radius, bracket.domain[0], bracket.domain[1])
+
+
+def critical(
+    network: Network,
+    x: NDArray[np.floating],
+    label: int,
+    *,
+    tolerance: float = 0.002,
+    seconds: float = 60.0,
+    low: float = 0.0,
+    high: float = 1.0,
+    goal: float | None = None,
+    seed: int = 0,
+    replay: Replay | None = None,
+    on_bracket: Callable[[float, float], None] | None = None,
+    clock: Clock = time.monotonic,
+) -> Found:
+    """The bracket of the largest L∞ radius, within [low, high], on which `label` is kept.
+
+    With a `goal` the search ends as soon as it is known on which side of that radius the input
+    lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
+    is not one. A misclassified input has the bracket (0, 0).
+    """
+    started = clock()
+    flat = _checked(network, x, tolerance, seconds, low, high, goal)
+    bracket = Bracket(network, flat, label, (low, high), replay, on_bracket or (lambda a, b: None))
+    if network.label(flat) != label:
+        return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified")
+    question = keeps(network, label)
+    reach = float(np.maximum(flat - low, high - flat).max())
+    task = _Task(
+        question,
+        target_of(question, flat, low, high),
+        bracket,
+        tolerance,
+        None if goal is None else min(goal, reach),
+        reach,
+        lambda: started + seconds - clock(),
+    )
+    reason = _settle(task, np.random.default_rng(seed))
+    if bracket.discarded and reason != "closed":
+        reason += f"; {bracket.discarded} counterexamples here were none of the model's"
+    return Found(
+        bracket.low,
+        bracket.high,
+        bracket.witness,
+        bracket.nodes,
+        clock() - started,
+        reason,
+        bracket.discarded,
+    )
+
+
+def verdict(
+    network: Network,
+    x: NDArray[np.floating],
+    label: int,
+    radius: float,
+    seconds: float = 60.0,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    seed: int = 0,
+    replay: Replay | None = None,
+    clock: Clock = time.monotonic,
+) -> Proved | Refuted | Unknown:
+    """Whether the label is constant within `radius`; an attack that finds nothing is no proof."""
+    if network.label(np.asarray(x, np.float64)) != label:
+        return Refuted(np.asarray(x, np.float64).reshape(-1))
+    found = critical(
+        network,
+        x,
+        label,
+        tolerance=min(0.002, radius / 10),
+        seconds=seconds,
+        low=low,
+        high=high,
+        goal=radius,
+        seed=seed,
+        replay=replay,
+        clock=clock,
+    )
+    if found.low >= radius or found.reason.startswith("proved for the whole domain"):
+        return Proved()
+    if found.witness is not None and found.high <= radius:
+        return Refuted(found.witness)
+    return Unknown(found.reason)
+
+
+def _checked(
+    network: Network,
+    x: NDArray[np.floating],
+    tolerance: float,
+    seconds: float,
+    low: float,
+    high: float,
+    goal: float | None,
+) -> Floats:
+    flat = np.asarray(x, np.float64).reshape(-1)
+    if flat.size != network.layers[0].weights.shape[1]:
+        raise InvalidArgument(
+            f"the network takes {network.shape}, got an input of {np.shape(x)}: give one input"
+        )
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InvalidArgument(f"the domain must be an interval of finite ends, got [{low}, {high}]")
+    if not ((flat >= low) & (flat <= high)).all():
+        raise InvalidArgument(
+            f"the input lies outside its domain [{low}, {high}]: say the right domain"
+        )
+    if not (tolerance > 0 and seconds > 0 and (goal is None or goal > 0)):
+        raise InvalidArgument(
+            f"tolerance, seconds and goal must be above 0, got {tolerance}, {seconds} and {goal}"
+        )
+    return flat
+
+
+def _settle(task: _Task, rng: np.random.Generator) -> str:
+    bracket = task.bracket
+    if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
+        bracket.offer(point.astype(np.float64))
+    begun = task.left()
+    if task.goal is not None and task.goal < bracket.high:
+        _shot(task, task.goal, 0.0, _DIRECT * begun)
+    else:
+        while task.reason() is None and _shot(
+            task, _below_high(task), task.tolerance, task.left() - (1 - _DIRECT) * begun
+        ):
+            pass
+    if task.reason() is None:
+        _rise_without_branching(task)
+    if task.reason() is None and task.left() > 0.05 * begun:
+        again = nearby(task.target, min(task.reach, bracket.high), _STRONGER, rng)
+        if again is not None:
+            bracket.offer(again.astype(np.float64))
+    return task.reason() or _rise(task)
+
+
+def _below_high(task: _Task) -> float:
+    """The radius a closed bracket must be proved to."""
+    if math.isinf(task.bracket.high):
+        return task.reach
+    return max(task.bracket.high - task.tolerance, 0.1 * task.bracket.high)
+
+
+def _shot(task: _Task, radius: float, spare: float, seconds: float) -> bool:
+    """Grow one tree at a radius; true when a nearer counterexample ended it."""
+    bracket, ends = task.bracket, task.left() - seconds
+
+    def expired() -> bool:
+        return task.left() <= ends
+
+    before = bracket.high
+    try:
+        scene = look(task.question, task.box(radius), expired)
+    except OutOfTime:
+        return False
+    grown = grow(
+        scene, task.target, bracket, spare, task.tolerance, expired, Growth(), bracket.prove
+    )
+    bracket.nodes += grown.nodes
+    bracket.prove(grown.low)
+    return not grown.closed and not expired() and bracket.high < before
+
+
+def _rise_without_branching(task: _Task) -> None:
+    """Raise the lower end by bisection with bounds alone."""
+    bracket = task.bracket
+    top = min(bracket.high, task.reach)
+    for _ in range(6):
+        if top - bracket.low < 0.15 * task.tolerance or task.left() <= 0:
+            return
+        middle = (bracket.low + top) / 2
+        try:
+            scene = look(task.question, task.box(middle), lambda: task.left() <= 0)
+        except OutOfTime:
+            return
+        nodes, _ = bound(scene, roots(scene), Growth().root_steps, Growth().rates)
+        proved = float(nodes.radius.min())
+        bracket.prove(proved)
+        if proved < middle:
+            top = middle
+
+
+def _rise(task: _Task) -> str:
+    """Proofs at smaller radii, each given a share of the time left; the lower end only rises."""
+    bracket = task.bracket
+    failed = math.inf
+    while (reason := task.reason()) is None:
+        failed = min(failed, _below_high(task))
+        if failed - bracket.low < 0.25 * task.tolerance:
+            return "out of time"
+        step = max(0.4 * (failed - bracket.low), task.tolerance / 2)
+        radius = min(bracket.low + step, _below_high(task), task.goal or math.inf)
+        nearer = _shot(task, radius, 0.0, max(0.35 * task.left(), 0.02 * task.tolerance))
+        if bracket.low < radius and not nearer:
+            failed = min(failed, radius)
+    return reason

@@ -1,0 +1,128 @@
+"""A network as the prover sees it: dense layers in float64, and what "keeps its label" means for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Outputs max(v, slope·v) of v = weights·h + bias; slope 0 is a ReLU, slope 1 is linear."""
+
+    weights: Floats
+    bias: Floats
+    slope: Floats
+
+    def __post_init__(self) -> None:
+        rows = len(self.weights)
+        if self.weights.ndim != 2 or self.bias.shape != (rows,) or self.slope.shape != (rows,):
+            raise InvalidArgument(
+                f"a layer of weights {self.weights.shape} needs {rows} biases and slopes, got "
+                f"{self.bias.shape} and {self.slope.shape}"
+            )
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.bias).all()):
+            raise InvalidArgument("a layer holds weights that are not finite: nothing can be proved")
+        if not ((self.slope >= 0) & (self.slope <= 1)).all():
+            raise InvalidArgument(
+                f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: the "
+                "relaxation needs a convex activation"
+            )
+
+    def __call__(self, h: Floats) -> Floats:
+        """The layer's outputs for a batch."""
+        v = h @ self.weights.T + self.bias
+        return np.maximum(v, self.slope * v)
+
+
+def linear(weights: Floats, bias: Floats) -> Layer:
+    """A layer without activation."""
+    return Layer(weights, bias, np.ones(len(bias)))
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers in order; the last is linear. `ends_in_relu`: the file clips the scores at zero.
+
+    The label is the first of the highest scores, as argmax gives it.
+    """
+
+    layers: tuple[Layer, ...]
+    shape: tuple[int, ...]
+    ends_in_relu: bool = False
+
+    def __post_init__(self) -> None:
+        widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
+        fed = [layer.weights.shape[1] for layer in self.layers]
+        if not self.layers or fed != widths[:-1]:
+            raise InvalidArgument(
+                f"the layers take {fed} values and are given {widths[:-1]}: they do not fit together"
+            )
+        if not (self.layers[-1].slope == 1).all():
+            raise InvalidArgument("the last layer must be linear: say ends_in_relu for a last ReLU")
+        if self.classes < 2:
+            raise InvalidArgument(
+                "a network of one score has no label to keep: give it one score for each class"
+            )
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are."""
+        return len(self.layers[-1].bias)
+
+    def scores(self, x: Floats) -> Floats:
+        """Scores of a batch of any shape, in float64."""
+        h = np.asarray(x, np.float64).reshape(len(x), -1)
+        for layer in self.layers:
+            h = layer(h)
+        return np.maximum(h, 0.0) if self.ends_in_relu else h
+
+    def label(self, x: Floats) -> int:
+        """The label of one input."""
+        return int(self.scores(np.asarray(x)[None])[0].argmax())
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Margins rows·h + offsets on the last hidden layer: the label is kept where all are positive."""
+
+    hidden: tuple[Layer, ...]
+    rows: Floats
+    offsets: Floats
+
+    def margins(self, x: Floats) -> Floats:
+        """All margins of a batch of flat inputs."""
+        h = x
+        for layer in self.hidden:
+            h = layer(h)
+        return h @ self.rows.T + self.offsets
+
+
+def keeps(network: Network, label: int) -> Question:
+    """What must be positive for `label` to stay the label.
+
+    With a last ReLU a score below zero ties with all others below zero, and the first of them wins.
+    So a label other than 0 must also stay above zero; label 0 is beaten only by max(score_0, 0).
+    """
+    *hidden, last = network.layers
+    if not 0 <= label < network.classes:
+        raise InvalidArgument(
+            f"the network has labels 0 to {network.classes - 1}, got {label}: give one of them"
+        )
+    weights, bias = last.weights, last.bias
+    others = [j for j in range(network.classes) if j != label]
+    if network.ends_in_relu and label == 0:
+        slope = np.ones(network.classes)
+        slope[0] = 0.0
+        hidden.append(Layer(weights, bias, slope))
+        weights, bias = np.eye(network.classes), np.zeros(network.classes)
+    rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
+    if network.ends_in_relu and label != 0:
+        rows, offsets = np.vstack([rows, weights[label]]), np.append(offsets, bias[label])
+    return Question(tuple(hidden), rows, offsets)

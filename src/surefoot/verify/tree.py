@@ -1,0 +1,253 @@
+"""Branch and bound whose nodes are valued by the radius proved for them.
+
+Every open node is split on a neuron that may still be on either side; a node is closed when its
+margin is proved positive up to the target radius, when its region is proved empty, or, when no
+neuron is left, by the multipliers of an exact linear program. The least radius over all open nodes
+is proved at any moment, so a tree that is cut short still gives a lower end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.verify.attack import Target, descend_margins, polish, shrink
+from surefoot.verify.leaf import settle_leaf
+from surefoot.verify.network import Floats
+from surefoot.verify.nodes import Nodes, Pool, above, below, join, roots, split
+from surefoot.verify.relax import Multipliers, descend, improve, value_only
+from surefoot.verify.scene import Expired, Scene, proved_forms, proved_radius
+
+_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree is grown; nothing here can make a proof wrong."""
+
+    steps: int = 8
+    root_steps: int = 24
+    rates: tuple[float, float] = (0.25, 0.15)
+    batch: int = 512
+    candidates: int = 6
+    refresh: int = 0
+    tries: int = 24
+
+
+class Upper(Protocol):
+    """The upper end while a tree grows: `offer` takes a point that may be a counterexample."""
+
+    @property
+    def high(self) -> float:
+        """The distance of the nearest counterexample so far."""
+
+    def offer(self, point: Floats) -> bool:
+        """Whether the point was accepted as a nearer counterexample."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What a tree proved: the label is kept within `low`. `closed`: up to where it was meant to."""
+
+    low: float
+    closed: bool
+    nodes: int
+
+
+def grow(
+    scene: Scene,
+    target: Target,
+    upper: Upper,
+    spare: float,
+    tolerance: float,
+    expired: Expired,
+    growth: Growth = Growth(),
+    on_low: Callable[[float], None] = lambda low: None,
+) -> Grown:
+    """Prove the label up to min(the scene's radius, upper end − `spare`), or as far as time allows.
+
+    Stops early when a counterexample makes the scene's radius pointless.
+    """
+    radius = scene.box.radius
+    pool, count, settled = Pool(), len(scene.rows), radius
+    most = max(growth.batch, _MEMORY // (17 * max(1, len(scene.lower))))
+
+    def aim() -> float:
+        return min(radius, upper.high - spare)
+
+    nodes, a = bound(scene, roots(scene), growth.root_steps, growth.rates)
+    pool.put(nodes.take(nodes.radius < aim()))
+    reached = min(float(nodes.radius.min(initial=radius)), radius)
+    while pool.size:
+        low = min(pool.least(), settled, radius)
+        if low > reached:
+            reached = low
+            on_low(low)
+        if expired() or upper.high <= radius or aim() < radius - 0.1 * tolerance:
+            return Grown(reached, False, count)
+        some = pool.get(growth.batch, most)
+        some = some.take(some.radius < aim())
+        if not len(some):
+            continue
+        column, undecided = choose(scene, some, growth)
+        for i in np.flatnonzero(~undecided):
+            settled = min(settled, _leaf(scene, some.take(slice(i, i + 1)), upper, aim()))
+        some, column = some.take(undecided), column[undecided]
+        if not len(some):
+            continue
+        children = split(some, column)
+        if int(some.depth.min()) < growth.refresh:
+            children = refreshed(scene, children)
+        count += 2 * len(some)
+        if not len(children):
+            continue
+        children, a = bound(scene, children, growth.steps, growth.rates)
+        _search(scene, target, children, a, upper, aim(), growth.tries)
+        pool.put(children.take(children.radius < aim()))
+    return Grown(min(settled, aim()), True, count)
+
+
+def bound(
+    scene: Scene, nodes: Nodes, steps: int, rates: tuple[float, float]
+) -> tuple[Nodes, Floats]:
+    """The nodes with better multipliers and the radius they prove; and the forms' slopes."""
+    lines = nodes.lines(scene.slope)
+    rows, offsets = scene.rows[nodes.row], scene.offsets[nodes.row]
+    found = improve(
+        scene.single,
+        scene.depth,
+        rows.astype(np.float32),
+        offsets.astype(np.float32),
+        lines.astype(np.float32),
+        nodes.sign.astype(np.float32),
+        Multipliers(np.clip(nodes.alpha, lines.least, lines.most).astype(np.float32), nodes.beta),
+        steps,
+        rates,
+        _enough(scene),
+    )
+    forms = proved_forms(
+        scene, scene.depth, rows, offsets, lines, found.alpha, found.beta * nodes.sign
+    )
+    whole = scene.box.least(forms.a, forms.c, np.full(len(rows), scene.box.radius))[0]
+    radius = np.where(whole > 0, scene.box.radius, nodes.radius)
+    short = np.flatnonzero(whole <= 0)
+    if len(short):
+        part = type(forms)(forms.a[short], forms.c[short])
+        better = proved_radius(scene.box, part, nodes.radius[short])
+        radius[short] = np.maximum(radius[short], better)
+    return replace(nodes, alpha=found.alpha, beta=found.beta, radius=radius), forms.a
+
+
+def _enough(scene: Scene) -> float:
+    """A float32 value that float64 will most likely confirm as positive."""
+    return float(1e-6 * (np.abs(scene.rows) @ scene.tops[-1]).max())
+
+
+def choose(
+    scene: Scene, nodes: Nodes, growth: Growth
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The neuron to split for each node, and whether there is one.
+
+    The neurons with the largest share in the bound's loss are tried by bounding both children
+    without search (filtered smart branching, De Palma et al. 2021).
+    """
+    chain, count = scene.single, len(nodes)
+    lines = nodes.lines(scene.slope).astype(np.float32)
+    rows = scene.rows[nodes.row].astype(np.float32)
+    offsets = scene.offsets[nodes.row].astype(np.float32)
+    push = nodes.beta * nodes.sign
+    fall = descend(chain, scene.depth, rows, offsets, lines, nodes.alpha, push)
+    lam = np.concatenate(
+        [part[:, : c.stop - c.start] for part, c in zip(fall.after, chain.columns, strict=True)],
+        axis=1,
+    )
+    undecided = lines.most > lines.least
+    loss = np.where(lam < 0, -lam, 0.05 * lam) * lines.lift + 1e-30 * undecided
+    width = min(growth.candidates, loss.shape[1])
+    if width == 0:
+        return np.zeros(count, np.intp), np.zeros(count, np.bool_)
+    best = np.argpartition(-loss, width - 1, axis=1)[:, :width]
+    open_ = np.take_along_axis(undecided, best, axis=1)
+    tried = split(nodes.take(np.repeat(np.arange(count), width)), best.reshape(-1))
+    value = value_only(
+        chain,
+        scene.depth,
+        np.tile(np.repeat(rows, width, axis=0), (2, 1)),
+        np.tile(np.repeat(offsets, width), 2),
+        tried.lines(scene.slope).astype(np.float32),
+        _clipped(scene, tried),
+        tried.beta * tried.sign,
+    ).reshape(2, count, width)
+    value = np.minimum(value, 0)
+    gain = np.where(open_, value.min(axis=0) + 0.3 * value.max(axis=0), -np.inf)
+    picked = gain.argmax(axis=1)
+    here = np.arange(count)
+    return best[here, picked], open_[here, picked]
+
+
+def _clipped(scene: Scene, nodes: Nodes) -> NDArray[np.float32]:
+    lines = nodes.lines(scene.slope)
+    return np.clip(nodes.alpha, lines.least, lines.most).astype(np.float32)
+
+
+def refreshed(scene: Scene, nodes: Nodes) -> Nodes:
+    """The nodes with tighter bounds of deeper neurons; those whose region is empty are gone."""
+    lower, upper = nodes.lower.copy(), nodes.upper.copy()
+    for k in range(1, scene.depth):
+        inner, cols = scene.inner[k], scene.chain.columns[k]
+        m = cols.stop - cols.start
+        if inner is None or not m:
+            continue
+        prefix = slice(0, cols.start)
+        piece = max(1, (1 << 21) // (2 * m * len(scene.box.x)))
+        for i in range(0, len(nodes), piece):
+            part = slice(i, i + piece)
+            size = len(lower[part])
+            lines = replace(nodes, lower=lower, upper=upper).take(part)
+            seen = lines.take(np.repeat(np.arange(size), 2 * m))
+            cut = replace(seen, lower=seen.lower[:, prefix], upper=seen.upper[:, prefix])
+            forms = proved_forms(
+                scene,
+                k,
+                np.tile(inner.rows, (size, 1)),
+                np.tile(inner.constant, size),
+                cut.lines(scene.slope[prefix]),
+                np.tile(inner.alpha, (size, 1)),
+                None,
+            )
+            floor = scene.box.least(forms.a, forms.c, np.full(len(forms.c), scene.box.radius))[0]
+            floor = floor.reshape(size, 2, m)
+            lower[part, cols] = np.maximum(lower[part, cols], below(floor[:, 0]))
+            upper[part, cols] = np.minimum(upper[part, cols], above(-floor[:, 1]))
+    possible = (lower <= upper).all(axis=1)
+    return replace(nodes, lower=lower, upper=upper).take(possible)
+
+
+def _search(
+    scene: Scene, target: Target, nodes: Nodes, a: Floats, upper: Upper, aim: float, tries: int
+) -> None:
+    """Look for a counterexample from the worst points of the least proved nodes."""
+    weakest = np.argsort(nodes.radius, kind="stable")[:tries]
+    weakest = weakest[nodes.radius[weakest] < aim]
+    if not len(weakest):
+        return
+    start = scene.box.worst(a[weakest]).astype(np.float32)
+    points, margin = descend_margins(target, start, nodes.row[weakest], aim, 15)
+    if margin.min() <= 0:
+        found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
+        upper.offer(found.astype(np.float64))
+
+
+def _leaf(scene: Scene, node: Nodes, upper: Upper, aim: float) -> float:
+    """The radius proved for a node without undecided neurons; its counterexample is offered."""
+    settled = settle_leaf(scene, node, aim)
+    if settled.point is not None:
+        upper.offer(settled.point)
+    return max(settled.radius, float(node.radius[0]))
+
+
+
