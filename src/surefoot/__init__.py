@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from surefoot.procedure import Ask, Session
     from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.report.comparison import Comparison
+    from surefoot.report.critical import Criticals
     from surefoot.report.curves import Curves
     from surefoot.results import (
         Crossing,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     )
     from surefoot.search import (
         AdaptiveCurve,
+        CriticalLevel,
         QuadCurve,
         RandomCurve,
         SequentialCurve,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
         NormalTail,
         Okamoto,
     )
-    from surefoot.study import Assessment, Study, compare, select, sweep, trace
+    from surefoot.study import Assessment, Study, compare, prove, select, sweep, trace
 
 __version__ = "0.1.0"
 
@@ -77,6 +79,7 @@ _HOMES = {
     "procedure": ("Ask", "Session"),
     "properties": ("Confidence", "NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "report.comparison": ("Comparison",),
+    "report.critical": ("Criticals",),
     "report.curves": ("Curves",),
     "results": (
         "Crossing",
@@ -91,7 +94,14 @@ _HOMES = {
         "Point",
         "Undecided",
     ),
-    "search": ("AdaptiveCurve", "QuadCurve", "RandomCurve", "SequentialCurve", "UniformCurve"),
+    "search": (
+        "AdaptiveCurve",
+        "CriticalLevel",
+        "QuadCurve",
+        "RandomCurve",
+        "SequentialCurve",
+        "UniformCurve",
+    ),
     "statistics": (
         "BuSun",
         "ExactBinomial",
@@ -101,7 +111,7 @@ _HOMES = {
         "NormalTail",
         "Okamoto",
     ),
-    "study": ("Assessment", "Study", "compare", "select", "sweep", "trace"),
+    "study": ("Assessment", "Study", "compare", "prove", "select", "sweep", "trace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -113,6 +123,8 @@ __all__ = [
     "Comparison",
     "Confidence",
     "Counts",
+    "CriticalLevel",
+    "Criticals",
     "Crossing",
     "Curve",
     "Curves",
@@ -159,6 +171,7 @@ __all__ = [
     "load_inputs",
     "load_model",
     "perturb",
+    "prove",
     "select",
     "statistics",
     "sweep",

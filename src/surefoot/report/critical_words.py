@@ -93,9 +93,9 @@ def how_sure(records: Mapping[str, CriticalRecord]) -> list[str]:
         )
         lines.append(
             f"{head}Lower ends are proved in float64 with an allowance for rounding. The graph read"
-            f" from the file differs from onnxruntime by at most {record.reader:.1e} of its largest "
-            "score on random inputs. Upper ends are points that the model itself, in onnxruntime, "
-            f"gives another label; {lost:,} that it did not confirm were thrown away."
+            f" from the file differs from onnxruntime by at most {record.reader:.1e} of its "
+            "largest score on random inputs. Upper ends are points that the model itself, in "
+            f"onnxruntime, gives another label; {lost:,} that it did not confirm were thrown away."
         )
         whole = record.quantiles[0]
         if whole.guarantee.footing is not Footing.NONE:

@@ -59,9 +59,7 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     """
     graph = _parse(source, shape)
     helper = require_onnx().numpy_helper
-    reading = _Reading(
-        [], {i.name: helper.to_array(i) for i in graph.model.graph.initializer}
-    )
+    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.model.graph.initializer})
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
     reading.values[graph.feed] = Value(np.eye(n).reshape(n, *graph.shape), np.zeros(graph.shape))
@@ -160,7 +158,9 @@ def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ..
             d in (0, f) for d, f in zip(dims[1:], found[1:], strict=False)
         )
         if not fits:
-            raise InvalidArgument(f"the file's input is {dims}, which an input of {shape} cannot be")
+            raise InvalidArgument(
+                f"the file's input is {dims}, which an input of {shape} cannot be"
+            )
     if 0 in found or dims[:1] > [1] < dims[1:]:
         raise InvalidArgument(
             f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
@@ -257,7 +257,9 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     matrices = [_matrix(p) for p in parts]
     weights = np.concatenate([m for m, _ in matrices])
     bias = np.concatenate([b for _, b in matrices])
-    slopes = np.concatenate([np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)])
+    slopes = np.concatenate(
+        [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
+    )
     reading.layers.append(Layer(weights, bias, slopes))
     unit, start = np.eye(total), 0
     reading.values = {}

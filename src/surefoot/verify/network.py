@@ -28,7 +28,9 @@ class Layer:
                 f"{self.bias.shape} and {self.slope.shape}"
             )
         if not (np.isfinite(self.weights).all() and np.isfinite(self.bias).all()):
-            raise InvalidArgument("a layer holds weights that are not finite: nothing can be proved")
+            raise InvalidArgument(
+                "a layer holds weights that are not finite: nothing can be proved"
+            )
         if not ((self.slope >= 0) & (self.slope <= 1)).all():
             raise InvalidArgument(
                 f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: the "

@@ -210,7 +210,12 @@ def improve(
             break
         if going.sum() < 0.7 * len(live):
             index = np.flatnonzero(going)
-            live, rows, constant, lines = live[index], rows[index], constant[index], lines.take(index)
+            live, rows, constant, lines = (
+                live[index],
+                rows[index],
+                constant[index],
+                lines.take(index),
+            )
             sign = None if sign is None else sign[index]
             now = Multipliers(now.alpha[index], now.beta[index] if sign is not None else now.beta)
             climbs = tuple(a[index] if len(a) == len(going) else a for a in climbs)

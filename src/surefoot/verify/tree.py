@@ -248,6 +248,3 @@ def _leaf(scene: Scene, node: Nodes, upper: Upper, aim: float) -> float:
     if settled.point is not None:
         upper.offer(settled.point)
     return max(settled.radius, float(node.radius[0]))
-
-
-
