@@ -118,14 +118,20 @@ def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
             KINDS.get(row.kind, row.kind) if name else percent(row.share),
             level(row.value),
             between(row.low, row.high),
-            row.fit or row.note,
         )
         for name, record in records.items()
         for row in record.quantiles
     )
+    fits = dict.fromkeys(
+        f"{KINDS.get(row.kind, row.kind)}: {row.fit}"
+        for record in records.values()
+        for row in record.quantiles
+        if row.fit
+    )
     first = "network" if any(records) else "estimator"
     second = "estimator" if any(records) else "quantile"
-    return Table("Quantile", (first, second, "critical radius", "interval", ""), rows, 2)
+    headings = (first, second, "critical radius", "interval")
+    return Table("Quantile", headings, rows, 2, "; ".join(fits))
 
 
 def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
