@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -191,6 +192,53 @@ class Curve:
     guarantee: Guarantee
     trials: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The critical level of one input: the property holds up to `low`, and breaks at `high`.
+
+    `interval.low` is proved (0 where nothing is), `interval.high` refuted by an example (infinite
+    where nothing is). `reason` says why the search ended, `trials` how many questions it asked.
+    """
+
+    interval: Interval
+    guarantee: Guarantee
+    reason: str = ""
+    trials: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.interval.low < math.inf:
+            raise InvalidArgument(
+                f"a proved level is a finite number of at least 0, got {self.interval.low}"
+            )
+
+    @property
+    def low(self) -> float:
+        """Proved: no perturbation up to here changes anything."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        """Refuted: a perturbation of this level does."""
+        return self.interval.high
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The critical level that a share of `share` of the population does not exceed.
+
+    `interval.high` may be infinite. `fit` says how well a fitted distribution goes with the data,
+    where there is one; `note` what else a reader must know, such as a lower end of 0.
+    """
+
+    share: float
+    value: float
+    interval: Interval
+    guarantee: Guarantee
+    inputs: int
+    fit: str = ""
+    note: str = ""
 
 
 Result = Estimate | Decision | Extrapolation | Undecided

@@ -1,7 +1,8 @@
 """Inputs: arrays, files, folders and datasets, with stable ids and a stated selection."""
 
+from surefoot.inputs.brackets import PublishedBracket, read_brackets
 from surefoot.inputs.fit import fit
 from surefoot.inputs.load import load_inputs
 from surefoot.inputs.select import Selection, select
 
-__all__ = ["Selection", "fit", "load_inputs", "select"]
+__all__ = ["PublishedBracket", "Selection", "fit", "load_inputs", "read_brackets", "select"]

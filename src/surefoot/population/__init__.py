@@ -1,7 +1,23 @@
 """From local results to a statement about the population the inputs come from."""
 
 from surefoot.population.comparison import Difference, Rank, differences, not_worse, ranks
+from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.mean import Mean
+from surefoot.population.quantile import (
+    LevelQuantile,
+    LowerBound,
+    OrderStatistics,
+    ShortestRanks,
+    SpreadRanks,
+    of_each,
+)
+from surefoot.population.quantile_comparison import (
+    ApartRanks,
+    PairedBootstrap,
+    QuantileContrast,
+    quantile_differences,
+)
+from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.requirement import (
     Each,
     Population,
@@ -13,16 +29,28 @@ from surefoot.population.share import RobustShare, all_robust
 from surefoot.population.tails import TailMean
 
 __all__ = [
+    "ApartRanks",
     "Difference",
     "Each",
+    "LevelQuantile",
+    "LogNormalPosterior",
+    "LowerBound",
     "Mean",
+    "OrderStatistics",
+    "PairedBootstrap",
     "Population",
+    "QuantileContrast",
+    "QuantileWithin",
     "Rank",
     "RobustShare",
+    "ShortestRanks",
+    "SpreadRanks",
     "TailMean",
     "all_robust",
     "differences",
     "not_worse",
+    "of_each",
+    "quantile_differences",
     "ranks",
     "requirement",
     "requirement_of_each",

@@ -1,0 +1,98 @@
+"""Published critical levels: a CSV of network, split, image, lower, upper and runtime."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Bracket, Footing, Guarantee, Interval
+
+COLUMNS = ("network", "split", "image", "lower", "upper", "runtime_s")
+PUBLISHED = "the published proofs and counterexamples are right"
+
+
+@dataclass(frozen=True)
+class PublishedBracket:
+    """One row: whose critical level it is, its bracket, and how long it took, where told.
+
+    `source` and `label` are empty where the file has no such column.
+    """
+
+    network: str
+    split: str
+    image: str
+    bracket: Bracket
+    seconds: float | None
+    source: str = ""
+    label: str = ""
+
+
+def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
+    """All rows of the file.
+
+    An empty `lower` means that nothing was proved: 0. An empty `upper` means that nothing was
+    refuted: infinite. An empty `runtime_s` is not known. Nothing is left out.
+    """
+    file = Path(path)
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as opened:
+            reader = csv.DictReader(opened)
+            rows = list(reader)
+            names = reader.fieldnames or ()
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidArgument(f"{file} cannot be read as CSV ({error})") from error
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise InvalidArgument(
+            f"{file} has no column {missing[0]}: brackets need the columns {', '.join(COLUMNS)}"
+        )
+    if not rows:
+        raise InvalidArgument(f"{file} has no rows below its header")
+    return tuple(_published(file, place, row) for place, row in enumerate(rows, start=2))
+
+
+def _published(file: Path, line: int, row: Mapping[str, str | None]) -> PublishedBracket:
+    if any(row.get(name) is None for name in COLUMNS):
+        raise InvalidArgument(f"{file}, line {line}: there are fewer cells than columns")
+    text = {name: str(value).strip() for name, value in row.items() if isinstance(value, str)}
+    low = _number(file, line, "lower", text["lower"], 0.0)
+    high = _number(file, line, "upper", text["upper"], math.inf)
+    if not low <= high or math.isinf(low):
+        raise InvalidArgument(
+            f"{file}, line {line}: lower is {low:g} and upper is {high:g}; what is proved cannot "
+            "lie above what is refuted"
+        )
+    seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
+    bracket = Bracket(
+        Interval(low, high),
+        Guarantee(Footing.CONDITIONAL, 0.0, PUBLISHED),
+        "" if text["lower"] and text["upper"] else "the search ended early",
+    )
+    return PublishedBracket(
+        text["network"],
+        text["split"],
+        text["image"],
+        bracket,
+        None if math.isnan(seconds) else seconds,
+        text.get("source", ""),
+        text.get("label", ""),
+    )
+
+
+def _number(file: Path, line: int, column: str, cell: str, empty: float) -> float:
+    if not cell:
+        return empty
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value) or value < 0:
+        raise InvalidArgument(
+            f"{file}, line {line}: {column} is {cell!r}; give a number of at least 0 or leave the "
+            "cell empty"
+        )
+    return value

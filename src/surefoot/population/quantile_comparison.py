@@ -1,0 +1,125 @@
+"""Quantiles of two or more models on the same inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.population.comparison import Difference
+from surefoot.population.quantile import Ends, ShortestRanks, sample_quantile
+from surefoot.population.requirement import SAMPLED
+from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
+from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.ranks import check_share
+
+RESAMPLED = "the inputs are enough for resampling to stand for sampling"
+
+
+class QuantileContrast(Protocol):
+    """How much larger one quantile is than another, from two brackets of each input."""
+
+    @property
+    def share(self) -> float:
+        """Which quantile."""
+        ...
+
+    @property
+    def assumption(self) -> str:
+        """What its error rests on."""
+        ...
+
+    def difference(
+        self, first: Sequence[Bracket], second: Sequence[Bracket], error: float
+    ) -> Interval:
+        """The interval, spending `error`; both in the same order of inputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class ApartRanks:
+    """Each quantile enclosed by itself at half the error; nothing supposed of how they go along."""
+
+    share: float = 0.05
+    assumption: ClassVar[str] = SAMPLED
+
+    def __post_init__(self) -> None:
+        check_share(self.share, 0.5)
+
+    def difference(
+        self, first: Sequence[Bracket], second: Sequence[Bracket], error: float
+    ) -> Interval:
+        """From the ends of the one less the opposite ends of the other."""
+        over = ShortestRanks(self.share, error / 2)
+        a, b = (over.conclude(local, error / 2) for local in (first, second))
+        if not (isinstance(a, Quantile) and isinstance(b, Quantile)):
+            raise InvalidArgument("there are no inputs to compare on")
+        return Interval(a.interval.low - b.interval.high, a.interval.high - b.interval.low)
+
+
+@dataclass(frozen=True)
+class PairedBootstrap:
+    """Inputs drawn again, both brackets of an input together: what both share cancels out.
+
+    Each end is read from the unfavourable ends of the brackets. The resamples are always the same.
+    """
+
+    share: float = 0.05
+    draws: int = 2000
+    assumption: ClassVar[str] = f"{SAMPLED}; {RESAMPLED}"
+
+    def __post_init__(self) -> None:
+        check_share(self.share, 0.5)
+        if self.draws < 100:
+            raise InvalidArgument(f"draws must be 100 or more, got {self.draws}: try 2000")
+
+    def difference(
+        self, first: Sequence[Bracket], second: Sequence[Bracket], error: float
+    ) -> Interval:
+        """The percentiles of the differences in the resamples, rounded outwards."""
+        n = len(first)
+        if n < 1:
+            raise InvalidArgument("there are no inputs to compare on")
+        chosen = np.random.default_rng(1).integers(0, n, (self.draws, n))
+        rank = math.ceil(self.share * n - 1e-9) - 1
+
+        def again(values: list[float]) -> np.ndarray:
+            found: np.ndarray = np.partition(np.array(values)[chosen], rank, axis=1)[:, rank]
+            return found
+
+        with np.errstate(invalid="ignore"):
+            least = again([b.low for b in first]) - again([b.high for b in second])
+            most = again([b.high for b in first]) - again([b.low for b in second])
+        low = np.quantile(least, error / 2, method="lower")
+        high = np.quantile(most, 1 - error / 2, method="higher")
+        return Interval(float(low), float(high))
+
+
+def quantile_differences(
+    over: QuantileContrast, local: Mapping[str, Sequence[Bracket]], error: float
+) -> tuple[Difference, ...]:
+    """Every pair of models, all intervals holding together within `error` (Bonferroni).
+
+    `local` holds one bracket for each input, in the same order for every name.
+    """
+    sizes = {len(brackets) for brackets in local.values()}
+    if len(local) < 2 or len(sizes) != 1:
+        raise InvalidArgument(
+            "a comparison needs two or more models with a bracket for each of the same inputs, got "
+            + ", ".join(f"{name}: {len(brackets)}" for name, brackets in local.items())
+        )
+    pairs = list(combinations(local, 2))
+    promise = Guarantee(Footing.CONDITIONAL, error, over.assumption)
+    found = []
+    for a, b in pairs:
+        around = over.difference(local[a], local[b], shares(error, len(pairs)))
+        mine, other = (sample_quantile(Ends.of(local[name]), over.share) for name in (a, b))
+        value = mine - other
+        within = Interval(min(around.low, value), max(around.high, value))
+        found.append(Difference(a, b, value, within, promise))
+    return tuple(found)

@@ -1,0 +1,69 @@
+"""Stop when the quantile is known well enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from surefoot.errors import InvalidArgument
+from surefoot.population.quantile import Ends, sample_quantile
+from surefoot.population.requirement import SAMPLED
+from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
+from surefoot.statistics.ranks import at_every_look, check_share, fewest
+
+
+@dataclass(frozen=True)
+class QuantileWithin:
+    """Look at growing numbers of inputs; stop at the first that tells the quantile to ± `width`.
+
+    The intervals of all looks hold together with probability 1 - `error`, whatever the
+    distribution and whenever it stops (`statistics/ranks.py`). Narrower brackets stop it sooner;
+    an interval that is still wider after `most` inputs is given as it is, and noted.
+    """
+
+    width: float
+    share: float = 0.05
+    error: float = 0.05
+    most: int = 2000
+    pace: float = 1.3
+
+    def __post_init__(self) -> None:
+        check_share(self.share, self.error)
+        if not self.width > 0:
+            raise InvalidArgument(f"width must be more than 0, got {self.width}")
+        if self.most < 1 or not self.pace > 1:
+            raise InvalidArgument(
+                f"most is a number of inputs and pace is more than 1, got {self.most} and "
+                f"{self.pace}"
+            )
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """From the number that can bound the quantile from below, `pace` times as many each."""
+        first = fewest(self.share, self.error / 10)
+        found = [min(first, self.most)]
+        while found[-1] < self.most:
+            found.append(min(self.most, math.ceil(found[-1] * self.pace)))
+        return tuple(found)
+
+    def steps(self) -> Generator[int, Sequence[Bracket], Quantile]:
+        """Ask for so many more inputs, be told their brackets in order, conclude."""
+        looks = self.looks
+        seen: list[Bracket] = []
+        for ranks, (before, now) in zip(
+            at_every_look(looks, self.share, self.error), pairwise((0, *looks)), strict=True
+        ):
+            seen += yield now - before
+            ends = Ends.of(seen)
+            around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
+            if around.width <= 2 * self.width:
+                return self._conclude(around, (around.low + around.high) / 2, len(seen), "")
+        value = min(max(sample_quantile(ends, self.share), around.low), around.high)
+        note = f"{len(seen)} inputs were not enough for ± {self.width:g}"
+        return self._conclude(around, value, len(seen), note)
+
+    def _conclude(self, around: Interval, value: float, inputs: int, note: str) -> Quantile:
+        promise = Guarantee(Footing.CONDITIONAL, self.error, SAMPLED)
+        return Quantile(self.share, value, around, promise, inputs, note=note)

@@ -1,0 +1,190 @@
+"""The quantile from ranks: edges first."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.errors import InvalidArgument
+from surefoot.population import (
+    LogNormalPosterior,
+    LowerBound,
+    OrderStatistics,
+    ShortestRanks,
+    SpreadRanks,
+    of_each,
+)
+from surefoot.results import Footing, Interval, Quantile, Undecided
+from tests.quantiles import bracket, brackets, never_refuted, on_grid, points
+
+RANKED = [OrderStatistics(), ShortestRanks(), SpreadRanks(), LowerBound()]
+TWO_SIDED = RANKED[:3]
+ALL = [*RANKED, LogNormalPosterior()]
+
+
+@pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)
+def test_no_inputs_is_undecided(over):
+    assert isinstance(over.conclude([], 0.05), Undecided)
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 58])
+@pytest.mark.parametrize("over", RANKED, ids=lambda over: over.kind)
+def test_too_few_inputs_have_a_lower_end_of_0_and_say_so(over, n):
+    found = over.conclude(points([0.1] * n), 0.05)
+    assert found.interval.low == 0
+    assert f"{n} inputs do not bound" in found.note
+    assert "72 or more" in found.note if over.kind == "order-statistics" else "59" in found.note
+
+
+def test_one_input_bounds_nothing_with_half_the_error_on_a_side():
+    found = OrderStatistics().conclude([bracket(0.1, 0.2)], 0.05)
+    assert found.interval == Interval(0, math.inf)
+    assert "no upper end" in found.note
+    assert found.value == pytest.approx(0.15)
+
+
+def test_a_lower_end_begins_with_72_inputs_two_sided_and_59_one_sided():
+    levels = [0.1] * 72
+    assert OrderStatistics().conclude(points(levels[:71]), 0.05).interval.low == 0
+    assert OrderStatistics().conclude(points(levels), 0.05).interval.low == 0.1
+    assert LowerBound().conclude(points(levels[:58]), 0.05).interval.low == 0
+    assert LowerBound().conclude(points(levels[:59]), 0.05).interval.low == 0.1
+
+
+@pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
+def test_equal_levels_have_that_quantile(over):
+    found = over.conclude(points([0.3] * 100), 0.05)
+    assert found.interval == Interval(0.3, 0.3)
+    assert found.value == 0.3
+
+
+@pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
+def test_all_zero_is_a_quantile_of_zero(over):
+    found = over.conclude(points([0.0] * 100), 0.05)
+    assert found.interval == Interval(0, 0)
+    assert "nothing was proved for 100 of 100 inputs" in found.note
+
+
+def test_a_log_normal_has_no_zero():
+    found = LogNormalPosterior().conclude(points([0.0, 0.1, 0.2]), 0.05)
+    assert isinstance(found, Undecided)
+    assert "1 inputs have a critical level of 0" in found.reason
+
+
+@pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
+def test_never_refuted_inputs_leave_the_upper_end_open(over):
+    found = over.conclude([never_refuted(0.1)] * 100, 0.05)
+    assert found.interval == Interval(0.1, math.inf)
+    assert "no upper end" in found.note
+    assert found.value == 0.1
+
+
+@pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
+def test_a_few_never_refuted_inputs_do_no_harm(over):
+    known = points(np.linspace(0.01, 1, 95))
+    found = over.conclude([*known, *[never_refuted(0.5)] * 5], 0.05)
+    assert found.interval.high < 0.15
+
+
+@pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
+def test_never_refuted_inputs_count_against_the_lower_end(over):
+    """Their critical level may be anywhere above what was proved, which here is nothing."""
+    known = points(np.linspace(0.5, 1, 95))
+    found = over.conclude([*known, *[never_refuted(0.0)] * 5], 0.05)
+    assert found.interval.low == 0
+
+
+def test_ranks_are_counted_from_one():
+    """Of 1, …, 100: P(B(100, .05) <= 0) = .0059, <= 1: .0371; <= 9: .9718, <= 10: .9885."""
+    found = OrderStatistics().conclude(points(range(1, 101)), 0.05)
+    assert found.interval == Interval(1, 11)
+    assert ShortestRanks().conclude(points(range(1, 101)), 0.05).interval == Interval(2, 11)
+
+
+def test_proofs_bound_from_below_and_counterexamples_from_above():
+    lows, highs = np.arange(1, 101), np.arange(1, 101) + 1000
+    found = OrderStatistics().conclude(brackets(lows, highs), 0.05)
+    assert found.interval == Interval(1, 1011)
+
+
+def test_the_ends_are_sorted_apart():
+    """The widest bracket has the smallest low end and the largest high end."""
+    found = OrderStatistics().conclude(
+        [bracket(0, 1000), *brackets(range(1, 100), range(2, 101))], 0.05
+    )
+    assert found.interval == Interval(0, 12)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 0.5) | st.just(math.inf)), min_size=1, max_size=150
+    )
+)
+def test_spread_ranks_lie_within_the_shortest(found):
+    local = [bracket(low, low + width) for low, width in found]
+    outer = ShortestRanks().conclude(local, 0.05).interval
+    inner = SpreadRanks().conclude(local, 0.05).interval
+    assert outer.low <= inner.low <= inner.high <= outer.high
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=150))
+def test_spread_ranks_of_exact_levels_are_the_shortest(values):
+    local = points(values)
+    outer, inner = (m.conclude(local, 0.05).interval for m in (ShortestRanks(), SpreadRanks()))
+    assert outer == inner
+
+
+def test_spread_ranks_read_a_shared_bracket_in_parts():
+    """The 100 brackets are one, ranks 2 and 11: one hundredth of it each."""
+    found = SpreadRanks().conclude(brackets([0.0] * 100, [1.0] * 100), 0.05)
+    assert found.interval.low == pytest.approx(0.01)
+    assert found.interval.high == pytest.approx(0.11)
+
+
+def test_the_order_of_inputs_does_not_matter():
+    rng = np.random.default_rng(1)
+    local = on_grid(rng.gamma(2, 0.02, 120))
+    mixed = [local[i] for i in rng.permutation(120)]
+    for over in ALL:
+        a, b = over.conclude(local, 0.05), over.conclude(mixed, 0.05)
+        assert a == b
+
+
+@pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)
+def test_a_quantile_says_what_it_supposes(over):
+    found = over.conclude(on_grid(np.linspace(0.01, 0.2, 100)), 0.05)
+    assert isinstance(found, Quantile)
+    assert found.guarantee.footing is Footing.CONDITIONAL
+    assert "independent random sample" in found.guarantee.assumption
+    assert found.value in found.interval
+    assert found.inputs == 100
+    assert ("evenly" in found.guarantee.assumption) == (over.kind == "spread-ranks")
+    assert ("log-normal" in found.guarantee.assumption) == (over.kind == "log-normal")
+
+
+def test_classes_share_the_error():
+    local = points(range(1, 301))
+    (one,) = of_each(OrderStatistics(), {"a": local}, 0.05).values()
+    both = of_each(OrderStatistics(), {"a": local, "b": local}, 0.05)
+    assert one == OrderStatistics().conclude(local, 0.05)
+    assert both["a"] == both["b"] == OrderStatistics().conclude(local, 0.025)
+    with pytest.raises(InvalidArgument, match="no classes"):
+        of_each(OrderStatistics(), {}, 0.05)
+
+
+@pytest.mark.parametrize("name", ["share", "error"])
+@pytest.mark.parametrize("value", [0, 1, -0.1, math.nan])
+@pytest.mark.parametrize(
+    "kind", [OrderStatistics, ShortestRanks, SpreadRanks, LowerBound, LogNormalPosterior]
+)
+def test_a_share_and_an_error_are_probabilities(kind, name, value):
+    with pytest.raises(InvalidArgument, match=f"{name} must lie between 0 and 1"):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize("low", [-0.1, math.inf])
+def test_a_bracket_has_a_proved_end(low):
+    with pytest.raises(InvalidArgument, match="a proved level"):
+        bracket(low, math.inf)

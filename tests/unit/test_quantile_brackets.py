@@ -1,0 +1,67 @@
+"""Published brackets: what empty cells mean, and what a bad file says."""
+
+import math
+
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import read_brackets
+from surefoot.results import Footing
+
+HEAD = "network,split,image,lower,upper,runtime_s\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "brackets.csv"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_row_is_read(file):
+    (row,) = read_brackets(file(HEAD + "net,test,7,0.013,0.015,12.5\n"))
+    assert (row.network, row.split, row.image, row.seconds) == ("net", "test", "7", 12.5)
+    assert (row.bracket.low, row.bracket.high) == (0.013, 0.015)
+    assert row.bracket.guarantee.footing is Footing.CONDITIONAL
+    assert "published" in row.bracket.guarantee.assumption
+    assert row.source == row.label == ""
+
+
+def test_empty_cells_mean_nothing_proved_nothing_refuted_and_time_not_known(file):
+    (row,) = read_brackets(file(HEAD + "net,test,7,,,\n"))
+    assert (row.bracket.low, row.bracket.high) == (0, math.inf)
+    assert row.seconds is None
+    assert row.bracket.reason
+
+
+def test_other_columns_may_be_there(file):
+    text = "label,source,network,split,image,lower,upper,runtime_s\n3,here,net,test,7,0.1,0.2,1\n"
+    (row,) = read_brackets(file(text))
+    assert (row.source, row.label) == ("here", "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("network,split,image,lower,runtime_s\n", "has no column upper"),
+        ("", "has no column network"),
+        (HEAD, "has no rows"),
+        (HEAD + "net,test,7,a,0.2,1\n", "line 2: lower is 'a'"),
+        (HEAD + "net,test,7,0.1,-1,1\n", "line 2: upper is '-1'"),
+        (HEAD + "net,test,7,nan,0.2,1\n", "line 2: lower is 'nan'"),
+        (HEAD + "net,test,6,0.1,0.2,1\nnet,test,7,0.3,0.2,1\n", "line 3: lower is 0.3 and upper"),
+        (HEAD + "net,test,7,inf,,1\n", "line 2: lower is inf"),
+        (HEAD + "net,test,7\n", "line 2: there are fewer cells"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_place(file, text, message):
+    with pytest.raises(InvalidArgument, match=message):
+        read_brackets(file(text))
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
+        read_brackets(tmp_path / "none.csv")
