@@ -67,11 +67,6 @@ def _moves(values: Sequence[Values]) -> Values:
     return np.diff(known, axis=0)
 
 
-def believed(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> list[Point]:
-    """The points, with what follows from going one way."""
-    return list(tightened(points, parts, wiggle))
-
-
 def concluded(
     asked: SequentialCurve,
     seen: Sequence[Seen],
@@ -92,7 +87,7 @@ def concluded(
     wiggle = slack / asked.size
     found = () if bends else notes(points, parts, wiggle)
     promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
-    basis = points if bends else believed(points, parts, wiggle)
+    basis = points if bends else tightened(points, parts, wiggle)
     shown = (
         points
         if bends or found
