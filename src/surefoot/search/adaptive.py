@@ -157,9 +157,11 @@ class AdaptiveCurve:
         promise: Guarantee,
     ) -> Reading:
         """Theorem 1: the pairs whose parabolas meet the threshold are all that may be wrong."""
+        # between the last count that is enough and the first that is not: where steps cross
+        meets = (math.ceil(threshold * self.size - 1e-9) - 0.5) / self.size
         value = surely = perhaps = 0.0
         for (a, b), ends in zip(pairwise(sorted(known)), pairwise(points), strict=True):
-            inside = share_above(ends, threshold) / (self.high - self.low)
+            inside = share_above(ends, meets) / (self.high - self.low)
             value += inside
             if _meets(known[a], known[b], b - a, bend, threshold):
                 perhaps += b - a
@@ -168,7 +170,7 @@ class AdaptiveCurve:
         bounds = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
         value = min(max(value, bounds.low), bounds.high)
         return Reading(
-            threshold, value, bounds, crossings(points, points, threshold, threshold), promise
+            threshold, value, bounds, crossings(points, points, threshold, meets), promise
         )
 
 
