@@ -26,8 +26,8 @@ def sample(rng: np.random.Generator, n: int) -> list[Bracket]:
     """A quarter of the inputs is weak, with levels evenly up to 0.05; the others are log-normal."""
     weak = rng.random(n) < 0.25
     levels = np.where(weak, rng.uniform(0, 0.05, n), 0.05 * np.exp(rng.normal(0.4, 0.3, n) ** 2))
-    cells = np.floor(levels / STEP)
-    return [Bracket(Interval(c * STEP, (c + 1) * STEP), PROVED) for c in cells.tolist()]
+    lows = np.floor(levels / STEP - 0.5) * STEP + STEP / 2
+    return [Bracket(Interval(max(0.0, x), x + STEP), PROVED) for x in lows.tolist()]
 
 
 METHODS: tuple[tuple[str, LevelQuantile, str, int], ...] = (
@@ -55,7 +55,7 @@ def critical_quantile() -> str:
         covers.append(Curve(name, holds, colour))
     promised = Curve("promised", level(100 * (1 - ERROR), 60, 500), INK, DOTTED)
     return beside(
-        panel("Mean width of the interval", widths, inputs, Axis("width", (0, 0.035), format="~f")),
+        panel("Mean width of the interval", widths, inputs, Axis("width", (0, 0.03), format="~f")),
         panel(
             "How often it holds the truth",
             [*covers, promised],

@@ -59,14 +59,16 @@ def test_ranks_cannot_be_moved_inwards(n, share, error):
     assert below[alone + 1] > error
 
 
-def test_the_thesis_code_is_off_by_one():
-    """Its ranks for 98 inputs, counted from 1: the low one encloses with less than promised."""
-    n, share = 98, 0.05
-    c = binom.cdf(np.arange(n + 1), n, share)
+@pytest.mark.parametrize(("n", "covers"), [(76, 0.8941), (98, 0.9497)])
+def test_the_thesis_code_is_off_by_one(n, covers):
+    """Its recipe, with 0-based indexing; both numbers computed here, the first also elsewhere."""
+    c = binom.cdf(np.arange(n + 1), n, 0.05)
     low, high = np.flatnonzero(c <= 0.025).max() + 1, np.flatnonzero(c >= 0.975).min() + 1
-    thesis = Ranks(int(low) + 1, int(high) + 1)  # o[l] with 0-based indexing is rank l + 1
-    assert equal_tails(n, share, 0.05).low == thesis.low - 1
-    assert coverage(n, share, Ranks(thesis.low, n + 1)) < 0.975
+    thesis = Ranks(int(low) + 1, int(high) + 1)
+    ours = equal_tails(n, 0.05, 0.05)
+    assert (ours.low, ours.high) == (thesis.low - 1, thesis.high - 1)
+    assert coverage(n, 0.05, thesis) == pytest.approx(covers, abs=5e-5)
+    assert coverage(n, 0.05, ours) >= 0.95
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,8 @@ class _Passed:
         ends = every[(every >= within.low) & (every <= within.high)]
         open_, exact = np.isinf(highs), highs == lows
         reach = np.where(open_ | exact, 1.0, highs - lows)
-        parts = np.clip((ends[:, None] - lows) / reach, 0.0, 1.0)
+        with np.errstate(over="ignore"):  # a bracket of almost no width is passed at once
+            parts = np.clip((ends[:, None] - lows) / reach, 0.0, 1.0)
         before = np.where(exact, ends[:, None] > lows, parts)
         before = np.where(open_, unknown * (ends[:, None] > lows), before).sum(axis=1)
         jumps = np.where(exact, 1.0, unknown * open_) * (ends[:, None] == lows)

@@ -16,6 +16,8 @@ from surefoot.search.reading import crossings, lowest, share_above
 from surefoot.search.segments import check_size, check_span, check_thresholds
 
 _SAFETY, _LEAST, _START = 2.0, 2.0, 8
+_FINEST = 1 / 64
+"""Levels closer than this share of the range tell no curvature: a cliff would have any."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -102,11 +104,13 @@ class AdaptiveCurve:
     def _bend(self, known: dict[float, Counts]) -> float:
         """Twice the strongest bend that chance does not explain, at least 2.
 
-        A second difference of three neighbours; single inputs that come and go between them make
-        one of the order of the square root of their number.
+        A second difference of three neighbours that are not too close; single inputs that come
+        and go between them make one of the order of the square root of their number.
         """
         found = _LEAST / _SAFETY
         for a, b, c in _triples(sorted(known)):
+            if min(b - a, c - b) < _FINEST:
+                continue
             rates = [known[x].held / self.size for x in (a, b, c)]
             slope_before, slope_after = (
                 (rates[1] - rates[0]) / (b - a),
@@ -153,9 +157,11 @@ class AdaptiveCurve:
         promise: Guarantee,
     ) -> Reading:
         """Theorem 1: the pairs whose parabolas meet the threshold are all that may be wrong."""
+        # between the last count that is enough and the first that is not: where steps cross
+        meets = (math.ceil(threshold * self.size - 1e-9) - 0.5) / self.size
         value = surely = perhaps = 0.0
         for (a, b), ends in zip(pairwise(sorted(known)), pairwise(points), strict=True):
-            inside = share_above(ends, threshold) / (self.high - self.low)
+            inside = share_above(ends, meets) / (self.high - self.low)
             value += inside
             if _meets(known[a], known[b], b - a, bend, threshold):
                 perhaps += b - a
@@ -164,7 +170,7 @@ class AdaptiveCurve:
         bounds = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
         value = min(max(value, bounds.low), bounds.high)
         return Reading(
-            threshold, value, bounds, crossings(points, points, threshold, threshold), promise
+            threshold, value, bounds, crossings(points, points, threshold, meets), promise
         )
 
 

@@ -21,32 +21,22 @@ from surefoot.search.segments import Segment
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
 
-_CLOSE = 0.1
-"""Accuracies this near to a threshold tell how the curve goes there."""
-
 
 def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
     """How many inputs the curve may climb back where it crosses a threshold.
 
     By those that went the other way between two levels, fully known and at most `near` apart, on
-    different sides of it or both close to it; the pair that tells the most counts. Without such a
-    pair, the narrowest on different sides.
+    different sides of it; the widest such pair tells the most. Without one, the narrowest.
     """
     whole = [s for s in seen if s.whole and s.terms.counts]
     pairs = [
         (a, b)
         for a, b in combinations(whole, 2)
-        if any(_matters(a.value, b.value, t) for t in thresholds)
+        if any((a.value >= t) != (b.value >= t) for t in thresholds)
     ]
     close = [pair for pair in pairs if _distance(pair) <= near]
-    chosen = close or sorted(pairs, key=_distance)[:1]
-    return max((_climbs(seen, *pair) for pair in chosen), default=0)
-
-
-def _matters(a: float, b: float, threshold: float) -> bool:
-    return (a >= threshold) != (b >= threshold) or max(
-        abs(a - threshold), abs(b - threshold)
-    ) < _CLOSE
+    chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
+    return 0 if chosen is None else _climbs(seen, *chosen)
 
 
 def _climbs(seen: Sequence[Seen], a: Seen, b: Seen) -> int:
@@ -65,11 +55,6 @@ def _moves(values: Sequence[Values]) -> Values:
     for row, before in zip(known[1:], known, strict=False):
         row[np.isnan(row)] = before[np.isnan(row)]
     return np.diff(known, axis=0)
-
-
-def believed(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> list[Point]:
-    """The points, with what follows from going one way."""
-    return list(tightened(points, parts, wiggle))
 
 
 def concluded(
@@ -92,7 +77,7 @@ def concluded(
     wiggle = slack / asked.size
     found = () if bends else notes(points, parts, wiggle)
     promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
-    basis = points if bends else believed(points, parts, wiggle)
+    basis = points if bends else tightened(points, parts, wiggle)
     shown = (
         points
         if bends or found

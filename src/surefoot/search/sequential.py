@@ -48,7 +48,8 @@ class SequentialCurve:
         check_thresholds(self.thresholds)
         if not 1e-9 <= self.error < 1:
             raise InvalidArgument(
-                f"error must lie between 0 and 1, got {self.error}: it is 1 - confidence, try 0.05"
+                f"error must lie between 1e-9 and 1, got {self.error}: it is 1 - confidence, try "
+                "0.05"
             )
         if not _FINEST <= self.precision <= 0.5:
             raise InvalidArgument(

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Interval, Point
-from surefoot.search.concluding import believed, concluded, middle, slack_of
+from surefoot.search.concluding import concluded, middle, slack_of
 from surefoot.search.inner import inner
 from surefoot.search.looks import Over, looks, targets
 from surefoot.search.next_level import Sight, around, by_a_crossing, may_cross, sharpest_bend
+from surefoot.search.oneway import tightened
 from surefoot.search.reading import same_side, stays
 from surefoot.search.seen import Seen, Terms
 from surefoot.search.segments import Segment, segments
@@ -106,7 +107,7 @@ class Tracing:
         return concluded(self.asked, self.sorted(), guesses, self.parts, self.settled)
 
     def sorted(self) -> list[Seen]:
-        """What was seen, by level."""
+        """By level."""
         return [self.seen[level] for level in sorted(self.seen)]
 
     def _wishes(self) -> Iterator[list[Wish]]:
@@ -151,7 +152,7 @@ class Tracing:
         firm = [s.side(target) for s in self._in(part) if s.side(target) is not None]
         sights = [self._sight(s) for s in self._in(part) if s.first]
         seems = {s.value >= target for s in sights}
-        if len(set(firm)) == 2 or len(seems) < 2 or self._turn(part, target) >= _TRIES:
+        if len(set(firm)) == 2 or len(seems) < 2 or self.turns.get((part.low, target), 0) >= _TRIES:
             return []
         return self._around(part, sights, target)
 
@@ -191,7 +192,7 @@ class Tracing:
         return min(max(self.narrow, blur / 2), (b.level - a.level) / 2)
 
     def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
-        turn = self._turn(part, target)
+        turn = self.turns.get((part.low, target), 0)
         self.turns[part.low, target] = turn + 1
         inside = Interval(sights[0].level, sights[-1].level)
         near = [
@@ -200,9 +201,6 @@ class Tracing:
         levels = dict.fromkeys(level for level in near if level is not None)
         self.pursued.update(levels)
         return [Wish(level, self.size) for level in levels]
-
-    def _turn(self, part: Segment, target: float) -> int:
-        return self.turns.get((part.low, target), 0)
 
     def _bends(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
         """Between two alike whose parabola may cross: look more closely at one, or between."""
@@ -258,7 +256,7 @@ class Tracing:
         """On which side levels lie, by themselves or by what follows from going one way."""
         points: Sequence[Point] = [s.point for s in self._in(part) if s.first]
         if self.asked.curvature is None:
-            points = believed(points, self.parts, self._slack(part) / self.size)
+            points = tightened(points, self.parts, self._slack(part) / self.size)
         known = {p.level: p.interval for p in points}
         return {
             level: low_side

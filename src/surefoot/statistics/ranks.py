@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
-_TAIL = 1 / 3  # the reference: the p-quantile grows like p to this power
+_TAIL = 2 / 3  # the reference: the p-quantile grows like p to this power
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def shortest(n: int, share: float, error: float) -> Ranks:
     """Of all ranks that enclose the quantile with at most `error` in sum, the pair nearest by.
 
     A pair is chosen before the values are seen, so its coverage is exact. Which is nearest is
-    judged by the expected distance where the p-quantile grows like the cube root of p; another
-    growth changes the choice little and the coverage not at all.
+    judged by the distance where the p-quantile grows like p to the power 2/3, which was chosen on
+    real critical levels; another growth changes the choice little and the coverage not at all.
     """
     below = chances(n, share)
     lows = np.flatnonzero(below <= error + _ROUNDING)
