@@ -1,7 +1,7 @@
 """Counterexamples close to an input: the upper end of a bracket.
 
-Everything here is a search in float32. What it finds is confirmed elsewhere in float64; that it finds
-nothing proves nothing.
+Everything here is a search in float32. What it finds is confirmed elsewhere in float64; that it
+finds nothing proves nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Target:
             h = np.maximum(v, s * v)
         return h @ self.rows.T + self.offsets
 
-    def margin_and_gradient(self, points: Singles, row: NDArray[np.intp]) -> tuple[Singles, Singles]:
+    def margin_and_gradient(
+        self, points: Singles, row: NDArray[np.intp]
+    ) -> tuple[Singles, Singles]:
         """One margin of each point and its gradient."""
         h, signs = points, []
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
@@ -103,9 +105,11 @@ def descend_margins(
         if lowest.min() <= 0:
             break
         rate = np.float32(max((1 - k / steps) ** 2, 0.02) * radius)
-        ahead = target.inside(points - rate * np.sign(g), radius)
+        ahead = target.inside(np.asarray(points - rate * np.sign(g), np.float32), radius)
         if k:
-            ahead = points + np.float32(0.75) * (ahead - points) + np.float32(0.25) * (points - before)
+            ahead = (
+                points + np.float32(0.75) * (ahead - points) + np.float32(0.25) * (points - before)
+            )
             ahead = target.inside(ahead, radius)
         before, points = points, ahead
     return best, lowest
@@ -157,7 +161,9 @@ def _nearest(target: Target, g: Singles, constant: float, most: float) -> Single
     return np.asarray(target.x - np.sign(g) * np.minimum(room, np.float32(broken)))
 
 
-def nearby(target: Target, reach: float, effort: Effort, rng: np.random.Generator) -> Singles | None:
+def nearby(
+    target: Target, reach: float, effort: Effort, rng: np.random.Generator
+) -> Singles | None:
     """A counterexample as close as this effort finds one, or nothing.
 
     Descents at a share of the best distance so far, from the last round's points and random ones,
@@ -178,7 +184,9 @@ def nearby(target: Target, reach: float, effort: Effort, rng: np.random.Generato
         row = np.tile(kept, len(starts))
         points, margin = descend_margins(target, np.concatenate(starts), row, radius, effort.steps)
         table = margin.reshape(len(starts), len(kept))
-        warm[kept] = points.reshape(len(starts), len(kept), n)[table.argmin(0), np.arange(len(kept))]
+        warm[kept] = points.reshape(len(starts), len(kept), n)[
+            table.argmin(0), np.arange(len(kept))
+        ]
         lowest = np.full(count, np.inf)
         lowest[kept] = table.min(axis=0)
         order = np.argsort(lowest, kind="stable")

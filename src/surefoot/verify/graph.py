@@ -1,4 +1,4 @@
-"""An ONNX file as dense layers: affine operators are multiplied out, side branches carried along."""
+"""An ONNX file as dense layers: affine operators are multiplied out, branches carried along."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     """
     graph = _parse(source, shape)
     helper = require_onnx().numpy_helper
-    reading = _Reading(
-        [], {i.name: helper.to_array(i) for i in graph.model.graph.initializer}
-    )
+    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.model.graph.initializer})
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
     reading.values[graph.feed] = Value(np.eye(n).reshape(n, *graph.shape), np.zeros(graph.shape))
@@ -160,7 +158,9 @@ def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ..
             d in (0, f) for d, f in zip(dims[1:], found[1:], strict=False)
         )
         if not fits:
-            raise InvalidArgument(f"the file's input is {dims}, which an input of {shape} cannot be")
+            raise InvalidArgument(
+                f"the file's input is {dims}, which an input of {shape} cannot be"
+            )
     if 0 in found or dims[:1] > [1] < dims[1:]:
         raise InvalidArgument(
             f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
@@ -176,7 +176,8 @@ def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool]:  # noqa: ANN401
     while (node := makers.get(name)) is not None:
         at = _attributes(onnx, node)
         over_last = at.get("axis", -1) in (-1, 1)
-        if node.op_type in ("Softmax", "LogSoftmax") and over_last or node.op_type == "Identity":
+        softmax = node.op_type in ("Softmax", "LogSoftmax") and over_last
+        if softmax or node.op_type == "Identity":
             name = node.input[0]
         elif node.op_type == "Relu":
             return node.input[0], True
@@ -257,7 +258,9 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     matrices = [_matrix(p) for p in parts]
     weights = np.concatenate([m for m, _ in matrices])
     bias = np.concatenate([b for _, b in matrices])
-    slopes = np.concatenate([np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)])
+    slopes = np.concatenate(
+        [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
+    )
     reading.layers.append(Layer(weights, bias, slopes))
     unit, start = np.eye(total), 0
     reading.values = {}
@@ -276,6 +279,6 @@ def _matrix(value: Value) -> tuple[Floats, Floats]:
 def _check_size(n: int, m: int, what: str) -> None:
     if n * m > _MOST:
         raise InvalidArgument(
-            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: proofs "
-            "are for small networks; a statistical method takes any model"
+            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: "
+            "proofs are for small networks; a statistical method takes any model"
         )

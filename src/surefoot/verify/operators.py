@@ -1,4 +1,4 @@
-"""ONNX operators that are affine, applied to a value held as a matrix of the last layer's outputs."""
+"""ONNX operators that are affine, on values held as matrices over the last layer's outputs."""
 
 from __future__ import annotations
 
@@ -157,7 +157,9 @@ def _div(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped: 
 
 def _norm(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped: bool) -> Value:
     if at.get("training_mode", 0):
-        raise InvalidArgument("BatchNormalization is in training mode: export the model after eval()")
+        raise InvalidArgument(
+            "BatchNormalization is in training mode: export the model after eval()"
+        )
     bias, mean, variance = (np.asarray(r, np.float64) for r in rest)
     scale = b / np.sqrt(variance + at.get("epsilon", 1e-5))
     shape = (1, -1, *(1,) * (len(value.shape) - 2))
