@@ -120,7 +120,7 @@ class Pool:
         return self.blocks[0][0] if self.blocks else np.inf
 
     def get(self, count: int, most: int) -> Nodes:
-        """About `count` of the least proved nodes, or the newest while more than `most` are open."""
+        """About `count` of the least proved nodes; the newest when more than `most` are open."""
         parts: list[Nodes] = []
         taken = 0
         while self.blocks and taken < count:
