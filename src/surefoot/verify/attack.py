@@ -1,7 +1,7 @@
 """Counterexamples close to an input: the upper end of a bracket.
 
-Everything here is a search in float32. What it finds is confirmed elsewhere in float64; that it finds
-nothing proves nothing.
+Everything here is a search in float32. What it finds is confirmed elsewhere in float64; that it
+finds nothing proves nothing.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def descend_margins(
         if lowest.min() <= 0:
             break
         rate = np.float32(max((1 - k / steps) ** 2, 0.02) * radius)
-        ahead = target.inside(points - rate * np.sign(g), radius)
+        ahead = target.inside(np.asarray(points - rate * np.sign(g), np.float32), radius)
         if k:
             ahead = (
                 points + np.float32(0.75) * (ahead - points) + np.float32(0.25) * (points - before)

@@ -38,7 +38,7 @@ class Bracket:
             self.on_change(self.low, self.high)
 
     def offer(self, point: Floats) -> bool:
-        """A point that may be a counterexample; it is pushed outwards a little where it is not quite.
+        """Whether a point is a nearer counterexample; it may be pushed outwards a little to be one.
 
         It is accepted in float32, so that the model sees the very same point, if it lies in the
         domain, has another label in float64 here and another label in the model itself.

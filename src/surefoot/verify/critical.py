@@ -15,17 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.verify.attack import Effort, Target, nearby, target_of
 from surefoot.verify.bracket import Bracket, Replay
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
 from surefoot.verify.scene import Box, OutOfTime, look
-from surefoot.verify.tree import Growth, bound, grow
+from surefoot.verify.tree import DEFAULT, bound, grow
 
 Clock = Callable[[], float]
 
 _DIRECT = 0.5
+_DIRECT_AT_GOAL = 0.9
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 
 
@@ -82,7 +83,7 @@ class _Task:
         low, high = self.bracket.low, self.bracket.high
         if low >= self.reach:
             return "proved for the whole domain"
-        if high - low <= self.tolerance * (1 + 1e-6):
+        if self.goal is None and high - low <= self.tolerance * (1 + 1e-6):
             return "closed"
         if self.goal is not None and low >= self.goal:
             return "proved at the goal"
@@ -133,6 +134,11 @@ def critical(
         lambda: started + seconds - clock(),
     )
     reason = _settle(task, np.random.default_rng(seed))
+    if bracket.low > bracket.high:
+        raise SurefootError(
+            f"a proof up to {bracket.low} contradicts a counterexample at {bracket.high}: one of "
+            "them is wrong, so neither is reported; please report it with the network"
+        )
     if bracket.discarded and reason != "closed":
         reason += f"; {bracket.discarded} counterexamples here were none of the model's"
     return Found(
@@ -215,7 +221,7 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
         bracket.offer(point.astype(np.float64))
     begun = task.left()
     if task.goal is not None and task.goal < bracket.high:
-        _shot(task, task.goal, 0.0, _DIRECT * begun)
+        _shot(task, task.goal, 0.0, _DIRECT_AT_GOAL * begun)
     else:
         while task.reason() is None and _shot(
             task, _below_high(task), task.tolerance, task.left() - (1 - _DIRECT) * begun
@@ -250,7 +256,7 @@ def _shot(task: _Task, radius: float, spare: float, seconds: float) -> bool:
     except OutOfTime:
         return False
     grown = grow(
-        scene, task.target, bracket, spare, task.tolerance, expired, Growth(), bracket.prove
+        scene, task.target, bracket, spare, task.tolerance, expired, DEFAULT, bracket.prove
     )
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
@@ -269,7 +275,7 @@ def _rise_without_branching(task: _Task) -> None:
             scene = look(task.question, task.box(middle), lambda: task.left() <= 0)
         except OutOfTime:
             return
-        nodes, _ = bound(scene, roots(scene), Growth().root_steps, Growth().rates)
+        nodes, _ = bound(scene, roots(scene), DEFAULT.root_steps, DEFAULT.rates)
         proved = float(nodes.radius.min())
         bracket.prove(proved)
         if proved < middle:

@@ -1,4 +1,4 @@
-"""An ONNX file as dense layers: affine operators are multiplied out, side branches carried along."""
+"""An ONNX file as dense layers: affine operators are multiplied out, branches carried along."""
 
 from __future__ import annotations
 
@@ -176,7 +176,8 @@ def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool]:  # noqa: ANN401
     while (node := makers.get(name)) is not None:
         at = _attributes(onnx, node)
         over_last = at.get("axis", -1) in (-1, 1)
-        if node.op_type in ("Softmax", "LogSoftmax") and over_last or node.op_type == "Identity":
+        softmax = node.op_type in ("Softmax", "LogSoftmax") and over_last
+        if softmax or node.op_type == "Identity":
             name = node.input[0]
         elif node.op_type == "Relu":
             return node.input[0], True
@@ -278,6 +279,6 @@ def _matrix(value: Value) -> tuple[Floats, Floats]:
 def _check_size(n: int, m: int, what: str) -> None:
     if n * m > _MOST:
         raise InvalidArgument(
-            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: proofs "
-            "are for small networks; a statistical method takes any model"
+            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: "
+            "proofs are for small networks; a statistical method takes any model"
         )

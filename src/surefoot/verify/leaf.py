@@ -28,11 +28,10 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """The leaf: side_i·(slopes_i·x + constants_i) ≥ 0, counterexamples where the first row is ≤ 0."""
+    """A leaf holds where slopes·x + constants ≤ 0; the first row is the margin, to be broken."""
 
     slopes: Floats
     constants: Floats
-    columns: Floats
 
 
 def settle_leaf(scene: Scene, node: Nodes, aim: float) -> Settled:
@@ -47,9 +46,9 @@ def settle_leaf(scene: Scene, node: Nodes, aim: float) -> Settled:
 
 
 def _region(scene: Scene, node: Nodes) -> _Region:
-    """All constraints as −(…) ≤ 0 in the input; the margin comes first."""
+    """All sides fixed by branching, in the order of their columns, after the margin."""
     chain, sign = scene.chain, node.sign[0]
-    slopes, constants, columns = [], [], []
+    slopes, constants = [], []
     matrix, shift = np.eye(len(scene.box.x)), np.zeros(len(scene.box.x))
     for j, cols in enumerate(chain.columns):
         sums, shift = chain.weights[j] @ matrix, chain.weights[j] @ shift + chain.bias[j]
@@ -57,7 +56,6 @@ def _region(scene: Scene, node: Nodes) -> _Region:
             if sign[i]:
                 slopes.append(-sign[i] * sums[i - cols.start])
                 constants.append(-sign[i] * shift[i - cols.start])
-                columns.append(i)
         slope = chain.slope[j].copy()
         m = cols.stop - cols.start
         slope[:m] = np.where(node.lower[0, cols] >= 0, 1.0, scene.slope[cols])
@@ -65,7 +63,7 @@ def _region(scene: Scene, node: Nodes) -> _Region:
     row = scene.rows[node.row[0]]
     slopes.insert(0, row @ matrix)
     constants.insert(0, row @ shift + scene.offsets[node.row[0]])
-    return _Region(np.array(slopes), np.array(constants), np.array(columns, np.intp))
+    return _Region(np.array(slopes), np.array(constants))
 
 
 def _deepest(scene: Scene, region: _Region, aim: float) -> Floats | None:
@@ -78,7 +76,7 @@ def _deepest(scene: Scene, region: _Region, aim: float) -> Floats | None:
     solved = linprog(np.eye(n + 1)[n], rows, -region.constants, bounds=bounds, method="highs")
     if solved.status != 0 or solved.fun <= 0:
         return None
-    return np.maximum(-solved.ineqlin.marginals, 0.0)
+    return np.asarray(np.maximum(-solved.ineqlin.marginals, 0.0))
 
 
 def _proved(scene: Scene, node: Nodes, weights: Floats) -> float:

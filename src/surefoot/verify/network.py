@@ -1,4 +1,4 @@
-"""A network as the prover sees it: dense layers in float64, and what "keeps its label" means for it."""
+"""A network as the prover sees it: dense float64 layers, and what it means to keep a label."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Network:
         fed = [layer.weights.shape[1] for layer in self.layers]
         if not self.layers or fed != widths[:-1]:
             raise InvalidArgument(
-                f"the layers take {fed} values and are given {widths[:-1]}: they do not fit together"
+                f"the layers take {fed} values and are given {widths[:-1]}: they do not fit"
             )
         if not (self.layers[-1].slope == 1).all():
             raise InvalidArgument("the last layer must be linear: say ends_in_relu for a last ReLU")
@@ -92,7 +92,7 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Margins rows·h + offsets on the last hidden layer: the label is kept where all are positive."""
+    """Margins rows·h + offsets on the last hidden layer; the label is kept where all exceed 0."""
 
     hidden: tuple[Layer, ...]
     rows: Floats
@@ -127,4 +127,6 @@ def keeps(network: Network, label: int) -> Question:
     rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
     if network.ends_in_relu and label != 0:
         rows, offsets = np.vstack([rows, weights[label]]), np.append(offsets, bias[label])
+    if not hidden:
+        return Question((linear(rows, offsets),), np.eye(len(rows)), np.zeros(len(rows)))
     return Question(tuple(hidden), rows, offsets)

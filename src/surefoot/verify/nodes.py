@@ -1,4 +1,4 @@
-"""Nodes of the proof tree, many at once: which neurons are fixed, and how far each node is proved."""
+"""Nodes of the proof tree, many at once: which neurons are fixed, how far each is proved."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Pool:
         return self.blocks[0][0] if self.blocks else np.inf
 
     def get(self, count: int, most: int) -> Nodes:
-        """About `count` of the least proved nodes; the newest ones while more than `most` are open."""
+        """About `count` of the least proved nodes; the newest when more than `most` are open."""
         parts: list[Nodes] = []
         taken = 0
         while self.blocks and taken < count:

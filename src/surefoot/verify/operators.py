@@ -1,4 +1,4 @@
-"""ONNX operators that are affine, applied to a value held as a matrix of the last layer's outputs."""
+"""ONNX operators that are affine, on values held as matrices over the last layer's outputs."""
 
 from __future__ import annotations
 

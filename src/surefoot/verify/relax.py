@@ -33,12 +33,17 @@ class Chain:
     def single(self) -> Chain:
         """The same in float32, for searching."""
         return Chain(
-            *(tuple(a.astype(np.float32) for a in part) for part in (self.weights, self.bias)),
-            tuple(a.astype(np.float32) for a in self.slope),
+            _single(self.weights),
+            _single(self.bias),
+            _single(self.slope),
             self.columns,
             self.centre.astype(np.float32),
             self.half.astype(np.float32),
         )
+
+
+def _single(parts: tuple[Array, ...]) -> tuple[Array, ...]:
+    return tuple(part.astype(np.float32) for part in parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ Every bound is computed in float64 and lowered by a proved limit of its own roun
 n products is off by at most n·2⁻⁵³ times the sum of their absolute values (Higham 2002, §3.1), so a
 pass through the layers is off by at most `unit`·Σ_j (|λ_j| + β_j)·(|v_j| + |W_j||h_{j−1}| + |b_j|),
 v_j and h_j taken at their bounds over the box. What is proved holds for the network of the file in
-real arithmetic; that a run of it in float32 rounds differently is not covered, and never can be here.
+real arithmetic; that a run of it in float32 rounds differently is not covered.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHUNK = 1 << 22
 Expired = Callable[[], bool]
 
 
-class OutOfTime(Exception):  # noqa: N818  a signal between modules, never shown
+class OutOfTime(Exception):
     """The allowed time ended before anything was proved."""
 
 
@@ -83,7 +83,7 @@ class Inner:
 class Scene:
     """The chain over the box, the margins' rows, bounds of the undecided neurons, rounding limits.
 
-    `tops`: the largest absolute value of the inputs and of each layer's outputs (no slope exceeds 1).
+    `tops`: the largest absolute inputs and outputs of each layer (no slope exceeds 1).
     """
 
     box: Box
@@ -247,17 +247,18 @@ def _layer_bounds(
     if not len(open_):
         return lower, upper, None
     both = np.concatenate([open_, open_ + n])
-    rows, constant, alpha = rows[both], constant[both], alpha[both].astype(np.float32)
+    rows, constant = rows[both], constant[both]
+    slopes: Array = alpha[both].astype(np.float32)
     work = INNER_STEPS * 4.0 * len(both) * sum(w.size for w in scene.chain.weights)
     if work <= WORK_FOR_SEARCH:
-        alpha = _searched(scene, depth, rows, constant, alpha)
+        slopes = _searched(scene, depth, rows, constant, slopes)
         m = len(open_)
-        again = _floors(scene, depth, rows, constant, alpha, expired)
+        again = _floors(scene, depth, rows, constant, slopes, expired)
         lower[open_] = np.maximum(lower[open_], again[:m])
         upper[open_] = np.minimum(upper[open_], -again[m:])
     still = (lower[open_] < 0) & (upper[open_] > 0)
     kept = np.concatenate([still, still])
-    return lower, upper, Inner(rows[kept], constant[kept], alpha[kept])
+    return lower, upper, Inner(rows[kept], constant[kept], slopes[kept])
 
 
 def _first_slopes(lower: Floats, upper: Floats, slope: Floats) -> Floats:

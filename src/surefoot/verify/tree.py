@@ -31,11 +31,16 @@ class Growth:
 
     steps: int = 8
     root_steps: int = 24
-    rates: tuple[float, float] = (0.25, 0.15)
+    long_steps: int = 60
+    long_every: int = 4
+    rates: tuple[float, float] = (0.2, 0.15)
     batch: int = 512
     candidates: int = 6
     refresh: int = 0
     tries: int = 24
+
+
+DEFAULT = Growth()
 
 
 class Upper(Protocol):
@@ -65,7 +70,7 @@ def grow(
     spare: float,
     tolerance: float,
     expired: Expired,
-    growth: Growth = Growth(),
+    growth: Growth = DEFAULT,
     on_low: Callable[[float], None] = lambda low: None,
 ) -> Grown:
     """Prove the label up to min(the scene's radius, upper end − `spare`), or as far as time allows.
@@ -83,7 +88,8 @@ def grow(
     pool.put(nodes.take(nodes.radius < aim()))
     reached = min(float(nodes.radius.min(initial=radius)), radius)
     while pool.size:
-        low = min(pool.least(), settled, radius)
+        # Nodes closed so far are proved up to the aim, which only falls, not up to the radius.
+        low = min(pool.least(), settled, aim())
         if low > reached:
             reached = low
             on_low(low)
@@ -105,10 +111,26 @@ def grow(
         count += 2 * len(some)
         if not len(children):
             continue
-        children, a = bound(scene, children, growth.steps, growth.rates)
+        children, a = _bound_children(scene, children, growth)
         _search(scene, target, children, a, upper, aim(), growth.tries)
         pool.put(children.take(children.radius < aim()))
     return Grown(min(settled, aim()), True, count)
+
+
+def _bound_children(scene: Scene, nodes: Nodes, growth: Growth) -> tuple[Nodes, Floats]:
+    """Bound nodes briefly; those that gained nothing get a long search every few levels.
+
+    An empty region needs large multipliers, and on the way to them the bound first gets worse: a
+    short search would come back to where it began in every generation.
+    """
+    inherited = nodes.radius
+    nodes, a = bound(scene, nodes, growth.steps, growth.rates)
+    stuck = (nodes.radius <= inherited) & (nodes.radius < scene.box.radius)
+    stuck &= nodes.depth % growth.long_every == 0
+    if not stuck.any():
+        return nodes, a
+    again, slopes = bound(scene, nodes.take(stuck), growth.long_steps, growth.rates)
+    return join([nodes.take(~stuck), again]), np.concatenate([a[~stuck], slopes])
 
 
 def bound(

@@ -1,0 +1,67 @@
+"""Small networks whose critical radius is known: by construction, or by trying every pattern."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from scipy.optimize import linprog
+
+from surefoot.verify import Layer, Network
+from surefoot.verify.network import keeps, linear
+
+
+def random_network(
+    rng: np.random.Generator, inputs: int, widths: list[int], classes: int, slopes: list[float]
+) -> Network:
+    """Normal weights; the slopes are dealt out to the neurons in turn."""
+    layers, before, dealt = [], inputs, itertools.cycle(slopes)
+    for width in widths:
+        slope = np.array([next(dealt) for _ in range(width)])
+        layers.append(Layer(rng.normal(0, 1.5, (width, before)), rng.normal(0, 0.7, width), slope))
+        before = width
+    last = linear(rng.normal(0, 1.0, (classes, before)), rng.normal(0, 0.3, classes))
+    return Network((*layers, last), (inputs,))
+
+
+def exact_radius(network: Network, x: np.ndarray, label: int, low: float, high: float) -> float:
+    """The distance of the nearest point where a margin is not positive, over every pattern."""
+    question = keeps(network, label)
+    bent = [(k, i) for k, la in enumerate(question.hidden) for i in np.flatnonzero(la.slope < 1)]
+    best = np.inf
+    for pattern in itertools.product((1.0, -1.0), repeat=len(bent)):
+        side = dict(zip(bent, pattern, strict=True))
+        matrix, shift = np.eye(len(x)), np.zeros(len(x))
+        rows, right = [], []
+        for k, layer in enumerate(question.hidden):
+            sums, add = layer.weights @ matrix, layer.weights @ shift + layer.bias
+            slope = np.ones(len(add))
+            for i in range(len(add)):
+                sign = side.get((k, i), 0.0)
+                if sign:
+                    rows.append(-sign * sums[i])
+                    right.append(sign * add[i])
+                    slope[i] = 1.0 if sign > 0 else layer.slope[i]
+            matrix, shift = slope[:, None] * sums, slope * add
+        for row, offset in zip(question.rows, question.offsets, strict=True):
+            wanted = [*rows, row @ matrix]
+            limits = [*right, -(row @ shift + offset)]
+            best = min(best, _nearest(x, np.array(wanted), np.array(limits), low, high))
+    return best
+
+
+def _nearest(x: np.ndarray, rows: np.ndarray, right: np.ndarray, low: float, high: float) -> float:
+    n = len(x)
+    ones = np.ones((n, 1))
+    table = np.vstack(
+        [
+            np.hstack([rows, np.zeros((len(rows), 1))]),
+            np.hstack([np.eye(n), -ones]),
+            np.hstack([-np.eye(n), -ones]),
+        ]
+    )
+    bounds = [*[(low, high)] * n, (0, None)]
+    solved = linprog(
+        np.eye(n + 1)[n], table, np.concatenate([right, x, -x]), bounds=bounds, method="highs"
+    )
+    return float(solved.fun) if solved.status == 0 else np.inf

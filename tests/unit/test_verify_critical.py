@@ -1,0 +1,274 @@
+"""The bracket of the critical radius: against exact answers, at edges, under a clock."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, critical, verdict
+from surefoot.verify.network import keeps, linear
+from surefoot.verify.scene import Box, look
+from tests.unit.small_networks import exact_radius, random_network
+
+TOLERANCE = 1e-3
+
+
+def two_ways(weights: list[float], bias: float, slope: float = 0.0) -> Network:
+    """Score 0 is bias − act(weights·x), score 1 is 0."""
+    hidden = Layer(np.array([weights]), np.zeros(1), np.array([slope]))
+    return Network(
+        (hidden, linear(np.array([[-1.0], [0.0]]), np.array([bias, 0.0]))), (len(weights),)
+    )
+
+
+def ticking(step: float = 1.0):
+    """A clock that advances by `step` whenever it is read."""
+    count = itertools.count()
+    return lambda: step * next(count)
+
+
+def test_linear_network_has_the_radius_of_its_margin() -> None:
+    network = Network((linear(np.array([[1.0, 2.0], [-1.0, 0.0]]), np.array([0.0, 0.4])),), (2,))
+    x = np.array([0.5, 0.5])
+    # margin 2x + 2y − 0.4 = 1.6, falls by 4 per unit of radius
+    found = critical(network, x, 0, tolerance=1e-5)
+    assert found.low <= 0.4 <= found.high
+    assert found.high - found.low <= 1.001e-5
+
+
+def test_one_relu_breaks_where_its_sum_reaches_the_bias() -> None:
+    found = critical(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
+    assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
+    assert found.reason == "closed"
+
+
+def test_leaky_relu_breaks_on_its_lower_side() -> None:
+    hidden = Layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
+    network = Network((hidden, linear(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
+    # margin 0.2 − 0.25·(x + y): zero at x + y = 0.8
+    found = critical(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
+    assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
+
+
+def test_carried_neurons_are_exact() -> None:
+    # h = relu(x − 0.5), x carried; margin 0.9 − (x + h): zero at x = 0.7
+    hidden = Layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
+    last = linear(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
+    found = critical(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
+    assert found.low <= 0.4 <= found.high <= found.low + 1.001e-5
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slopes = [[0.0], [0.0, 0.1], [0.0, 1.0, 0.3], [0.0]][seed % 4]
+    widths = [[5], [3, 3], [3, 2, 2], [4, 2]][seed % 4]
+    network = random_network(rng, 2 + seed % 3, widths, 3, slopes)
+    x = rng.uniform(0, 1, network.shape)
+    label = network.label(x)
+    exact = exact_radius(network, x, label, 0.0, 1.0)
+    found = critical(network, x, label, tolerance=TOLERANCE, seconds=20)
+    assert found.low <= exact + 1e-7
+    assert found.high >= exact - 1e-7
+    if np.isfinite(exact):
+        assert found.high - found.low <= TOLERANCE * 1.001
+    else:
+        assert found.reason == "proved for the whole domain"
+
+
+@pytest.mark.parametrize("label", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> None:
+    side = np.linspace(0, 1, 201)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    for more in itertools.count():
+        rng = np.random.default_rng(100 * more + 10 * seed + label)
+        plain = random_network(rng, 2, [6], 3, [0.0])
+        network = Network(plain.layers, (2,), ends_in_relu=True)
+        labels = network.scores(grid).argmax(axis=1)
+        if (mine := grid[labels == label]).size:
+            break
+    x = mine[len(mine) // 2]
+    wrong = grid[labels != label]
+    nearest = np.abs(wrong - x).max(axis=1).min() if len(wrong) else np.inf
+    found = critical(network, x, label, tolerance=TOLERANCE, seconds=20)
+    assert found.low <= nearest
+    if np.isfinite(nearest):
+        assert found.high <= nearest + TOLERANCE
+        assert found.high - found.low <= TOLERANCE * 1.001
+        assert network.label(found.witness) != label
+
+
+def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
+    rng = np.random.default_rng(5)
+    network = random_network(rng, 3, [6, 5, 4], 3, [0.0, 0.2])
+    x = rng.uniform(0, 1, 3)
+    scene = look(keeps(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), lambda: False)
+    points = rng.uniform(scene.box.lower, scene.box.upper, (4000, 3))
+    h = points
+    for j, cols in enumerate(scene.chain.columns):
+        sums = h @ scene.chain.weights[j].T + scene.chain.bias[j]
+        m = cols.stop - cols.start
+        assert (sums[:, :m] >= scene.lower[cols]).all()
+        assert (sums[:, :m] <= scene.upper[cols]).all()
+        slope = scene.chain.slope[j].copy()
+        bent = np.maximum(sums, np.append(scene.slope[cols], np.ones(len(slope) - m)) * sums)
+        h = np.where(np.arange(len(slope)) < m, bent, sums * slope)
+    margins = h @ scene.rows.T + scene.offsets
+    wanted = keeps(network, network.label(x)).margins(points)
+    assert np.allclose(margins, wanted)
+
+
+def test_the_domain_cuts_the_ball() -> None:
+    # Only a fall of x below 0 would break the label, and the domain ends there.
+    network = Network((linear(np.array([[1.0], [0.0]]), np.array([0.1, 0.0])),), (1,))
+    found = critical(network, np.array([0.3]), 0)
+    assert found.reason == "proved for the whole domain"
+    assert found.low == pytest.approx(0.7)
+    assert found.high == np.inf
+    assert found.witness is None
+    wider = critical(network, np.array([0.3]), 0, low=-1.0, tolerance=1e-4)
+    assert wider.low <= 0.4 <= wider.high
+
+
+def test_an_input_on_the_border_of_the_domain() -> None:
+    found = critical(two_ways([1.0, 1.0], 0.5), np.array([0.0, 0.0]), 0, tolerance=1e-4)
+    assert found.low <= 0.25 <= found.high <= found.low + 1.001e-4
+
+
+def test_constant_networks() -> None:
+    clear = Network((linear(np.zeros((2, 2)), np.array([1.0, 0.0])),), (2,))
+    found = critical(clear, np.array([0.5, 0.5]), 0)
+    assert (found.low, found.high) == (0.5, np.inf)
+    tied = Network((linear(np.zeros((2, 2)), np.zeros(2)),), (2,))
+    unsure = critical(tied, np.array([0.5, 0.5]), 0, seconds=0.5)
+    assert (unsure.low, unsure.high) == (0.0, np.inf)
+    assert critical(tied, np.array([0.5, 0.5]), 1).reason == "misclassified"
+
+
+def test_all_neurons_dead() -> None:
+    hidden = Layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
+    last = linear(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
+    found = critical(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
+    assert found.reason == "proved for the whole domain"
+
+
+def test_misclassified_inputs_have_radius_zero() -> None:
+    found = critical(two_ways([1.0], 0.9), np.array([0.2]), 1)
+    assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("side", [0.8, 1.2])
+def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float) -> None:
+    rng = np.random.default_rng(40 + seed)
+    network = random_network(rng, 4, [8, 6], 3, [0.0])
+    x = rng.uniform(0, 1, 4)
+    label = network.label(x)
+    full = critical(network, x, label, tolerance=TOLERANCE)
+    assert np.isfinite(full.high)
+    goal = side * full.high
+    found = critical(network, x, label, tolerance=TOLERANCE, goal=goal)
+    if side < 1:
+        assert found.low >= goal
+        assert isinstance(verdict(network, x, label, goal), Proved)
+    else:
+        assert found.high <= goal
+        answer = verdict(network, x, label, goal)
+        assert isinstance(answer, Refuted)
+        assert np.abs(answer.witness - x).max() <= goal
+        assert network.label(answer.witness) != label
+
+
+@pytest.mark.parametrize("reads", [1, 3, 6, 12, 30])
+def test_a_timeout_leaves_a_true_bracket(reads: int) -> None:
+    rng = np.random.default_rng(7)
+    network = random_network(rng, 4, [4, 3], 3, [0.0])
+    x = rng.uniform(0, 1, 4)
+    label = network.label(x)
+    exact = exact_radius(network, x, label, 0.0, 1.0)
+    found = critical(network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking())
+    assert found.low <= exact + 1e-7
+    assert found.high >= exact - 1e-7
+
+
+def test_no_time_is_unknown_and_never_proved() -> None:
+    rng = np.random.default_rng(1)
+    network = random_network(rng, 12, [30, 30, 30], 4, [0.0])
+    x = rng.uniform(0.3, 0.7, 12)
+    label = network.label(x)
+    high = critical(network, x, label, seconds=1, clock=ticking()).high
+    answer = verdict(network, x, label, 0.97 * high, seconds=0.5, clock=ticking())
+    assert isinstance(answer, Unknown | Refuted)
+
+
+def test_brackets_are_told_as_they_tighten_and_end_as_returned() -> None:
+    rng = np.random.default_rng(3)
+    network = random_network(rng, 6, [12, 12], 3, [0.0])
+    x = rng.uniform(0, 1, 6)
+    told: list[tuple[float, float]] = []
+    found = critical(
+        network, x, network.label(x), on_bracket=lambda a, b: told.append((a, b)), tolerance=1e-4
+    )
+    assert told[-1] == (found.low, found.high)
+    for (low, high), (lower, higher) in itertools.pairwise(told):
+        assert lower >= low
+        assert higher <= high
+
+
+def test_a_witness_that_the_model_denies_is_no_witness() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    found = critical(network, x, 0, seconds=2, replay=lambda point: 0)
+    assert found.witness is None
+    assert found.discarded > 0
+    assert found.low <= 0.2
+    assert "none of the model's" in found.reason
+
+
+def test_a_witness_is_pushed_to_where_the_model_agrees() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    found = critical(network, x, 0, replay=lambda p: int(p.sum() > 0.9 + 1e-4), tolerance=0.01)
+    assert found.witness is not None
+    assert found.witness.sum() > 0.9 + 1e-4
+    assert found.high < 0.201
+
+
+def test_witnesses_are_exact_in_float32() -> None:
+    network = two_ways([1.0, 0.3], 0.7)
+    found = critical(network, np.array([0.1, 0.2]), 0)
+    assert (found.witness == found.witness.astype(np.float32)).all()
+
+
+def test_the_same_seed_gives_the_same_bracket() -> None:
+    rng = np.random.default_rng(9)
+    network = random_network(rng, 6, [10, 10], 3, [0.0])
+    x = rng.uniform(0, 1, 6)
+    first, second = (critical(network, x, network.label(x), seed=4) for _ in range(2))
+    assert (first.low, first.high, first.nodes) == (second.low, second.high, second.nodes)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tolerance": 0.0}, "above 0"),
+        ({"seconds": 0.0}, "above 0"),
+        ({"goal": -1.0}, "above 0"),
+        ({"low": 0.5}, "outside its domain"),
+        ({"low": 1.0, "high": 0.0}, "interval"),
+    ],
+)
+def test_impossible_wishes_are_refused(change: dict[str, float], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        critical(two_ways([1.0], 0.9), np.array([0.2]), 0, **change)
+
+
+def test_inputs_and_labels_must_fit_the_network() -> None:
+    with pytest.raises(InvalidArgument, match="one input"):
+        critical(two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
+    with pytest.raises(InvalidArgument, match="labels 0 to 1"):
+        keeps(two_ways([1.0], 0.9), 5)
+    with pytest.raises(InvalidArgument, match="convex"):
+        Layer(np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))
