@@ -139,23 +139,21 @@ def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
     assert missed <= 1
 
 
-def test_inputs_that_flicker_before_they_break_are_noticed():
-    """Each fails, recovers, fails, recovers and fails within some 0.02 of the range.
-
-    Nearly always that is seen, and the guarantee becomes conditional and names the wiggles it
-    supposes. What is never seen can only be supposed not to be: every guarantee says so.
-    """
-    noticed = 0
+@pytest.mark.xfail(
+    strict=True,
+    reason="wiggles are judged by two levels only, between which short flickers cancel: 15 of 20 "
+    "intervals miss, by up to one input, where 1 may",
+)
+def test_inputs_that_flicker_before_they_break_leave_the_truth_inside():
+    """Each fails, recovers, fails, recovers and fails within some 0.02 of the range."""
+    missed = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
         pauses = rng.exponential(0.005, (100, 5))
         turns = rng.normal(0.5, 0.2, (100, 1)) + np.cumsum(pauses, axis=1)
         found = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
-        named = "wiggles" in found.guarantee.assumption
-        assert named == (found.guarantee.footing is Footing.CONDITIONAL)
-        assert "goes one way" in found.guarantee.assumption
-        noticed += named or within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
-    assert noticed >= 17
+        missed += not within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
+    assert missed <= 1
 
 
 def valley(size, seed, centre=0.5, half=0.2):

@@ -15,7 +15,7 @@ from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen, Values
+from surefoot.search.seen import Seen
 from surefoot.search.segments import Segment
 
 if TYPE_CHECKING:
@@ -36,25 +36,16 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     ]
     close = [pair for pair in pairs if _distance(pair) <= near]
     chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
-    return 0 if chosen is None else _climbs(seen, *chosen)
-
-
-def _climbs(seen: Sequence[Seen], a: Seen, b: Seen) -> int:
-    steps = _moves([s.values for s in seen if a.level <= s.level <= b.level])
-    down, up = int(np.count_nonzero(steps < 0)), int(np.count_nonzero(steps > 0))
+    if chosen is None:
+        return 0
+    a, b = chosen
+    down = int(np.count_nonzero(b.values < a.values))
+    up = int(np.count_nonzero(b.values > a.values))
     return backtrack(max(down, up), min(down, up))
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
     return pair[1].level - pair[0].level
-
-
-def _moves(values: Sequence[Values]) -> Values:
-    """How each input changed from one level at which it was looked at to the next."""
-    known = np.stack(values)
-    for row, before in zip(known[1:], known, strict=False):
-        row[np.isnan(row)] = before[np.isnan(row)]
-    return np.diff(known, axis=0)
 
 
 def concluded(
