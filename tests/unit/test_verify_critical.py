@@ -156,6 +156,14 @@ def test_all_neurons_dead() -> None:
     assert found.reason == "proved for the whole domain"
 
 
+@pytest.mark.parametrize("tolerance", [0.19, 0.1999, 0.2, 0.5])
+def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> None:
+    network = two_ways([1.0, 1.0], 0.9)
+    found = critical(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
+    assert found.seconds < 10
+    assert found.low <= 0.2 <= found.high <= found.low + 1.001 * tolerance
+
+
 def test_misclassified_inputs_have_radius_zero() -> None:
     found = critical(two_ways([1.0], 0.9), np.array([0.2]), 1)
     assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")

@@ -161,18 +161,23 @@ def test_constant_nodes_are_read() -> None:
 
 
 def residual() -> bytes:
-    constants = {"w1": single(4, 3), "w2": single(4, 4, seed=1), "w3": single(3, 4, seed=2)}
+    constants = {
+        "w1": single(2, 3, seed=5),
+        "w2": single(2, 2, seed=1),
+        "w3": single(3, 2, seed=2),
+        "b1": single(2, seed=13),
+        "b3": single(3, seed=7),
+    }
     nodes = [
-        node("Gemm", "x w1", "a", transB=1),
+        node("Gemm", "x w1 b1", "a", transB=1),
         node("Relu", "a", "h"),
         node("Gemm", "h w2", "b", transB=1, alpha=1.5),
         node("LeakyRelu", "b", "c", alpha=0.1),
         node("Add", "c h", "d"),
         node("Relu", "d", "e"),
         node("Sub", "e h", "f"),
-        node("Gemm", "f w3", "y", transB=1),
+        node("Gemm", "f w3 b3", "y", transB=1, beta=0.5),
     ]
-    constants = {**constants, "w1": single(4, 3, seed=5)}
     return model(nodes, constants, [1, 3])
 
 

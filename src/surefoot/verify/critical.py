@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,25 +46,6 @@ class Found:
     seconds: float
     reason: str
     discarded: int = 0
-
-
-@dataclass(frozen=True)
-class Proved:
-    """The label is constant within the radius."""
-
-
-@dataclass(frozen=True, eq=False)
-class Refuted:
-    """A point within the radius that has another label."""
-
-    witness: Floats
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Neither was found in the time given."""
-
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,42 +134,6 @@ def critical(
     )
 
 
-def verdict(
-    network: Network,
-    x: NDArray[np.floating],
-    label: int,
-    radius: float,
-    seconds: float = 60.0,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    seed: int = 0,
-    replay: Replay | None = None,
-    clock: Clock = time.monotonic,
-) -> Proved | Refuted | Unknown:
-    """Whether the label is constant within `radius`; an attack that finds nothing is no proof."""
-    if network.label(np.asarray(x, np.float64)) != label:
-        return Refuted(np.asarray(x, np.float64).reshape(-1))
-    found = critical(
-        network,
-        x,
-        label,
-        tolerance=min(0.002, radius / 10),
-        seconds=seconds,
-        low=low,
-        high=high,
-        goal=radius,
-        seed=seed,
-        replay=replay,
-        clock=clock,
-    )
-    if found.low >= radius or found.reason.startswith("proved for the whole domain"):
-        return Proved()
-    if found.witness is not None and found.high <= radius:
-        return Refuted(found.witness)
-    return Unknown(found.reason)
-
-
 def _checked(
     network: Network,
     x: NDArray[np.floating],
@@ -215,20 +161,31 @@ def _checked(
     return flat
 
 
+class _Shot(Enum):
+    """How a tree ended."""
+
+    NEARER = "a nearer counterexample made it pointless"
+    COMPLETE = "nothing is left to branch on"
+    LATE = "its time was over"
+
+
 def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
     if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
         bracket.offer(point.astype(np.float64))
     begun = task.left()
-    if task.goal is not None and task.goal < bracket.high:
-        _shot(task, task.goal, 0.0, _DIRECT_AT_GOAL * begun)
-    else:
-        while task.reason() is None and _shot(
-            task, _below_high(task), task.tolerance, task.left() - (1 - _DIRECT) * begun
-        ):
-            pass
+    ended = _Shot.NEARER
+    while task.reason() is None and ended is _Shot.NEARER:
+        if task.goal is not None:
+            ended = _shot(task, task.goal, 0.0, task.left() - (1 - _DIRECT_AT_GOAL) * begun)
+        else:
+            radius, seconds = _below_high(task), task.left() - (1 - _DIRECT) * begun
+            spare = min(task.tolerance, bracket.high - radius)
+            ended = _shot(task, radius, spare, seconds)
     if task.reason() is None:
         _rise_without_branching(task)
+    if task.reason() is None and ended is _Shot.COMPLETE:
+        return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
     if task.reason() is None and task.left() > 0.05 * begun:
         again = nearby(task.target, min(task.reach, bracket.high), _STRONGER, rng)
         if again is not None:
@@ -243,24 +200,25 @@ def _below_high(task: _Task) -> float:
     return max(task.bracket.high - task.tolerance, 0.1 * task.bracket.high)
 
 
-def _shot(task: _Task, radius: float, spare: float, seconds: float) -> bool:
-    """Grow one tree at a radius; true when a nearer counterexample ended it."""
+def _shot(task: _Task, radius: float, spare: float, seconds: float) -> _Shot:
+    """Grow one tree at a radius."""
     bracket, ends = task.bracket, task.left() - seconds
 
     def expired() -> bool:
         return task.left() <= ends
 
-    before = bracket.high
     try:
         scene = look(task.question, task.box(radius), expired)
     except OutOfTime:
-        return False
+        return _Shot.LATE
     grown = grow(
         scene, task.target, bracket, spare, task.tolerance, expired, DEFAULT, bracket.prove
     )
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
-    return not grown.closed and not expired() and bracket.high < before
+    if grown.closed:
+        return _Shot.COMPLETE
+    return _Shot.LATE if expired() else _Shot.NEARER
 
 
 def _rise_without_branching(task: _Task) -> None:
@@ -288,11 +246,12 @@ def _rise(task: _Task) -> str:
     failed = math.inf
     while (reason := task.reason()) is None:
         failed = min(failed, _below_high(task))
-        if failed - bracket.low < 0.25 * task.tolerance:
-            return "out of time"
+        last = failed - bracket.low < 0.25 * task.tolerance
         step = max(0.4 * (failed - bracket.low), task.tolerance / 2)
         radius = min(bracket.low + step, _below_high(task), task.goal or math.inf)
-        nearer = _shot(task, radius, 0.0, max(0.35 * task.left(), 0.02 * task.tolerance))
-        if bracket.low < radius and not nearer:
+        ended = _shot(task, radius, 0.0, task.left() * (1.0 if last else 0.35))
+        if bracket.low < radius and ended is not _Shot.NEARER:
             failed = min(failed, radius)
+            if ended is _Shot.COMPLETE:
+                return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
     return reason

@@ -94,7 +94,7 @@ def _proved(scene: Scene, node: Nodes, weights: Floats) -> float:
         node.alpha,
         push,
     )
-    return float(proved_radius(scene.box, forms, np.full(1, scene.box.radius))[0])
+    return float(proved_radius(scene.box, forms, np.full(1, scene.box.radius), 8)[0])
 
 
 def _nearest(scene: Scene, node: Nodes, region: _Region) -> Settled:

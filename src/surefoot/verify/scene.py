@@ -62,6 +62,11 @@ class Box:
         """The points at which a·x is smallest, one for each row of `a`."""
         return np.where(a > 0, self.lower, self.upper)
 
+    def floor(self, a: Floats, c: Floats) -> Floats:
+        """The minima of a·x + c over the whole box."""
+        lower, upper = self.lower, self.upper
+        return c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2)
+
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
         size = np.abs(a)
@@ -142,23 +147,20 @@ def _rounding(scene: Scene, fall: Descent, constant: Floats, push: Floats | None
     return np.asarray(scene.unit * total)
 
 
-def proved_radius(box: Box, forms: Forms, start: Floats) -> Floats:
+def proved_radius(box: Box, forms: Forms, start: Floats, steps: int = 2) -> Floats:
     """For each form the radius up to which it is positive, from below; 0 where it is at no radius.
 
     The minimum is convex and falls with the radius, so Newton's steps from the left stay left.
     `start`: radii to begin from, each already known or 0.
     """
-    a, c = forms.a, forms.c
-    proved = np.zeros(len(c))
-    at = start.copy()
-    left, fall = box.least(a, c, at)
-    at = np.where(left > 0, at, 0.0)
-    for _ in range(4):
-        left, fall = box.least(a, c, at)
+    proved, at = np.zeros(len(forms.c)), start
+    for _ in range(steps):
+        left, fall = box.least(forms.a, forms.c, at)
         proved = np.where(left > 0, np.maximum(proved, at), proved)
-        step = np.where(left > 0, left * (1 - 1e-9) / np.maximum(fall, 1e-300), 0.0)
-        at = np.minimum(at + step, box.radius)
-    return np.where(box.least(a, c, at)[0] > 0, np.maximum(proved, at), proved)
+        step = left * (1 - 1e-9) / np.maximum(fall, 1e-300)
+        at = np.where(left > 0, np.minimum(at + step, box.radius), 0.0)
+    left, _ = box.least(forms.a, forms.c, at)
+    return np.where(left > 0, np.maximum(proved, at), proved)
 
 
 def look(question: Question, box: Box, expired: Expired) -> Scene:
@@ -237,7 +239,7 @@ def _layer_bounds(
     constant = np.concatenate([layer.bias, -layer.bias])
     if depth == 0:
         size = np.abs(layer.weights) @ scene.tops[0] + np.abs(layer.bias)
-        floor = box.least(rows, constant, np.full(2 * n, box.radius))[0]
+        floor = box.floor(rows, constant)
         floor -= scene.unit * np.concatenate([size, size])
         return floor[:n], -floor[n:], None
     alpha = _first_slopes(scene.lower, scene.upper, scene.slope)[None].repeat(2 * n, axis=0)
@@ -294,6 +296,5 @@ def _floors(
             raise OutOfTime
         part = slice(i, i + piece)
         forms = proved_forms(scene, depth, rows[part], constant[part], lines, alpha[part], None)
-        whole = np.full(len(forms.c), scene.box.radius)
-        floors.append(scene.box.least(forms.a, forms.c, whole)[0])
+        floors.append(scene.box.floor(forms.a, forms.c))
     return np.concatenate(floors)

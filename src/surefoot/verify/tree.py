@@ -19,7 +19,7 @@ from surefoot.verify.attack import Target, descend_margins, polish, shrink
 from surefoot.verify.leaf import settle_leaf
 from surefoot.verify.network import Floats
 from surefoot.verify.nodes import Nodes, Pool, above, below, join, roots, split
-from surefoot.verify.relax import Multipliers, descend, improve, value_only
+from surefoot.verify.relax import Array, Lines, Multipliers, descend, improve, value_only
 from surefoot.verify.scene import Expired, Scene, proved_forms, proved_radius
 
 _MEMORY = 1 << 30
@@ -29,13 +29,13 @@ _MEMORY = 1 << 30
 class Growth:
     """How a tree is grown; nothing here can make a proof wrong."""
 
-    steps: int = 8
+    steps: int = 6
     root_steps: int = 24
     long_steps: int = 60
     long_every: int = 4
     rates: tuple[float, float] = (0.2, 0.15)
     batch: int = 512
-    candidates: int = 6
+    candidates: int = 3
     refresh: int = 0
     tries: int = 24
 
@@ -154,7 +154,7 @@ def bound(
     forms = proved_forms(
         scene, scene.depth, rows, offsets, lines, found.alpha, found.beta * nodes.sign
     )
-    whole = scene.box.least(forms.a, forms.c, np.full(len(rows), scene.box.radius))[0]
+    whole = scene.box.floor(forms.a, forms.c)
     radius = np.where(whole > 0, scene.box.radius, nodes.radius)
     short = np.flatnonzero(whole <= 0)
     if len(short):
@@ -194,26 +194,39 @@ def choose(
         return np.zeros(count, np.intp), np.zeros(count, np.bool_)
     best = np.argpartition(-loss, width - 1, axis=1)[:, :width]
     open_ = np.take_along_axis(undecided, best, axis=1)
-    tried = split(nodes.take(np.repeat(np.arange(count), width)), best.reshape(-1))
-    value = value_only(
-        chain,
-        scene.depth,
-        np.tile(np.repeat(rows, width, axis=0), (2, 1)),
-        np.tile(np.repeat(offsets, width), 2),
-        tried.lines(scene.slope).astype(np.float32),
-        _clipped(scene, tried),
-        tried.beta * tried.sign,
-    ).reshape(2, count, width)
-    value = np.minimum(value, 0)
+    value = np.minimum(_tried(scene, lines, rows, offsets, nodes.alpha, push, best), 0)
     gain = np.where(open_, value.min(axis=0) + 0.3 * value.max(axis=0), -np.inf)
     picked = gain.argmax(axis=1)
     here = np.arange(count)
     return best[here, picked], open_[here, picked]
 
 
-def _clipped(scene: Scene, nodes: Nodes) -> NDArray[np.float32]:
-    lines = nodes.lines(scene.slope)
-    return np.clip(nodes.alpha, lines.least, lines.most).astype(np.float32)
+def _tried(
+    scene: Scene,
+    lines: Lines,
+    rows: Array,
+    offsets: Array,
+    alpha: Array,
+    push: Array,
+    columns: NDArray[np.intp],
+) -> Array:
+    """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
+    count, width = columns.shape
+    each = np.repeat(np.arange(count), width)
+    here, column = np.arange(count * width), columns.reshape(-1)
+    above, lift, slopes = lines.above[each], lines.lift[each], alpha[each]
+    lift[here, column] = 0
+    wide = replace(lines, above=above, lift=lift)
+    values = []
+    for slope in (np.float32(1), scene.slope[column]):
+        above[here, column] = slope
+        slopes[here, column] = slope
+        values.append(
+            value_only(
+                scene.single, scene.depth, rows[each], offsets[each], wide, slopes, push[each]
+            )
+        )
+    return np.stack(values).reshape(2, count, width)
 
 
 def refreshed(scene: Scene, nodes: Nodes) -> Nodes:
@@ -241,8 +254,7 @@ def refreshed(scene: Scene, nodes: Nodes) -> Nodes:
                 np.tile(inner.alpha, (size, 1)),
                 None,
             )
-            floor = scene.box.least(forms.a, forms.c, np.full(len(forms.c), scene.box.radius))[0]
-            floor = floor.reshape(size, 2, m)
+            floor = scene.box.floor(forms.a, forms.c).reshape(size, 2, m)
             lower[part, cols] = np.maximum(lower[part, cols], below(floor[:, 0]))
             upper[part, cols] = np.minimum(upper[part, cols], above(-floor[:, 1]))
     possible = (lower <= upper).all(axis=1)
