@@ -264,13 +264,19 @@ def refreshed(scene: Scene, nodes: Nodes) -> Nodes:
 def _search(
     scene: Scene, target: Target, nodes: Nodes, a: Floats, upper: Upper, aim: float, tries: int
 ) -> None:
-    """Look for a counterexample from the worst points of the least proved nodes."""
-    weakest = np.argsort(nodes.radius, kind="stable")[:tries]
-    weakest = weakest[nodes.radius[weakest] < aim]
-    if not len(weakest):
+    """Look for a counterexample from the worst points of open nodes, the weakest and some others.
+
+    Any point nearer than the upper end is welcome, also one beyond the radius of the tree.
+    """
+    order = np.argsort(nodes.radius, kind="stable")
+    order = order[nodes.radius[order] < aim]
+    if not len(order):
         return
-    start = scene.box.worst(a[weakest]).astype(np.float32)
-    points, margin = descend_margins(target, start, nodes.row[weakest], aim, 15)
+    others = order[tries // 2 :: max(1, 2 * len(order) // tries)]
+    chosen = np.concatenate([order[: tries // 2], others])
+    within = max(aim, 0.97 * upper.high) if np.isfinite(upper.high) else aim
+    start = scene.box.worst(a[chosen]).astype(np.float32)
+    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15)
     if margin.min() <= 0:
         found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
         upper.offer(found.astype(np.float64))
