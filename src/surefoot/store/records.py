@@ -88,6 +88,30 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Attacked:
+    """How a gradient attack fared, or the reason why there is none; then there is no rate.
+
+    `broken`: the ids of inputs with a point in the ball at which the model itself breaks the
+    property; `undisturbed` of them do so where they are. `blind`: inputs not broken at which every
+    gradient was zero. `discarded`: points that the model did not confirm.
+    """
+
+    starts: int
+    steps: int
+    rivals: int
+    inputs: int
+    level: float
+    ball: str = ""
+    failure_rate: float | None = None
+    broken: tuple[str, ...] = ()
+    undisturbed: int = 0
+    blind: int = 0
+    discarded: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Record:
     """The whole outcome of one study.
 
@@ -108,6 +132,7 @@ class Record:
     seconds: float = 0.0
     contrasts: tuple[Contrast, ...] = ()
     studied: Estimate | None = None
+    attack: Attacked | None = None
 
 
 @dataclass(frozen=True)
