@@ -111,7 +111,7 @@ def _gemm(s: Seen) -> dict[int, Values]:
 
 def _batch_norm(s: Seen) -> Values:
     scale = s.input(1) / np.sqrt(s.input(4) + s.at.get("epsilon", 1e-5))
-    return s.g * scale.reshape(1, -1, *(1,) * (s.x.ndim - 2))
+    return np.asarray(s.g * scale.reshape(1, -1, *(1,) * (s.x.ndim - 2)))
 
 
 def _layer_norm(s: Seen) -> Values:

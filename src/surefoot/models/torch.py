@@ -77,10 +77,8 @@ class TorchModel:
             scores = both_classes(rows, self.signature.scores)
             if self.signature.scores is Scores.PROBABILITIES:
                 scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
-            own, rival = (
-                torch.take_along_dim(scores, i[:, None], 1)[:, 0] for i in (labels, rivals)
-            )
-            margin = own - rival
+            row = torch.arange(len(x), device=x.device)
+            margin = scores[row, labels] - scores[row, rivals]
             if not margin.requires_grad:
                 raise ModelFailed("no gradient flows from its scores back to its input")
             (slope,) = torch.autograd.grad(margin.sum(), at)

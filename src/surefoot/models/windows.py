@@ -45,16 +45,15 @@ def convolution_slope(at: Mapping[str, Any], x: Values, weights: Values, g: Valu
     ]
     # what the windows cover, less the padding in front; a rest behind was never seen
     run = _transposed(tuple(kernel), tuple(step), tuple(spread), int(at.get("group", 1)))
-    covered = run.run(
-        None, {"g": np.ascontiguousarray(g, np.float32), "w": weights.astype(np.float32)}
-    )
+    fed = {"g": np.ascontiguousarray(g, np.float32), "w": weights.astype(np.float32)}
+    (covered,) = run.run(None, fed)
     found = np.zeros(x.shape, np.float32)
     into, take = [slice(None)] * 2, [slice(None)] * 2
     for b, r, i in zip(before, reach, size, strict=True):
         seen = min(r - b, i)
         into.append(slice(0, seen))
         take.append(slice(b, b + seen))
-    found[tuple(into)] = covered[0][tuple(take)]
+    found[tuple(into)] = covered[tuple(take)]
     return found
 
 
@@ -88,7 +87,7 @@ def _transposed(
 
 
 class _Windows:
-    """The places that a pool looks at: for each place of the kernel, a slice of the padded input."""
+    """What a pool looks at: for each place of the kernel, a slice of the padded input."""
 
     def __init__(self, at: Mapping[str, Any], x: Values, y: Values) -> None:
         n = x.ndim - 2
