@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -17,8 +17,11 @@ from surefoot.engine.drive import Progress
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property
-from surefoot.verify.descent import Reach, Singles, descend, reach, rounded
 
+if TYPE_CHECKING:
+    from surefoot.verify.descent import Reach
+
+Singles = NDArray[np.float32]
 _MOST_INPUTS, _MOST_VALUES = 512, 2**21
 _ENOUGH = 1e-3
 
@@ -109,6 +112,8 @@ class AttackBench:
         self, attack: Attack, rows: NDArray[np.intp], told: Callable[[int], None]
     ) -> list[Struck]:
         """The inputs in these rows, all towards one rival at a time until they are broken."""
+        from surefoot.verify.descent import reach
+
         signature, x = self.model.signature, self.inputs.x[rows]
         labels, rivals = self.references[rows], self._ranked(x, self.references[rows])
         within = reach(
@@ -131,14 +136,9 @@ class AttackBench:
             discarded[left] += claimed & ~hit
             witness |= {int(i): points[k] for k, i in enumerate(left) if hit[k]}
             left = left[~hit]
-        blank = np.where(moved, Outcome.NOT_FOUND, Outcome.BLIND)
         return [
             Struck(
-                Outcome.UNDISTURBED
-                if undisturbed[i]
-                else Outcome.FOUND
-                if i in witness
-                else Outcome(blank[i]),
+                _outcome(bool(undisturbed[i]), i in witness, bool(moved[i])),
                 witness.get(i),
                 int(discarded[i]),
             )
@@ -178,10 +178,10 @@ class AttackBench:
         steps: int,
     ) -> tuple[Singles, NDArray[np.bool_], NDArray[np.bool_]]:
         """The lowest points, whether the search takes them for broken, whether it saw a slope."""
+        from surefoot.verify.descent import descend, rounded
+
         place = self.model.place
-        there = Reach(
-            place(within.x), place(within.low), place(within.high), within.ball, within.radius
-        )
+        there = replace(within, x=place(within.x), low=place(within.low), high=place(within.high))
         own, rival = beside(there.x, labels), beside(there.x, rivals)
         slack: Array = None
         seen = beside(there.x, np.zeros(len(begun), bool))
@@ -207,10 +207,18 @@ class AttackBench:
         return points, np.asarray(to_numpy(lowest) <= 0), np.asarray(to_numpy(seen), bool)
 
 
+def _outcome(undisturbed: bool, found: bool, moved: bool) -> Outcome:
+    if undisturbed:
+        return Outcome.UNDISTURBED
+    if found:
+        return Outcome.FOUND
+    return Outcome.NOT_FOUND if moved else Outcome.BLIND
+
+
 def beside(like: Array, values: NDArray[Any]) -> Array:
     """Where `like` is."""
     return array_namespace(like).asarray(values, device=device(like))
 
 
 def _part(whole: Reach, rows: NDArray[np.intp]) -> Reach:
-    return Reach(whole.x[rows], whole.low[rows], whole.high[rows], whole.ball, whole.radius)
+    return replace(whole, x=whole.x[rows], low=whole.low[rows], high=whole.high[rows])

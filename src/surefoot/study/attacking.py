@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.engine.attacking import Attack, AttackBench, Outcome, beside
 from surefoot.engine.drive import Progress
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.perturb.levels import level_words
 from surefoot.store.records import Attacked, Record
 from surefoot.subject import Ball, Gradients
 
@@ -70,7 +71,7 @@ def attacked(
     broken = named(Outcome.UNDISTURBED, Outcome.FOUND)
     return replace(
         blank,
-        ball=str(ball),
+        ball=_said(study, ball),
         failure_rate=1 - len(broken) / len(found),
         broken=broken,
         undisturbed=len(named(Outcome.UNDISTURBED)),
@@ -78,6 +79,14 @@ def attacked(
         discarded=sum(one.discarded for one in found),
         seconds=round(time.perf_counter() - begun, 3),
     )
+
+
+def _said(study: Study, ball: Ball) -> str:
+    """What was searched."""
+    bounds = study.model.signature.bounds
+    within = "" if bounds is None else f" within [{bounds.low:g}, {bounds.high:g}]"
+    whole = ", whole numbers only" if study.model.signature.whole_numbers else ""
+    return f"{ball} ball of radius {level_words(study.perturbation.level)}{within}{whole}"
 
 
 def _effort(study: Study, attack: Attack) -> tuple[int, int, int]:
