@@ -50,14 +50,14 @@ def attack_words(attacks: Mapping[str, Attacked | None]) -> list[str]:
     if done:
         one = done[0][1]
         balls = list(dict.fromkeys(a.ball for _, a in done))
-        where = balls[0] if len(balls) == 1 else "ball around it"
+        where = balls[0] if len(balls) == 1 else "ball around each"
         lines += [
             f"The attack failure rate is the share of the {one.inputs:,} inputs for which a "
             f"gradient attack found no point of the {where} that breaks the property (an input "
             f"that breaks it undisturbed counts as found). {_effort(one)} Every point counted was "
             "replayed through the model itself and lies in the ball and the bounds.",
-            "A failed attack proves nothing: a better one may succeed, so the share of inputs "
-            "that withstand every point of the ball can only be lower.",
+            "A failed attack proves nothing, for a better one may succeed: the share of these "
+            "inputs that withstand every point of the ball is at most this rate.",
         ]
     lines += [f"{_of(name)}{_counts(a)}" for name, a in done if _counts(a)]
     empty = [(name, a) for name, a in made if a.failure_rate is None]

@@ -32,8 +32,7 @@ def with_attack(
     watch: Callable[[Progress], None],
 ) -> Record:
     """The record with its attack, made now unless it holds the same one; kept in the store."""
-    known = record.attack
-    if known is not None and (known.starts, known.steps, known.rivals) == _effort(study, attack):
+    if _is_this(record.attack, _effort(study, attack)):
         return record
     whole = replace(record, attack=attacked(study, attack, batch, watch))
     if where is None:
@@ -42,6 +41,13 @@ def with_attack(
 
     with closing(SqlStore(where)) as store:
         return store.finish(whole)
+
+
+def _is_this(known: Attacked | None, effort: tuple[int, int, int]) -> bool:
+    """Whether such an attack is known; one that could not be made is tried again."""
+    if known is None or known.failure_rate is None:
+        return False
+    return (known.starts, known.steps, known.rivals) == effort
 
 
 def attacked(
