@@ -70,8 +70,9 @@ class OnnxModel:
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """By walking the graph back; a Softmax at the end is left out of it."""
-        tape, n, size = self._tape, len(x), self.batch or len(x)
+        n, size = len(x), self.batch or len(x)
         with model_at_work():
+            tape = self._tape
             ready = _cast(self.normalise(x), self.dtype)
             short = -n % size
             padded = np.concatenate([ready, np.repeat(ready[-1:], short, axis=0)])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.errors import InvalidArgument
 from surefoot.models.windows import (
     average_pool_slope,
     convolution_slope,
@@ -57,7 +58,9 @@ class Seen:
         """An input that must be there."""
         found = self.inputs[place] if place < len(self.inputs) else None
         if found is None:
-            raise ValueError(f"{self.kind} has no input {place}")
+            raise InvalidArgument(
+                f"the operator {self.kind} has no input {place}: export the file again"
+            )
         return found
 
     def setting(self, name: str, place: int) -> Values | None:
@@ -65,6 +68,10 @@ class Seen:
         if name in self.at:
             return np.asarray(self.at[name])
         return self.inputs[place] if place < len(self.inputs) else None
+
+
+def _unknown(what: str) -> InvalidArgument:
+    return InvalidArgument(f"the gradient of {what} is not known")
 
 
 def _fitted(g: Values, like: Values) -> Values:
@@ -91,7 +98,7 @@ def _product(s: Seen) -> dict[int, Values]:
 def _matmul(s: Seen) -> dict[int, Values]:
     a, b, g = s.x, s.input(1), s.g
     if a.ndim < 2 or b.ndim < 2:
-        raise ValueError("MatMul of a vector")
+        raise _unknown("MatMul of a vector")
     return {
         0: _fitted(g @ np.swapaxes(b, -1, -2), a),
         1: _fitted(np.swapaxes(a, -1, -2) @ g, b),
@@ -127,7 +134,7 @@ def _layer_norm(s: Seen) -> Values:
 def _softmax(s: Seen) -> Values:
     axis = s.at.get("axis", -1 if s.opset >= 13 else 1) % s.x.ndim
     if s.opset < 13 and axis != s.x.ndim - 1:
-        raise ValueError(f"{s.kind} over several axes")
+        raise _unknown(f"{s.kind} over several axes")
     if s.kind == "LogSoftmax":
         return np.asarray(s.g - np.exp(s.y) * s.g.sum(axis=axis, keepdims=True))
     return np.asarray(s.y * (s.g - (s.g * s.y).sum(axis=axis, keepdims=True)))
@@ -173,10 +180,10 @@ def _pad(s: Seen) -> Values:
     pads = s.setting("pads", 1)
     mode = s.at.get("mode", b"constant")
     if mode not in (b"constant", "constant") or len(s.inputs) > 3 or pads is None:
-        raise ValueError(f"Pad of mode {mode!r}, or of some axes")
+        raise _unknown("Pad other than by a constant on all axes")
     n = s.x.ndim
     if (np.asarray(pads) < 0).any():
-        raise ValueError("Pad that cuts off")
+        raise _unknown("Pad that cuts off")
     return s.g[tuple(slice(int(pads[i]), int(pads[i]) + s.x.shape[i]) for i in range(n))]
 
 
@@ -214,7 +221,7 @@ def _gelu(s: Seen) -> Values:
     from scipy.special import ndtr
 
     if s.at.get("approximate", b"none") not in (b"none", "none"):
-        raise ValueError("Gelu approximated by tanh")
+        raise _unknown("Gelu approximated by tanh")
     return np.asarray(s.g * (ndtr(s.x) + s.x * np.exp(-(s.x**2) / 2) / math.sqrt(2 * math.pi)))
 
 
