@@ -71,12 +71,24 @@ class Criticals:
             classes=tables.class_table(records),
             how_sure=words.how_sure(records),
             times=[(name, times(record)) for name, record in records.items()],
-            brackets=[(name, tables.bracket_table(record)) for name, record in records.items()],
-            sampled=[(name, tables.sampled_table(record)) for name, record in records.items()],
+            brackets=[tables.bracket_table(record, name) for name, record in records.items()],
+            sampled=[tables.sampled_table(record, name) for name, record in records.items()],
             examples=[(name, record.examples) for name, record in records.items()],
             command=self.command,
-            provenance=[(name, provenance(record)) for name, record in records.items()],
+            provenance=[(name, _origin(record)) for name, record in records.items()],
         )
+
+
+def _origin(record: CriticalRecord) -> list[tuple[str, str]]:
+    """What was run on what; for brackets of others, which rows of which file."""
+    if record.reader is not None or record.source is None:
+        return provenance(record)
+    selection = record.spec["inputs"]["selection"]
+    return [
+        ("File", record.source.data),
+        ("Rows", f"network {record.source.model}, {selection}: {len(record.rows):,}"),
+        ("Of file and choice", f"sha256 {record.digest}"),
+    ]
 
 
 def _requirement(name: str, record: CriticalRecord, least: float) -> Decision | Undecided:

@@ -19,6 +19,7 @@ KINDS = {
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
 }
+_BINARY = 1e-7  # a decimal number may lie so far from its binary one
 _SUPPOSED = Guarantee(Footing.CONDITIONAL, 0.0, "the brackets are right")
 
 
@@ -29,10 +30,15 @@ def level(value: float | None) -> str:
 
 def between(low: float, high: float | None) -> str:
     """Both ends, rounded outwards."""
-    down = math.floor(low * 1e5) / 1e5
+    down = math.floor(low * 1e5 + _BINARY) / 1e5
     if high is None:
         return f"{down:g} or more"
-    return f"{down:g} to {math.ceil(high * 1e5) / 1e5:g}"
+    return f"{down:g} to {math.ceil(high * 1e5 - _BINARY) / 1e5:g}"
+
+
+def seconds(value: float) -> str:
+    """A time as a person reads it."""
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
 def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
@@ -48,8 +54,8 @@ def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
         for row in record.quantiles
     )
     fits = dict.fromkeys(
-        f"{KINDS.get(row.kind, row.kind)}: {row.fit}"
-        for record in records.values()
+        f"{name or KINDS.get(row.kind, row.kind)}: {row.fit}"
+        for name, record in records.items()
         for row in record.quantiles
         if row.fit
     )
@@ -79,22 +85,22 @@ def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
     )
 
 
-def bracket_table(record: CriticalRecord, most: int = 12) -> Table:
+def bracket_table(record: CriticalRecord, name: str = "", most: int = 12) -> Table:
     """The least robust inputs."""
     rows = sorted(record.rows, key=lambda row: (row.low, row.id))[:most]
     return Table(
-        "Least robust inputs",
-        ("input", "critical radius", "how it ended", "CPU s"),
+        _titled("Least robust inputs", name),
+        ("input", "critical radius", "how it ended", "seconds"),
         tuple(_line(row) for row in rows),
         1,
     )
 
 
 def _line(row: CriticalRow) -> tuple[str, ...]:
-    return row.id, between(row.low, row.high), row.reason, f"{row.seconds:.2g}"
+    return row.id, between(row.low, row.high), row.reason, seconds(row.seconds)
 
 
-def sampled_table(record: CriticalRecord) -> Table | None:
+def sampled_table(record: CriticalRecord, name: str = "") -> Table | None:
     """How likely a slip is within the proved radius and at multiples of the refuted one."""
     inside = [s for row in record.rows for s in row.sampled if s.radius <= row.low]
     rows = [_shaken("within what is proved", inside)] if inside else []
@@ -109,7 +115,12 @@ def sampled_table(record: CriticalRecord) -> Table | None:
             rows.append(_shaken(f"{factor:g} × the nearest counterexample", at))
     headings = ("points drawn within", "inputs", "points", "slipped", "share", "worst input")
     note = "Points are drawn evenly; the last column is the 95 % interval of its worst input."
-    return Table("How likely a slip is there", headings, tuple(rows), 1, note) if rows else None
+    title = _titled("How likely a slip is there", name)
+    return Table(title, headings, tuple(rows), 1, note) if rows else None
+
+
+def _titled(title: str, name: str) -> str:
+    return f"{title}, {name}" if name else title
 
 
 def _shaken(name: str, at: list[Shaken]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from surefoot.report.critical_tables import (
     pair_table,
     quantile_table,
     sampled_table,
+    seconds,
 )
 from surefoot.report.phrases import confidence, ended, odds, percent, short
 from surefoot.report.told import Told
@@ -73,11 +74,12 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
 
 def how_sure(records: Mapping[str, CriticalRecord]) -> list[str]:
     """What is proved, by what arithmetic, and what is left open."""
-    return [
-        f"{name}: {line}" if name else line
-        for name, record in records.items()
-        for line in _how_sure(record)
+    each = {name: _how_sure(record) for name, record in records.items()}
+    shared = [line for line in next(iter(each.values())) if all(line in of for of in each.values())]
+    own = [
+        f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
+    return [*own, *shared]
 
 
 def _how_sure(record: CriticalRecord) -> list[str]:
@@ -109,7 +111,8 @@ def _how_sure(record: CriticalRecord) -> list[str]:
         )
     spent = sum(row.seconds for row in rows)
     middle = sorted(row.seconds for row in rows)[len(rows) // 2]
-    return [*lines, f"It took {spent:,.1f} CPU seconds, {middle:.2g} for a middling input."]
+    whose = "CPU seconds" if record.reader is not None else "seconds by the file"
+    return [*lines, f"It took {spent:,.1f} {whose}, {seconds(middle)} for a middling input."]
 
 
 def _footing(record: CriticalRecord) -> str:
@@ -153,8 +156,8 @@ def told(records: Mapping[str, CriticalRecord]) -> Told:
         quantile_table(records),
         pair_table(records),
         class_table(records),
-        *(bracket_table(record) for record in records.values()),
-        *(sampled_table(record) for record in records.values()),
+        *(bracket_table(record, name) for name, record in records.items()),
+        *(sampled_table(record, name) for name, record in records.items()),
     ]
     return Told(
         headline(records),

@@ -60,7 +60,9 @@ def quantiles_of(
     are wide by intention, so nothing is read from inside them.
     """
     share, error = asked.quantile, asked.error
-    others: tuple[Any, ...] = (OrderStatistics(share, error), LogNormalPosterior(share, error))
+    others: tuple[Any, ...] = (OrderStatistics(share, error),)
+    if share < 0.5:  # its prior puts the quantile below the median
+        others += (LogNormalPosterior(share, error),)
     ours: Any = SpreadRanks(share, error) if settled is None else ShortestRanks(share, error)
     first = ours.conclude(found, error) if settled is None else settled
     return (
