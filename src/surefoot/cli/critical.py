@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +14,12 @@ from surefoot.cli.compare import names_of
 from surefoot.cli.presenting import present
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import ReportOption, SeedOption, WorkersOption
+from surefoot.cli.screen import show_told
 from surefoot.cli.side import command_line
 from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.store.records import CriticalRecord
 
 
 @o.expanded
@@ -32,6 +38,20 @@ def critical(
     seconds_per_input: Annotated[
         float, typer.Option(help="CPU seconds at most for an input.")
     ] = 60.0,
+    quantile_only: Annotated[
+        bool,
+        typer.Option(
+            "--quantile-only",
+            help="Prove and refute no further than the quantile (or --require) needs: much faster.",
+        ),
+    ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(help="Take inputs until the quantile is known to ± this; no further proofs."),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(help="Points drawn within each of some radii of an input; 0 for none.")
+    ] = 200,
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The quantile of each class as well.")
     ] = False,
@@ -51,11 +71,13 @@ def critical(
 
     Up to the lower end the label is proved constant; at the upper end stands a point that the model
     itself gives another label. Then the radius that a share of the inputs does not exceed, with an
-    interval for the population. Needs pip install 'surefoot[verify]'.
+    interval for the population. Interrupted, it gives the brackets reached, and the same command
+    goes on from there. Needs pip install 'surefoot[verify]'.
 
     Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
     """
     from surefoot import perturb
+    from surefoot.population import CriticalQuantile
     from surefoot.properties import SameLabel, TrueLabel
     from surefoot.report.critical import Criticals
     from surefoot.report.figures import check_figure
@@ -72,26 +94,43 @@ def critical(
         o.check_folder(figure)
         check_figure(figure)
     least = None if require is None else number(require)
-    asked = CriticalLevel(
+    told = (
         number(tolerance),
         seconds_per_input,
         share("--quantile", quantile),
         round(1 - share("--confidence", confidence), 12),
+        samples,
     )
+    asked: CriticalLevel | CriticalQuantile = CriticalLevel(*told)
+    if quantile_only or within is not None:
+        near = None if within is None else number(within)
+        asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)
     held = SameLabel() if inputs.labels is None else TrueLabel()
-    names, records = names_of(models), {}
+    names = names_of(models)
+    records: dict[str, CriticalRecord] = {}
     for place, (path, name, model) in enumerate(zip(models, names, loaded, strict=True), start=1):
         noise = perturb.LinfNoise(asked.tolerance)
         study = Study(model, inputs, noise, asked, property=held, seed=seed, by_class=by_class)
         if len(models) > 1:
             sys.stderr.write(f"model {name} ({place} of {len(models)})\n")
         source = reading.source(path, data, command=command_line(), property=held.kind)
-        with progress_on_stderr() as watch:
-            record, known = proved(study, path, store, workers, watch, source)
+        key = name if len(models) > 1 else ""
+        early = partial(_reached, records, key)
+        what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
+        with progress_on_stderr(what) as watch:
+            record, known = proved(study, path, store, workers, watch, source, early)
         if known:
             sys.stderr.write(
                 f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
             )
-        records[name if len(models) > 1 else ""] = record
+        records[key] = record
     return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
+
+
+def _reached(done: Mapping[str, CriticalRecord], name: str, record: CriticalRecord) -> None:
+    """Show the brackets that a stopped run has reached."""
+    from surefoot.report.critical import Criticals
+
+    typer.echo("Stopped early. What was reached so far:\n")
+    show_told(Criticals({**done, name: record}).told())
