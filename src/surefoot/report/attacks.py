@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from surefoot.report.kinds import population_of
 from surefoot.report.phrases import ended, percent, short
 from surefoot.report.tables import Table, tail_cells, value_and_interval
-from surefoot.store.records import Attacked, Record
+from surefoot.store.attacked import Attacked
+from surefoot.store.records import Record
 
 HEADING = "attack failure rate"
 

@@ -19,7 +19,8 @@ from surefoot.report.phrases import ended, once_in
 from surefoot.results import Decision, Estimate, Result, Undecided, Whole
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import Attacked, Record
+from surefoot.store.attacked import Attacked
+from surefoot.store.records import Record
 
 MODELS, LEVELS = "model", "level"
 _SHARED = ("property", "procedure", "population", "seed", "bounds")

@@ -14,7 +14,8 @@ from surefoot.engine.attacking import Attack, AttackBench, Outcome, beside
 from surefoot.engine.drive import Progress
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.perturb.levels import level_words
-from surefoot.store.records import Attacked, Record
+from surefoot.store.attacked import Attacked
+from surefoot.store.records import Record
 from surefoot.subject import Ball, Gradients
 
 if TYPE_CHECKING:
