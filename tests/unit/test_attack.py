@@ -93,6 +93,39 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
             assert found.failure_rate == rate, (level, least, found)
 
 
+@pytest.mark.parametrize("form", ["onnx", "module"])
+def test_one_column_is_the_second_of_two_classes(form, tmp_path):
+    matrix, bias = small.weights(small.PICTURE, 1)
+    if form == "onnx":
+        model = sf.load_model(small.linear_net(tmp_path / "o.onnx", classes=1, tail="Sigmoid"))
+    else:
+        layer = torch.nn.Linear(16, 1)
+        layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
+        model = sf.load_model(
+            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(), shape=small.PICTURE
+        )
+    for x in small.batch(4, seed=6):
+        least = abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum()
+        for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
+            found = attacked(made(model, x[None], level, inputs=sf.load_inputs(x[None])), QUICK)
+            assert found.failure_rate == rate
+
+
+def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
+    """Float32 numbers near 200 lie 1.5e-5 apart: much more than a millionth of this radius."""
+    x = 200 + small.batch(20)
+    matrix, _ = small.weights(small.PICTURE, 3)
+    net = small.module()
+    with torch.no_grad():
+        net[2].bias -= torch.tensor(200 * matrix.sum(axis=0))
+    model = sf.load_model(net, shape=small.PICTURE, bounds=(0, 255))
+    least = np.median([radius(one - 200, 2) for one in x])
+    study = made(model, x, perturbation=sf.perturb.L2Noise(float(least)))
+    found = struck(study)
+    assert sum(one.discarded for one in found) == 0
+    assert 8 <= sum(one.outcome is Outcome.FOUND for one in found) <= 12
+
+
 def bench(study, gradients=None):
     return AttackBench(
         study.fitted, study.references, study.model, gradients or study.model,

@@ -178,7 +178,7 @@ class AttackBench:
         steps: int,
     ) -> tuple[Singles, NDArray[np.bool_], NDArray[np.bool_]]:
         """The lowest points, whether the search takes them for broken, whether it saw a slope."""
-        from surefoot.verify.descent import descend, rounded
+        from surefoot.verify.descent import descend
 
         place = self.model.place
         there = replace(within, x=place(within.x), low=place(within.low), high=place(within.high))
@@ -201,9 +201,7 @@ class AttackBench:
         best, lowest = descend(
             slope, there.inside, there.step, place(begun), within.radius, steps, enough
         )
-        points = to_numpy(best).astype(np.float32)
-        if self.model.signature.whole_numbers:
-            points = rounded(points, within)
+        points = within.settled(to_numpy(best).astype(np.float32))
         return points, np.asarray(to_numpy(lowest) <= 0), np.asarray(to_numpy(seen), bool)
 
 

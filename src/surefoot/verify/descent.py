@@ -69,6 +69,7 @@ class Reach:
     high: Array
     ball: Ball
     radius: float
+    whole: bool = False
 
     def inside(self, points: Array) -> Array:
         """The points brought into the ball, then into the box, which takes none out of the ball."""
@@ -89,13 +90,27 @@ class Reach:
         return gradient / xp.where(length > 0, length, 1.0)
 
     def holds(self, points: Singles) -> NDArray[np.bool_]:
-        """Which of some NumPy points lie in it, in exact arithmetic but for a last digit."""
-        axes = tuple(range(1, points.ndim))
-        boxed = ((points >= self.low) & (points <= self.high)).all(axis=axes)
+        """Which of some NumPy points lie in it."""
+        boxed = ((points >= self.low) & (points <= self.high)).all(axis=_axes(points))
+        return np.asarray(
+            boxed if self.ball is Ball.LINF else boxed & (self._far(points) <= self.radius)
+        )
+
+    def settled(self, points: Singles) -> Singles:
+        """NumPy points moved by what rounding in a device's arithmetic took them off."""
+        moved = np.clip(np.rint(points) if self.whole else points, self.low, self.high)
         if self.ball is Ball.LINF:
-            return np.asarray(boxed)
-        way = points.astype(np.float64) - self.x
-        return np.asarray(boxed & (np.sqrt((way * way).sum(axis=axes)) <= self.radius))
+            return moved
+        far = self._far(moved).reshape(-1, *(1,) * (points.ndim - 1))
+        # a float32 number is off by half the distance to the next
+        off = np.spacing(np.maximum(abs(self.low), abs(self.high))).astype(np.float64) / 2
+        room = np.maximum(self.radius - _lengths(off), 0)
+        nearer = self.x + (moved.astype(np.float64) - self.x) * (room / np.maximum(far, 1e-300))
+        return np.where(far > self.radius, nearer, moved).astype(np.float32)
+
+    def _far(self, points: Singles) -> NDArray[np.float64]:
+        """How far off points are."""
+        return np.asarray(_lengths(points.astype(np.float64) - self.x)).reshape(len(points))
 
 
 def reach(
@@ -107,14 +122,9 @@ def reach(
     if bounds is not None:
         low, high = np.maximum(low, bounds.low), np.minimum(high, bounds.high)
     if whole:
-        return Reach(x, _above(np.ceil(low)), _below(np.floor(high)), ball, radius)
+        return Reach(x, _above(np.ceil(low)), _below(np.floor(high)), ball, radius, whole)
     # bounds need not be float32 numbers, and the input itself is always within reach
     return Reach(x, np.minimum(_above(low), x), np.maximum(_below(high), x), ball, radius)
-
-
-def rounded(points: Singles, to: Reach) -> Singles:
-    """The points as whole numbers within their reach."""
-    return np.clip(np.rint(points), to.low, to.high)
 
 
 def _above(values: NDArray[np.float64]) -> Singles:
@@ -127,7 +137,10 @@ def _below(values: NDArray[np.float64]) -> Singles:
     return -_above(-values)
 
 
+def _axes(x: Array) -> tuple[int, ...]:
+    return tuple(range(1, x.ndim))
+
+
 def _lengths(way: Array) -> Array:
     xp = array_namespace(way)
-    axes = tuple(range(1, way.ndim))
-    return xp.sqrt(xp.sum(way * way, axis=axes, keepdims=True))
+    return xp.sqrt(xp.sum(way * way, axis=_axes(way), keepdims=True))
