@@ -182,6 +182,13 @@ def test_a_wrong_input_is_broken_undisturbed_and_only_where_the_true_label_count
     assert (same.failure_rate, same.undisturbed) == (1.0, 0)
 
 
+@pytest.mark.parametrize("noise", [sf.perturb.LinfNoise, sf.perturb.L2Noise])
+def test_a_ball_of_no_radius_holds_the_input_alone(noise):
+    model = sf.load_model(small.module(), shape=small.PICTURE)
+    found = attacked(made(model, small.batch(3), perturbation=noise(0.0)), QUICK)
+    assert (found.failure_rate, found.blind) == (1.0, 0)
+
+
 def test_batches_and_memory_change_nothing():
     model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
     study = made(model, small.batch(11), 0.15)

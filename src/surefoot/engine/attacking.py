@@ -89,9 +89,9 @@ class AttackBench:
         while (at := len(found)) < n:
             rows = np.arange(at, min(at + size, n))
 
-            def told(turn: int, at: int = at, taken: int = len(rows)) -> None:
-                done = at * turns + turn * taken
-                watch(Progress(done, n * turns, at, n, "attacking", "descents"))
+            def told(turn: int, left: int, at: int = at, taken: int = len(rows)) -> None:
+                done = at * turns + turn * left + turns * (taken - left)
+                watch(Progress(done, n * turns, at + taken - left, n, "attacking", "descents"))
 
             try:
                 found += self._struck(attack, rows, told)
@@ -109,7 +109,7 @@ class AttackBench:
         return min(attack.rivals, self.model.signature.classes - 1)
 
     def _struck(
-        self, attack: Attack, rows: NDArray[np.intp], told: Callable[[int], None]
+        self, attack: Attack, rows: NDArray[np.intp], told: Callable[[int, int], None]
     ) -> list[Struck]:
         """The inputs in these rows, all towards one rival at a time until they are broken."""
         from surefoot.verify.descent import reach
@@ -120,12 +120,13 @@ class AttackBench:
             x, self.ball, self.perturbation.level, signature.bounds, whole=signature.whole_numbers
         )
         undisturbed = self._breaks(x, labels)
-        moved, discarded = np.zeros(len(rows), bool), np.zeros(len(rows), int)
+        idle = self.perturbation.level == 0
+        moved, discarded = np.full(len(rows), idle), np.zeros(len(rows), int)
         witness: dict[int, Singles] = {}
-        left = np.flatnonzero(~undisturbed)
+        left = np.flatnonzero(~undisturbed & (not idle))
         turns = product(range(attack.starts), range(self._rivals(attack)))
         for turn, (start, rank) in enumerate(turns):
-            told(turn)
+            told(turn, len(left))
             if len(left) == 0:
                 break
             begun = self._begun(x[left], rows[left], start)
