@@ -199,6 +199,25 @@ def test_what_has_no_slope_is_named(tmp_path):
         tape_of(tmp_path / "q.onnx", nodes, (4,), {"c": np.float32(2.0).reshape(1)})
 
 
+def test_what_only_squeezes_or_names_the_scores_is_left_out(tmp_path):
+    nodes = [
+        helper.make_node("Gemm", ["x", "w"], ["z"]),
+        helper.make_node("Softmax", ["z"], ["p"]),
+        helper.make_node("Identity", ["p"], ["q"]),
+        helper.make_node("ZipMap", ["q"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+    ]
+    weights = noise(4, 2)
+    place = ("x", TensorProto.FLOAT, ["n", 4])
+    path = save_graph(tmp_path / "z.onnx", nodes, [place], [], {"w": weights})
+    tape = read_tape(path, "x", "y")
+    assert (tape.scores, tape.plain) == ("z", True)
+    x = noise(3, 4)
+    margin, slope = tape.slope(x, whole(0, 1, 0), whole(1, 0, 1), logits=True)
+    lead = weights[:, 0] - weights[:, 1]
+    assert np.allclose(margin, x @ lead * [1, -1, 1], atol=1e-5)
+    assert np.allclose(slope, lead * np.array([[1], [-1], [1]]), atol=1e-6)
+
+
 class Residual(torch.nn.Module):
     """Convolutions, pools, a norm, an attention and a skip: most of what networks are made of."""
 

@@ -15,7 +15,8 @@ from surefoot.models.scores import as_rows
 from surefoot.models.slopes import ONE, SEVERAL, Seen, Values, pulled
 
 _NO_SLOPE = {"Shape", "Size", "ConstantOfShape", "ArgMax", "Equal", "Greater", "Less", "NonZero"}
-_LAST = {"Softmax", "LogSoftmax", "Identity", "Sigmoid", "Relu"}
+_SAME = {"Identity", "ZipMap"}
+_LAST = {"Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401
     name, plain = fetch, False
     while (node := makers.get(name)) is not None and node.op_type in _LAST:
         name = node.input[0]
-        plain = plain or node.op_type != "Identity"
+        plain = plain or node.op_type not in _SAME
     return name, plain
 
 
