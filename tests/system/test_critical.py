@@ -160,3 +160,23 @@ def test_brackets_of_others_are_read(desk):
     assert "choose by --split test or train" in refused.stderr
     none = desk.run("brackets", "r.csv", "--networks", "c")
     assert "no rows of network 'c'" in none.stderr
+
+
+def test_counterexamples_and_properties_are_handed_out(small):
+    from surefoot.verify.vnnlib import read_instances, read_property
+
+    done = small.run(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
+    assert done.returncode == 0, done.stderr
+    with np.load(small.folder / "ce.npz") as found:
+        x, points = found["x"], found["counterexample"]
+        assert np.allclose(np.abs(points - x).max(axis=1), found["distance"], atol=1e-6)
+        assert (found["predicted"] != found["label"]).all()
+        assert (((points.sum(axis=1) <= 1).astype(int)) == found["predicted"]).all()
+    listed = read_instances((small.folder / "props" / "instances.csv").read_text())
+    assert len(listed) == 24
+    for one in listed:
+        assert (small.folder / "props" / one.network).exists()
+        read_property((small.folder / "props" / one.property).read_text())
+    bad = small.run(*RUN, "--counterexamples", "ce.txt")
+    assert bad.returncode == 3
+    assert "writes .npz" in bad.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +22,45 @@ from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.store.records import CriticalRecord
+    from surefoot.study import Study
+
+
+@dataclass(frozen=True)
+class Files:
+    """What other tools may want of the outcome."""
+
+    counterexamples: Annotated[
+        str | None, typer.Option(help="Write the points with another label here: ce.npz.")
+    ] = None
+    vnnlib: Annotated[
+        str | None,
+        typer.Option(help="Write VNN-LIB properties and instances.csv into this folder."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse early what could not be written."""
+        for place in (self.counterexamples, self.vnnlib):
+            o.check_folder(place)
+        if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
+            raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
+
+    def write(self, study: Study, record: CriticalRecord, graph: str, name: str) -> None:
+        """Write what was asked for; the network's name is in it where there are several."""
+        from surefoot.study.witnesses import write_counterexamples, write_properties
+
+        if self.counterexamples is not None:
+            at = _apart(self.counterexamples, name)
+            many = write_counterexamples(study, record, at)
+            sys.stderr.write(f"written: {at}, {many:,} counterexamples\n")
+        if self.vnnlib is not None:
+            at = _apart(self.vnnlib, name)
+            many = write_properties(study, record, Path(graph), at)
+            sys.stderr.write(f"written: {at}, {many:,} properties\n")
+
+
+def _apart(path: str, name: str) -> Path:
+    given = Path(path)
+    return given.with_name(f"{given.stem}-{name}{given.suffix}") if name else given
 
 
 @o.expanded
@@ -30,6 +71,7 @@ def critical(
     ],
     *,
     reading: o.Reading,
+    files: Files,
     tolerance: Annotated[str, typer.Option(help="How narrow a bracket is to be.")] = "0.002",
     quantile: Annotated[
         str, typer.Option(help="Of which share of the inputs to give the radius.")
@@ -90,6 +132,7 @@ def critical(
     if not models:
         raise InvalidArgument("critical takes an ONNX file or more, then the data")
     o.check_folder(report)
+    files.check()
     if figure is not None:
         o.check_folder(figure)
         check_figure(figure)
@@ -125,6 +168,7 @@ def critical(
                 f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
             )
         records[key] = record
+        files.write(study, record, path, key)
     return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
 
 

@@ -194,7 +194,10 @@ class CriticalRow:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """An input and the nearest point found that has another label: pictures as base64 PNG."""
+    """An input and the nearest point found that has another label.
+
+    Pictures as base64 PNG; empty where the inputs are none.
+    """
 
     id: str
     distance: float

@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot.engine.exhibits import png
 from surefoot.engine.proving import unpacked
+from surefoot.population import CriticalQuantile
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.quantile import (
     LevelQuantile,
@@ -83,7 +84,8 @@ def classes_of(
         name: [b for b, own in zip(found, labels, strict=True) if own == label]
         for label, name in names.items()
     }
-    over = SpreadRanks(asked.quantile, asked.error)
+    ranks = ShortestRanks if isinstance(asked, CriticalQuantile) else SpreadRanks
+    over = ranks(asked.quantile, asked.error)
     each = of_each(over, groups, asked.error)
     return tuple(_told(name, len(groups[name]), over, one) for name, one in each.items())
 
@@ -103,8 +105,6 @@ def _told(name: str, inputs: int, over: LevelQuantile, found: Quantile | Undecid
 def examples_of(study: Study, rows: Sequence[CriticalRow]) -> tuple[Counterexample, ...]:
     """The inputs with the nearest counterexamples, beside them."""
     inputs, bounds = study.fitted, study.model.signature.bounds or Interval(0.0, 1.0)
-    if not inputs.frame:
-        return ()
     known = [
         (row.high, row) for row in rows if row.witness and row.high is not None and row.high > 0
     ]
@@ -119,8 +119,8 @@ def examples_of(study: Study, rows: Sequence[CriticalRow]) -> tuple[Counterexamp
                 distance,
                 inputs.class_name(row.predicted),
                 inputs.class_name(label),
-                png(x, inputs.frame, bounds),
-                png(y, inputs.frame, bounds),
+                png(x, inputs.frame, bounds) if inputs.frame else "",
+                png(y, inputs.frame, bounds) if inputs.frame else "",
             )
         )
     return tuple(shown)
