@@ -16,7 +16,7 @@ from surefoot.verify import Found, Layer, Network, critical
 from surefoot.verify.network import linear
 
 WARM = "#f6e3da"
-_COLUMNS = 90
+_COLUMNS = 70
 
 
 def _network(seed: int, inputs: int, width: int, classes: int) -> Network:
