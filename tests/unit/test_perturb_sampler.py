@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from surefoot.perturb.edges import Edge
-from surefoot.perturb.warp import _by_grid_sample, _by_takes, _on_host
+from surefoot.perturb.warp import _by_grid_sample, _by_takes, _on_host, warped
 from surefoot.perturb.warp_cpu import sampler
 from surefoot.results import Interval
 
@@ -54,7 +54,7 @@ def test_compiled_and_numpy_are_the_same_bit_for_bit(compiled, edge, size, reach
 @pytest.mark.parametrize("edge", EDGES)
 def test_long_and_many_rows_are_cut_where_nobody_sees(compiled, edge):
     """More columns than are worked on together; and a number of rows that does not divide."""
-    for rows, columns in ((2, 5001), (301, 29)):
+    for rows, columns in ((2, 9001), (601, 29)):
         x, ys, xs = scene((20, 30), 2, 2, 1.5, rows, columns)
         truth = _by_takes(x, ys, xs, edge, None, matrix=False)
         np.testing.assert_array_equal(compiled(x, ys, xs, edge, None), truth)
@@ -95,3 +95,12 @@ def test_without_a_compiler_nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
     assert not runpy.run_path(str(SCRIPT))["compiled"](tmp_path / "_sampler.so")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_gradients_still_flow_through_a_warp():
+    x, ys, xs = map(torch.from_numpy, scene((9, 13), 2, 2, 0.5))
+    plain = warped(x, ys, xs, "mirror", None)
+    followed = warped(x.requires_grad_(), ys, xs, "mirror", None)
+    followed.sum().backward()
+    assert x.grad is not None and float(x.grad.sum()) == pytest.approx(followed.numel(), rel=1e-4)
+    np.testing.assert_allclose(followed.detach().numpy(), plain.numpy(), atol=1e-4)

@@ -110,7 +110,9 @@ class JPEG:
             each = _on_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
         stored = _stored_all(whole, [_quality(one) for one in each])
-        back = scaled_back(array_namespace(x).asarray(stored, device=x.device), bounds)
+        back = array_namespace(x).asarray(stored, device=x.device)
+        if bounds != UNIT:
+            back = scaled_back(back, bounds)
         if min(each) < _FADED_IN:
             back = _faded_in(back, x, level, bounds)
         return spread(back, len(drawn))

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { SOME = 4096 }; /* places worked on together, so that they stay in a near cache */
+enum { SOME = 8192 }; /* places worked on together, so that they stay in a near cache */
 
 /* Pixels along an axis. Beyond them lies the last one for ever or, where mirrored, the picture in
    a mirror that stands so far beyond the middle of the last pixel. */

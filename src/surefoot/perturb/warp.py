@@ -37,7 +37,8 @@ def warped(
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
         return _on_host(x, ys, xs, how, fill, bounds, matrix)
-    if x.device.type == "cpu" and x.itemsize == 4 and sampler():
+    followed = any(part.requires_grad for part in (x, ys, xs))
+    if x.device.type == "cpu" and x.itemsize == 4 and not followed and sampler() is not None:
         made = _on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds, matrix)
         return array_namespace(x).from_numpy(made)
     if x.is_cuda and x.itemsize == 4 and usable(str(x.device)):
@@ -54,7 +55,8 @@ def _on_host(
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
         ys, xs = ys + 1, xs + 1
     x, compiled = np.ascontiguousarray(x), sampler()
-    if compiled is not None and x.dtype == ys.dtype == xs.dtype == np.float32:
+    fits = x.dtype == ys.dtype == xs.dtype == np.float32 and x[0, 0].size < 2**31
+    if compiled is not None and fits:
         return compiled(x, ys, xs, edge, bounds)
     return _by_takes(x, ys, xs, edge, bounds, matrix)
 
