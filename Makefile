@@ -11,7 +11,7 @@ demo: $(VENV)/.core
 	$(BIN)/surefoot demo --out .
 
 test: check browser
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from surefoot.evidence import Counts, Outcomes, Severities
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.population import Mean, RobustShare, TailMean
+    from surefoot.population import CriticalQuantile, Mean, RobustShare, TailMean
     from surefoot.procedure import Ask, Session
     from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.report.comparison import Comparison
@@ -75,7 +75,7 @@ _HOMES = {
     "evidence": ("Counts", "Outcomes", "Severities"),
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
-    "population": ("Mean", "RobustShare", "TailMean"),
+    "population": ("CriticalQuantile", "Mean", "RobustShare", "TailMean"),
     "procedure": ("Ask", "Session"),
     "properties": ("Confidence", "NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "report.comparison": ("Comparison",),
@@ -124,6 +124,7 @@ __all__ = [
     "Confidence",
     "Counts",
     "CriticalLevel",
+    "CriticalQuantile",
     "Criticals",
     "Crossing",
     "Curve",

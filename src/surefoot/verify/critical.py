@@ -92,18 +92,23 @@ def critical(
     replay: Replay | None = None,
     on_bracket: Callable[[float, float], None] | None = None,
     clock: Clock = time.monotonic,
+    known: tuple[float, Floats | None] = (0.0, None),
 ) -> Found:
     """The bracket of the largest L∞ radius, within [low, high], on which `label` is kept.
 
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
-    is not one. A misclassified input has the bracket (0, 0).
+    is not one. What an earlier search has proved and found may be `known`. A misclassified input
+    has the bracket (0, 0).
     """
     started = clock()
     flat = _checked(network, x, tolerance, seconds, low, high, goal)
     bracket = Bracket(network, flat, label, (low, high), replay, on_bracket or (lambda a, b: None))
     if network.label(flat) != label:
         return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified")
+    bracket.prove(known[0])
+    if known[1] is not None:
+        bracket.offer(np.asarray(known[1], np.float64))
     question = keeps(network, label)
     reach = float(np.maximum(flat - low, high - flat).max())
     task = _Task(
@@ -171,7 +176,8 @@ class _Shot(Enum):
 
 def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
-    if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
+    attacked = task.goal is not None and bracket.witness is not None
+    if not attacked and (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
         bracket.offer(point.astype(np.float64))
     begun = task.left()
     ended = _Shot.NEARER
