@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot import perturb, statistics
+    from surefoot.engine.attacking import Attack
     from surefoot.errors import (
         InvalidArgument,
         MissingPackage,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "engine.attacking": ("Attack",),
     "errors": (
         "InvalidArgument",
         "MissingPackage",
@@ -119,6 +121,7 @@ __all__ = [
     "AdaptiveCurve",
     "Ask",
     "Assessment",
+    "Attack",
     "BuSun",
     "Comparison",
     "Confidence",

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -159,6 +160,26 @@ def test_the_page_fits_a_telephone(browser, tmp_path):
     inner = browser.execute_script("return window.innerWidth")
     browser.set_window_size(1000, 3000)
     assert wide <= inner
+
+
+def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+    made = study(model=sf.load_model(net, shape=(6,)), procedure=sf.KappaTest(0.1, 0.1, 200))
+    page = made.run(attack=sf.Attack(steps=5)).report(tmp_path / "page.html")
+    browser.set_window_size(500, 900)
+    open_page(browser, page)
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    inner = browser.execute_script("return window.innerWidth")
+    browser.set_window_size(1000, 3000)
+    open_page(browser, page)
+    heads = [cell.text for cell in drawn(browser, "#baseline th")]
+    assert heads == [
+        "model", "accuracy undisturbed", "attack failure rate", "robust share", "interval",
+    ]  # fmt: skip
+    assert len(drawn(browser, "#baseline tbody tr")) == 1
+    assert "proves nothing" in browser.find_element(By.CSS_SELECTOR, "#baseline .note").text
+    assert wide <= inner, "the page scrolls sideways on a telephone"
 
 
 def test_the_page_of_critical_levels_shows_counterexamples_beside_inputs(browser, tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.errors import ReportFailed
 from surefoot.report import words
+from surefoot.report.attacks import baseline_table
 from surefoot.report.figures import class_intervals, local_results, tails
 from surefoot.report.phrases import percent
 from surefoot.report.tables import class_table, contrast_table
@@ -48,6 +49,7 @@ def _content(record: Record, store: str) -> dict[str, Any]:
         "assumptions": words.assumptions(record),
         "facts": words.facts(record),
         "selection": words.selection(record),
+        "baseline": baseline_table(record),
         "histogram": local_results(record),
         "tails": tails(record) if extrapolates else "",
         "class_figure": class_intervals(record) if record.classes else "",

@@ -11,6 +11,7 @@ from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Outcomes, Proof, Severities
 from surefoot.results import Curve, Estimate, Guarantee, Result, Whole
 from surefoot.statistics.contrasts import Contrast
+from surefoot.store.attacked import Attacked
 
 _EVIDENCE: dict[str, type[Any]] = {
     "counts": Counts,
@@ -108,6 +109,7 @@ class Record:
     seconds: float = 0.0
     contrasts: tuple[Contrast, ...] = ()
     studied: Estimate | None = None
+    attack: Attacked | None = None
 
 
 @dataclass(frozen=True)

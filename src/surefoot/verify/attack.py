@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.verify.descent import Singles, descend
 from surefoot.verify.network import Floats, Question
-
-Singles = NDArray[np.float32]
 
 _SHRINKS = 12
 _BISECTIONS = 16
@@ -95,24 +94,15 @@ def descend_margins(
     target: Target, start: Singles, row: NDArray[np.intp], radius: float, steps: int
 ) -> tuple[Singles, Singles]:
     """Signed gradient steps with momentum inside the ball: the lowest points and their margins."""
-    points = target.inside(start, radius)
-    before, best = points, points.copy()
-    lowest = np.full(len(points), np.inf, np.float32)
-    for k in range(steps):
-        margin, g = target.margin_and_gradient(points, row)
-        lower = margin < lowest
-        lowest[lower], best[lower] = margin[lower], points[lower]
-        if lowest.min() <= 0:
-            break
-        rate = np.float32(max((1 - k / steps) ** 2, 0.02) * radius)
-        ahead = target.inside(np.asarray(points - rate * np.sign(g), np.float32), radius)
-        if k:
-            ahead = (
-                points + np.float32(0.75) * (ahead - points) + np.float32(0.25) * (points - before)
-            )
-            ahead = target.inside(ahead, radius)
-        before, points = points, ahead
-    return best, lowest
+    return descend(
+        lambda points: target.margin_and_gradient(points, row),
+        lambda points: target.inside(points, radius),
+        np.sign,
+        start,
+        radius,
+        steps,
+        lambda lowest: bool(lowest.min() <= 0),
+    )
 
 
 def shrink(target: Target, point: Singles) -> Singles:
