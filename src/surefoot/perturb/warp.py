@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.perturb.apart import apart
 from surefoot.perturb.edges import Edge, folded, parted, pieces
 from surefoot.perturb.neighbours import Pictures, towards, turned, weighed, weighing
+from surefoot.perturb.warp_cpu import sampler
 from surefoot.perturb.warp_gpu import sampled, usable
 from surefoot.results import Interval
 from surefoot.subject import Array
@@ -34,21 +36,35 @@ def warped(
     how = Edge(edge)
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
-        return _by_takes(x, ys, xs, how, fill, bounds, matrix)
+        return _on_host(x, ys, xs, how, fill, bounds, matrix)
+    followed = any(part.requires_grad for part in (x, ys, xs))
+    if x.device.type == "cpu" and x.itemsize == 4 and not followed and sampler() is not None:
+        made = _on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds, matrix)
+        return array_namespace(x).from_numpy(made)
     if x.is_cuda and x.itemsize == 4 and usable(str(x.device)):
         return sampled(x, ys, xs, how, fill, bounds)
     return _by_grid_sample(x, ys, xs, how, fill, bounds)
 
 
-def _by_takes(
+def _on_host(
     x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, fill: float,
     bounds: Interval | None, matrix: bool,
 ) -> Pictures:  # fmt: skip
-    """NumPy: the four neighbours are taken by index and blended, some pictures at a time."""
+    """In main memory: by compiled code where there is any."""
     if edge is Edge.BLACK:
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
         ys, xs = ys + 1, xs + 1
-    x = np.ascontiguousarray(x)
+    x, compiled = np.ascontiguousarray(x), sampler()
+    fits = x.dtype == ys.dtype == xs.dtype == np.float32 and x[0, 0].size < 2**31
+    if compiled is not None and fits:
+        return compiled(x, ys, xs, edge, bounds)
+    return _by_takes(x, ys, xs, edge, bounds, matrix)
+
+
+def _by_takes(
+    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, bounds: Interval | None, matrix: bool
+) -> Pictures:
+    """NumPy: the four neighbours are taken by index and blended, some pictures at a time."""
     n, rows, columns = max(len(x), len(ys), len(xs)), ys.shape[1], xs.shape[2]
     out: Pictures = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
     if ys.shape[2] == 1 and xs.shape[1] == 1:
