@@ -47,7 +47,7 @@ def test_compiled_and_numpy_are_the_same_bit_for_bit(compiled, edge, size, reach
     for pictures, grids in ((4, 4), (4, 1), (1, 4)):
         x, ys, xs = scene(size, pictures, grids, reach)
         for rows, columns in ((ys, xs), (ys[:, :, :1], xs[:, :1])):
-            truth = _by_takes(x, rows, columns, edge, BOUNDS, matrix=False)
+            truth = _by_takes(x, rows, columns, edge, BOUNDS)
             np.testing.assert_array_equal(compiled(x, rows, columns, edge, BOUNDS), truth)
 
 
@@ -56,7 +56,7 @@ def test_long_and_many_rows_are_cut_where_nobody_sees(compiled, edge):
     """More columns than are worked on together; and a number of rows that does not divide."""
     for rows, columns in ((2, 9001), (601, 29)):
         x, ys, xs = scene((20, 30), 2, 2, 1.5, rows, columns)
-        truth = _by_takes(x, ys, xs, edge, None, matrix=False)
+        truth = _by_takes(x, ys, xs, edge, None)
         np.testing.assert_array_equal(compiled(x, ys, xs, edge, None), truth)
 
 
@@ -71,14 +71,10 @@ def test_coordinates_that_are_no_places_read_nothing_else(compiled, edge):
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("grids", [1, 4])
 def test_every_way_of_sampling_shows_the_same_picture(edge, grids):
-    """What serves where nothing is compiled: a matrix, and Torch's own sampler."""
     x, ys, xs = scene((40, 33), 4, grids, 1.5)
-    ours = _on_host(x, ys, xs, edge, BOUNDS.low, BOUNDS, matrix=False)
+    ours = _on_host(x, ys, xs, edge, BOUNDS.low, BOUNDS)
     theirs = _by_grid_sample(*map(torch.from_numpy, (x, ys, xs)), edge, BOUNDS.low, BOUNDS)
     np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-4)
-    if edge is not Edge.BLACK:
-        matrix = _by_takes(x, ys, xs, edge, BOUNDS, matrix=True)
-        np.testing.assert_allclose(matrix, ours, atol=1e-6)
 
 
 def test_no_library_and_one_of_another_source_are_not_used(compiled, tmp_path):

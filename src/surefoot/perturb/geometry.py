@@ -52,7 +52,7 @@ class Rotation:
         down, right, middle, centre = _axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return _for_all(warped(x, ys, xs, self.edge, bounds, matrix=True), len(drawn))
+        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
