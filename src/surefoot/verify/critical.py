@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Target, nearby, target_of
+from surefoot.verify.attack import Effort, Target, nearby, nearer, target_of
 from surefoot.verify.bracket import Bracket, Replay
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
@@ -27,6 +27,7 @@ from surefoot.verify.tree import DEFAULT, bound, grow
 
 Clock = Callable[[], float]
 
+_HASTE = 0.03
 _PATIENCE = 0.15
 _SHARE = 0.6
 _A_LOOK = 0.1
@@ -175,20 +176,33 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
     if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
         bracket.offer(point.astype(np.float64))
-    begun, ended, tree = task.left(), _Shot.NEARER, None
-    while task.reason() is None and ended is _Shot.NEARER:
-        radius = _below_high(task) if task.goal is None else task.goal
-        spare = 0.0 if task.goal is not None else min(task.tolerance, bracket.high - radius)
-        ended, tree = _shot(task, radius, spare, _PATIENCE * begun)
+    begun = task.left()
+    ended, tree = _direct(task, _HASTE * begun)
+    if task.reason() is None and ended is _Shot.LATE:
+        _search_again(task, rng)
+        ended, tree = _direct(task, _PATIENCE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
         return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
-    if task.reason() is None and task.left() > 0.05 * begun:
-        again = nearby(task.target, min(task.reach, bracket.high), _STRONGER, rng)
-        if again is not None:
-            bracket.offer(again.astype(np.float64))
-    return task.reason() or _rise(task, tree)
+    return task.reason() or _rise(task, tree, _HASTE * begun)
+
+
+def _direct(task: _Task, patience: float) -> tuple[_Shot, Spent]:
+    """Trees where the question is: at the goal, or as far below the upper end as asked."""
+    ended, tree = _Shot.NEARER, Spent(_below_high(task), math.inf)
+    while task.reason() is None and ended is _Shot.NEARER:
+        radius = _below_high(task) if task.goal is None else task.goal
+        spare = 0.0 if task.goal is not None else min(task.tolerance, task.bracket.high - radius)
+        ended, tree = _shot(task, radius, spare, patience)
+    return ended, tree
+
+
+def _search_again(task: _Task, rng: np.random.Generator) -> None:
+    for search in (nearby, nearer):
+        found = search(task.target, min(task.reach, task.bracket.high), _STRONGER, rng)
+        if found is not None:
+            task.bracket.offer(found.astype(np.float64))
 
 
 def _below_high(task: _Task) -> float:
@@ -250,16 +264,16 @@ def _rise_without_branching(task: _Task) -> None:
             top = middle
 
 
-def _rise(task: _Task, failed: Spent | None) -> str:
+def _rise(task: _Task, hard: Spent, least: float) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket = task.bracket
-    easy, hard = Spent(bracket.low, _A_LOOK), failed or Spent(_below_high(task), math.inf)
+    easy = Spent(bracket.low, _A_LOOK)
     while (reason := task.reason()) is None:
         top = min(_below_high(task), task.goal or math.inf)
         seconds = task.left()
         wanted = affordable(easy, hard, _SHARE * seconds)
         radius = min(max(wanted, bracket.low + 0.1 * task.tolerance), top)
-        ended, spent = _shot(task, radius, 0.0, _PATIENCE * seconds)
+        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least))
         if bracket.low >= radius:
             easy = spent
         elif ended is _Shot.COMPLETE:

@@ -25,6 +25,7 @@ from surefoot.verify.scene import Expired, Scene, proved_forms, proved_radius
 
 _MEMORY = 1 << 30
 _LEAST = 16
+_CAREFUL = 0.25
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Growth:
     """How a tree is grown; nothing here can make a proof wrong."""
 
     steps: int = 4
+    most_steps: int = 24
     root_steps: int = 24
     long_steps: int = 60
     long_every: int = 4
@@ -112,7 +114,8 @@ def grow(
             continue
         children = split(some, column)
         count += 2 * len(some)
-        children, a = _bound_children(scene, children, growth)
+        steps = min(growth.most_steps, growth.steps * max(1, batch // len(some)))
+        children, a = _bound_children(scene, children, steps, growth)
         _search(scene, target, children, a, upper, aim(), growth.tries)
         pool.put(children.take(children.radius < aim()))
     return Grown(min(settled, aim()), True, count)
@@ -124,16 +127,18 @@ def _batch(scene: Scene, growth: Growth) -> int:
     return int(min(growth.batch, max(_LEAST, growth.work / max(1.0, each))))
 
 
-def _bound_children(scene: Scene, nodes: Nodes, growth: Growth) -> tuple[Nodes, Floats]:
+def _bound_children(
+    scene: Scene, nodes: Nodes, steps: int, growth: Growth
+) -> tuple[Nodes, Floats]:
     """Bound nodes briefly; those that gained nothing get a long search every few levels.
 
     An empty region needs large multipliers, and on the way to them the bound first gets worse: a
     short search would come back to where it began in every generation.
     """
     inherited = nodes.radius
-    nodes, a = bound(scene, nodes, growth.steps, growth.rates)
+    nodes, a = bound(scene, nodes, steps, growth.rates)
     stuck = (nodes.radius <= inherited) & (nodes.radius < scene.box.radius)
-    stuck &= (inherited > 0) & (nodes.depth % growth.long_every == 0)
+    stuck &= nodes.depth % growth.long_every == 0
     if not stuck.any():
         return nodes, a
     again, slopes = bound(scene, nodes.take(stuck), growth.long_steps, growth.rates)
@@ -191,7 +196,7 @@ def _search(
     chosen = np.concatenate([order[: tries // 2], others])
     within = max(aim, 0.97 * upper.high) if np.isfinite(upper.high) else aim
     start = scene.box.worst(a[chosen]).astype(np.float32)
-    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15)
+    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15, _CAREFUL)
     if margin.min() <= 0:
         found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
         upper.offer(found.astype(np.float64))
