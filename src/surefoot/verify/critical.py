@@ -23,7 +23,7 @@ from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
 from surefoot.verify.pace import Pace, Spent, affordable
 from surefoot.verify.scene import Box, OutOfTime, look
-from surefoot.verify.tree import DEFAULT, bound, grow
+from surefoot.verify.tree import DEFAULT, PATIENT, Growth, bound, grow
 
 Clock = Callable[[], float]
 
@@ -212,7 +212,9 @@ def _below_high(task: _Task) -> float:
     return max(task.bracket.high - task.tolerance, 0.1 * task.bracket.high)
 
 
-def _shot(task: _Task, radius: float, spare: float, patience: float) -> tuple[_Shot, Spent]:
+def _shot(
+    task: _Task, radius: float, spare: float, patience: float, growth: Growth = DEFAULT
+) -> tuple[_Shot, Spent]:
     """Grow one tree at a radius.
 
     After `patience` seconds it goes on only as long as it is likely to close in the time left.
@@ -232,7 +234,7 @@ def _shot(task: _Task, radius: float, spare: float, patience: float) -> tuple[_S
         scene = look(task.question, task.box(radius), expired)
     except OutOfTime:
         return _Shot.LATE, Spent(radius, math.inf)
-    grown = grow(scene, task.target, bracket, spare, task.tolerance, expired, DEFAULT, told)
+    grown = grow(scene, task.target, bracket, spare, task.tolerance, expired, growth, told)
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
     spent = max(begun - task.left(), 1e-3)
@@ -267,17 +269,18 @@ def _rise_without_branching(task: _Task) -> None:
 def _rise(task: _Task, hard: Spent, least: float) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket = task.bracket
-    easy = Spent(bracket.low, _A_LOOK)
+    easy, growth = Spent(bracket.low, _A_LOOK), DEFAULT
     while (reason := task.reason()) is None:
         top = min(_below_high(task), task.goal or math.inf)
         seconds = task.left()
         wanted = affordable(easy, hard, _SHARE * seconds)
         radius = min(max(wanted, bracket.low + 0.1 * task.tolerance), top)
-        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least))
+        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least), growth)
         if bracket.low >= radius:
             easy = spent
         elif ended is _Shot.COMPLETE:
             return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
         elif ended is _Shot.LATE:
-            hard = spent
+            # What one way of searching could not close, the other may.
+            hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
     return reason

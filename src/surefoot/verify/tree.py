@@ -33,7 +33,7 @@ class Growth:
     """How a tree is grown; nothing here can make a proof wrong."""
 
     steps: int = 4
-    most_steps: int = 24
+    most_steps: int = 60
     root_steps: int = 24
     long_steps: int = 60
     long_every: int = 4
@@ -45,6 +45,7 @@ class Growth:
 
 
 DEFAULT = Growth()
+PATIENT = Growth(steps=12)
 
 
 class Upper(Protocol):
