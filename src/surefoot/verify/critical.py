@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Target, nearby, nearer, target_of
+from surefoot.verify.attack import Effort, Singles, Target, nearby, nearer, target_of
 from surefoot.verify.bracket import Bracket, Replay
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
@@ -39,7 +39,8 @@ class Found:
     """The label is proved constant within `low`; `witness`, at distance `high`, has another.
 
     `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
-    points that failed here only, not when the model itself was asked.
+    points that failed here only, not when the model itself was asked; `prover` is whose arithmetic
+    the lower end rests on.
     """
 
     low: float
@@ -49,6 +50,7 @@ class Found:
     seconds: float
     reason: str
     discarded: int = 0
+    prover: str = "surefoot"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +176,7 @@ class _Shot(Enum):
 
 def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
-    if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
-        bracket.offer(point.astype(np.float64))
+    _offer(task, nearby(task.target, task.reach, Effort(), rng))
     begun = task.left()
     ended, tree = _direct(task, _HASTE * begun)
     if task.reason() is None and ended is _Shot.LATE:
@@ -185,7 +186,7 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
         return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
-    return task.reason() or _rise(task, tree, _HASTE * begun)
+    return task.reason() or _rise(task, tree, _HASTE * begun, rng)
 
 
 def _direct(task: _Task, patience: float) -> tuple[_Shot, Spent]:
@@ -200,9 +201,12 @@ def _direct(task: _Task, patience: float) -> tuple[_Shot, Spent]:
 
 def _search_again(task: _Task, rng: np.random.Generator) -> None:
     for search in (nearby, nearer):
-        found = search(task.target, min(task.reach, task.bracket.high), _STRONGER, rng)
-        if found is not None:
-            task.bracket.offer(found.astype(np.float64))
+        _offer(task, search(task.target, min(task.reach, task.bracket.high), _STRONGER, rng))
+
+
+def _offer(task: _Task, point: Singles | None) -> None:
+    if point is not None:
+        task.bracket.offer(point.astype(np.float64))
 
 
 def _below_high(task: _Task) -> float:
@@ -266,7 +270,7 @@ def _rise_without_branching(task: _Task) -> None:
             top = middle
 
 
-def _rise(task: _Task, hard: Spent, least: float) -> str:
+def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket = task.bracket
     easy, growth = Spent(bracket.low, _A_LOOK), DEFAULT
@@ -283,4 +287,5 @@ def _rise(task: _Task, hard: Spent, least: float) -> str:
         elif ended is _Shot.LATE:
             # What one way of searching could not close, the other may.
             hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
+            _offer(task, nearer(task.target, min(task.reach, bracket.high), Effort(), rng))
     return reason

@@ -13,16 +13,20 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.verify.bracket import Replay
+from surefoot.verify.critical import Clock, Found
 from surefoot.verify.network import Floats
 from surefoot.verify.verdict import Proved, Refuted, Unknown
-from surefoot.verify.vnnlib import Property, write_property
+from surefoot.verify.vnnlib import Property, box_property, write_property
 
 _PLACES = ("onnx", "vnnlib", "seconds", "result")
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -30,6 +34,7 @@ _PAIR = re.compile(r"\(\s*X_(\d+)\s+([^\s()]+)\s*\)")
 _YES, _NO = ("unsat", "holds"), ("sat", "violated")
 _GRACE = 1.0
 _ROUNDING = 1e-6
+_OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _LONGEST = 64 << 20
 
 
@@ -149,9 +154,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _tried(
-    external: External, wanted: Property, answer: str, replay: Replay
-) -> Refuted | Unknown:
+def _tried(external: External, wanted: Property, answer: str, replay: Replay) -> Refuted | Unknown:
     """The counterexample, if it is one."""
     point = _point(answer, len(wanted.lower))
     if point is None:
@@ -159,12 +162,13 @@ def _tried(
     outside = float(np.maximum(wanted.lower - point, point - wanted.upper).max())
     if not outside <= _ROUNDING:
         return Unknown(f"{external.name}'s counterexample is outside the box by {outside:.3g}")
-    inside = _single(point, wanted)
-    if not ((inside >= wanted.lower) & (inside <= wanted.upper)).all():
-        return Unknown(f"{external.name}'s counterexample is in no float32 point of the box")
-    if replay(inside) == wanted.label:
-        return Unknown(f"{external.name}'s counterexample keeps the label in the model itself")
-    return Refuted(inside)
+    middle = (wanted.lower + wanted.upper) / 2
+    for more in _OUTWARDS:  # a tie, which VNN-LIB counts as broken, may keep the label
+        inside = _single(middle + (point - middle) * (1 + more), wanted)
+        held = ((inside >= wanted.lower) & (inside <= wanted.upper)).all()
+        if held and replay(inside) != wanted.label:
+            return Refuted(inside)
+    return Unknown(f"{external.name}'s counterexample keeps the label in the model itself")
 
 
 def _point(answer: str, inputs: int) -> Floats | None:
@@ -182,3 +186,71 @@ def _single(point: Floats, wanted: Property) -> Floats:
     near = np.where(near < wanted.lower, np.nextafter(near, np.float32(np.inf)), near)
     near = np.where(near > wanted.upper, np.nextafter(near, np.float32(-np.inf)), near)
     return near.astype(np.float64)
+
+
+def critical_by(
+    external: External,
+    onnx: Path,
+    x: NDArray[np.floating],
+    label: int,
+    classes: int,
+    replay: Replay,
+    *,
+    tolerance: float = 0.002,
+    seconds: float = 60.0,
+    low: float = 0.0,
+    high: float = 1.0,
+    witness: Floats | None = None,
+    on_bracket: Callable[[float, float], None] | None = None,
+    clock: Clock = time.monotonic,
+) -> Found:
+    """The bracket of the critical radius with another prover: its proofs, our check of its points.
+
+    Like `critical`, for any ONNX file that the prover reads. `replay` gives the label by the model
+    itself; `witness` is a counterexample to begin with. First just `tolerance` below the upper end;
+    where that stays unknown, by bisection below it. `nodes` counts the questions asked.
+    """
+    started, flat = clock(), np.asarray(x, np.float64).reshape(-1)
+    if not (tolerance > 0 and seconds > 0 and low < high):
+        raise InvalidArgument(
+            f"tolerance and seconds must be above 0 and the domain an interval, got {tolerance}, "
+            f"{seconds} and [{low}, {high}]"
+        )
+    if replay(flat) != label:
+        return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified", 0, external.name)
+    told = on_bracket or (lambda a, b: None)
+    reach = float(np.maximum(flat - low, high - flat).max())
+    proved, refuted, unknown, asked, discarded = 0.0, np.inf, np.inf, 0, 0
+    if witness is not None and replay(witness) != label:
+        refuted = _distance(witness, flat)
+    best = witness if np.isfinite(refuted) else None
+    reason = "out of time"
+    while (left := started + seconds - clock()) > 0:
+        top = max(refuted - tolerance, 0.1 * refuted) if np.isfinite(refuted) else reach
+        if proved >= reach or refuted - proved <= tolerance * (1 + 1e-6):
+            reason = "closed" if proved < reach else "proved for the whole domain"
+            break
+        if min(unknown, top) - proved <= 0.25 * tolerance:
+            break
+        radius = top if top < unknown else (proved + unknown) / 2
+        wanted = box_property(flat, label, radius, classes, low=low, high=high)
+        answer, asked = settle(external, onnx, wanted, left / 2, replay), asked + 1
+        if isinstance(answer, Proved):
+            proved = radius
+        elif isinstance(answer, Refuted):
+            best, refuted = answer.witness, _distance(answer.witness, flat)
+        else:
+            unknown, reason = radius, answer.reason
+            discarded += "counterexample" in answer.reason
+        told(proved, refuted)
+    if proved > refuted:
+        raise SurefootError(
+            f"{external.name} proved a radius of {proved} although a counterexample lies at "
+            f"{refuted}: its proof is wrong, so nothing is reported"
+        )
+    return Found(proved, refuted, best, asked, clock() - started, reason, discarded, external.name)
+
+
+def _distance(point: Floats, x: Floats) -> float:
+    """Never too small."""
+    return float(np.nextafter(np.abs(point - x).max(), np.inf))

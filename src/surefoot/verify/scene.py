@@ -226,9 +226,7 @@ def _extended(
     )
 
 
-def _layer_bounds(
-    scene: Scene, layer: Layer, box: Box, expired: Expired
-) -> tuple[Floats, Floats]:
+def _layer_bounds(scene: Scene, layer: Layer, box: Box, expired: Expired) -> tuple[Floats, Floats]:
     depth, n = len(scene.chain.weights), len(layer.bias)
     rows = np.concatenate([layer.weights, -layer.weights])
     constant = np.concatenate([layer.bias, -layer.bias])

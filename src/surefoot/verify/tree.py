@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.verify.attack import Target, descend_margins, polish, shrink
 from surefoot.verify.branch import choose
 from surefoot.verify.leaf import settle_leaf
 from surefoot.verify.network import Floats
-from surefoot.verify.nodes import Nodes, Pool, above, below, join, roots, split
-from surefoot.verify.relax import Array, Lines, Multipliers, descend, improve, value_only
+from surefoot.verify.nodes import Nodes, Pool, join, roots, split
+from surefoot.verify.relax import Multipliers, improve
 from surefoot.verify.scene import Expired, Scene, proved_forms, proved_radius
 
 _MEMORY = 1 << 30
@@ -128,9 +127,7 @@ def _batch(scene: Scene, growth: Growth) -> int:
     return int(min(growth.batch, max(_LEAST, growth.work / max(1.0, each))))
 
 
-def _bound_children(
-    scene: Scene, nodes: Nodes, steps: int, growth: Growth
-) -> tuple[Nodes, Floats]:
+def _bound_children(scene: Scene, nodes: Nodes, steps: int, growth: Growth) -> tuple[Nodes, Floats]:
     """Bound nodes briefly; those that gained nothing get a long search every few levels.
 
     An empty region needs large multipliers, and on the way to them the bound first gets worse: a
