@@ -48,7 +48,7 @@ class Spent:
 
 
 def affordable(easy: Spent, hard: Spent, seconds: float) -> float:
-    """The radius whose tree is likely to take `seconds`: logarithms on a line between two others."""
+    """The radius whose tree is likely to take `seconds`, on a line of logarithms between two."""
     if hard.radius <= easy.radius or hard.seconds <= easy.seconds:
         return hard.radius
     if math.isinf(hard.seconds):
