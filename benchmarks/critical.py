@@ -249,10 +249,8 @@ def beside_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> No
         begun = time.monotonic()
         verdict = settle(tool, data / "nets" / f"{name}.onnx", wanted, seconds, label)
         spent = time.monotonic() - begun
-        lines.append(
-            [str(row.image), f"{row.found.low:.4f}", f"{row.found.seconds:.1f}", f"{spent:.1f}"]
-            + [type(verdict).__name__]
-        )
+        ours = [f"{row.found.low:.4f}", f"{row.found.seconds:.1f}"]
+        lines.append([str(row.image), *ours, f"{spent:.1f}", type(verdict).__name__])
     print_table(["image", "proved here", "whole bracket s", "Marabou s", "Marabou says"], lines)
 
 

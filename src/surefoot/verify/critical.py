@@ -30,6 +30,7 @@ Clock = Callable[[], float]
 _HASTE = 0.03
 _PATIENCE = 0.15
 _SHARE = 0.6
+_HOPELESS = 20.0
 _A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 
@@ -180,8 +181,10 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
     begun = task.left()
     ended, tree = _direct(task, _HASTE * begun)
     if task.reason() is None and ended is _Shot.LATE:
+        before = bracket.high
         _search_again(task, rng)
-        ended, tree = _direct(task, _PATIENCE * begun)
+        if bracket.high < before or tree.seconds < _HOPELESS * task.left():
+            ended, tree = _direct(task, _PATIENCE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
@@ -244,9 +247,9 @@ def _shot(
     spent = max(begun - task.left(), 1e-3)
     if grown.closed:
         return _Shot.COMPLETE, Spent(radius, spent)
-    nearer = bracket.high <= radius or bracket.high - spare < radius - 0.1 * task.tolerance
+    pointless = bracket.high <= radius or bracket.high - spare < radius - 0.1 * task.tolerance
     return (
-        _Shot.NEARER if nearer and task.left() > 0 else _Shot.LATE,
+        _Shot.NEARER if pointless and task.left() > 0 else _Shot.LATE,
         Spent(radius, pace.total(spent, radius)),
     )
 
