@@ -31,8 +31,9 @@ def descend(
     radius: float,
     steps: int,
     enough: Callable[[Array], bool],
+    first: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Steps with momentum, the first as long as the radius: the lowest points, their margins.
+    """Steps with momentum, the first a share of the radius: the lowest points, their margins.
 
     `slope` gives margins and gradients, `inside` brings points back into the set, `step` is the
     way of unit length along a gradient; `enough` says of the lowest margins whether to stop.
@@ -47,7 +48,7 @@ def descend(
         lowest[lower], best[lower] = margin[lower], points[lower]
         if enough(lowest):
             break
-        rate = float(max((1 - k / steps) ** 2, _LEAST_RATE) * radius)
+        rate = float(max(first * (1 - k / steps) ** 2, _LEAST_RATE) * radius)
         ahead = inside(points - rate * step(gradient))
         if k:
             ahead = points + (1 - _MOMENTUM) * (ahead - points) + _MOMENTUM * (points - before)
