@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -180,3 +181,44 @@ def test_counterexamples_and_properties_are_handed_out(small):
     bad = small.run(*RUN, "--counterexamples", "ce.txt")
     assert bad.returncode == 3
     assert "writes .npz" in bad.stderr
+
+
+OTHER = r"""
+import re, sys
+
+_, model, question, seconds, result = sys.argv
+text = open(question).read()
+values = r" X_\d+ ([^)]+)\)"
+ends = {end: [float(v) for v in re.findall(end + values, text)] for end in ("<=", ">=")}
+label = int(re.search(r"label (\d)", text)[1])
+corner = ends[">="] if label == 0 else ends["<="]
+broken = sum(corner) <= 1 if label == 0 else sum(corner) >= 1
+point = "".join(f"(X_{i} {v!r})" for i, v in enumerate(corner))
+open(result, "w").write(f"sat ({point})" if broken else "unsat")
+"""
+
+
+def test_another_prover_in_place_of_ours(small):
+    (small.folder / "other.py").write_text(OTHER)
+    command = f"{sys.executable} other.py {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
+    command = command.replace("other.py", str(small.folder / "other.py"))
+    long = ("--seconds-per-input", "10")
+    done = small.run(*RUN, *long, "--first", "3", "--verifier", command, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["critical"][""]["rows"]
+    points = np.load(small.folder / "points.npz")["x"][:3]
+    for row, point in zip(rows, points, strict=True):
+        known = abs(float(point.sum(dtype=float)) - 1) / 2
+        assert row["low"] - 1e-6 <= known <= row["high"] + 1e-6
+        assert row["high"] - row["low"] <= 0.00201
+    told = small.run(*RUN, *long, "--first", "3", "--verifier", command)
+    assert "in its own arithmetic, and were not checked here" in told.stdout
+    for words, said in (
+        (("--verifier", "tool {onnx}"), "say where the files go"),
+        (("--verifier", command, "--within", "0.1"), "leave out --quantile-only"),
+        (("--verifier", command, "--mean", "0.5", "--std", "0.5"), "normalises by itself"),
+        (("--verifier", "/no/such {onnx} {vnnlib}"), "cannot be started"),
+    ):
+        refused = small.run(*RUN, *words)
+        assert refused.returncode == 3
+        assert said in refused.stderr

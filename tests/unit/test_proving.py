@@ -284,16 +284,16 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
 
 def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
-    from surefoot.engine.proving import ProvingBench
+    from surefoot.engine.proving import OwnProver, ProvingBench
     from surefoot.results import Interval
     from surefoot.subject import Task
     from surefoot.verify.graph import read_network
 
     study, path = linear_study(tmp_path, POINTS)
-    network = read_network(path)
+    prover = OwnProver(read_network(path))
     known = {0: Proof(0.0995, None, "", "out of time", 3, 1.0)}
     bench = ProvingBench(
-        study.fitted, study.references, study.model, network, Interval(0, 1), 1e-3, (5.0,), 1, known
+        study.fitted, study.references, study.model, prover, Interval(0, 1), 1e-3, (5.0,), 1, known
     )
     subject = study.fitted.subjects()[0]
     (proof,) = bench.answer([Task(subject, 0.0, 0, 1)])

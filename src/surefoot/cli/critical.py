@@ -94,6 +94,12 @@ def critical(
     samples: Annotated[
         int, typer.Option(help="Points drawn within each of some radii of an input; 0 for none.")
     ] = 200,
+    verifier: Annotated[
+        str,
+        typer.Option(
+            help="Another prover in place of ours: 'tool {onnx} {vnnlib} {seconds} {result}'."
+        ),
+    ] = "",
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The quantile of each class as well.")
     ] = False,
@@ -144,8 +150,13 @@ def critical(
         round(1 - share("--confidence", confidence), 12),
         samples,
     )
-    asked: CriticalLevel | CriticalQuantile = CriticalLevel(*told)
+    asked: CriticalLevel | CriticalQuantile = CriticalLevel(*told, verifier)
     if quantile_only or within is not None:
+        if verifier:
+            raise InvalidArgument(
+                f"--verifier {verifier}: another prover closes brackets; leave out --quantile-only "
+                "and --within"
+            )
         near = None if within is None else number(within)
         asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)

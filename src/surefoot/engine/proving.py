@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,90 @@ from surefoot.results import Interval
 from surefoot.subject import Inputs, Model, Task
 
 if TYPE_CHECKING:
+    from surefoot.verify.critical import Found
+    from surefoot.verify.external import External
     from surefoot.verify.network import Network
 
+Floats = NDArray[np.float64]
+
 _GLANCE = 2.0
+
+
+class Prover(Protocol):
+    """Who brackets the critical level of one input, and in whose arithmetic."""
+
+    def __call__(self, x: Floats, label: int, wish: Wish) -> Found:
+        """What is proved and refuted."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What is wanted of an input: how narrow, for how long, within which bounds, how far.
+
+    `replay` asks the model itself; `known` is what was proved and found before.
+    """
+
+    tolerance: float
+    seconds: float
+    bounds: Interval
+    goal: float | None
+    seed: int
+    replay: Callable[[Floats], int]
+    known: tuple[float, Floats | None]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProver:
+    """Ours, on the network as it was read."""
+
+    network: Network
+
+    def __call__(self, x: Floats, label: int, wish: Wish) -> Found:
+        """What is proved and refuted."""
+        from surefoot.verify.critical import critical
+
+        return critical(
+            self.network,
+            x,
+            label,
+            tolerance=wish.tolerance,
+            seconds=wish.seconds,
+            low=wish.bounds.low,
+            high=wish.bounds.high,
+            goal=wish.goal,
+            seed=wish.seed,
+            replay=wish.replay,
+            clock=time.thread_time,
+            known=wish.known,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OtherProver:
+    """Another program, on the file itself; its time is the clock's."""
+
+    external: External
+    graph: Path
+    classes: int
+
+    def __call__(self, x: Floats, label: int, wish: Wish) -> Found:
+        """What is proved and refuted."""
+        from surefoot.verify.external import critical_by
+
+        return critical_by(
+            self.external,
+            self.graph,
+            x,
+            label,
+            self.classes,
+            wish.replay,
+            tolerance=wish.tolerance,
+            seconds=wish.seconds,
+            low=wish.bounds.low,
+            high=wish.bounds.high,
+            witness=wish.known[1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +117,7 @@ class ProvingBench:
     inputs: Inputs
     references: NDArray[np.int64]
     model: Model
-    network: Network
+    prover: Prover
     bounds: Interval
     tolerance: float
     efforts: tuple[float, ...]
@@ -47,28 +129,23 @@ class ProvingBench:
         return [self._proof(task) for task in tasks]
 
     def _proof(self, task: Task) -> Proof:
-        from surefoot.verify.critical import critical
-
         rows = task.subject.rows
         row, again = rows[task.start % len(rows)], task.start // len(rows)
         seconds = self.efforts[min(again, len(self.efforts) - 1)]
         if task.level >= self.bounds.width:
             seconds = min(seconds, _GLANCE)
         before = self.known.get(row)
-        found = critical(
-            self.network,
-            self.inputs.x[row].reshape(-1),
-            int(self.references[row]),
+        wish = Wish(
             tolerance=self.tolerance,
             seconds=seconds,
-            low=self.bounds.low,
-            high=self.bounds.high,
+            bounds=self.bounds,
             goal=task.level or None,
             seed=self.seed + again,
             replay=self._label,
-            clock=time.thread_time,
             known=(0.0, None) if before is None else (before.low, _point(before)),
         )
+        x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
+        found = self.prover(x, int(self.references[row]), wish)
         witness = found.witness
         return Proof(
             low=found.low,

@@ -81,7 +81,7 @@ class Criticals:
 
 def _origin(record: CriticalRecord) -> list[tuple[str, str]]:
     """What was run on what; for brackets of others, which rows of which file."""
-    if record.reader is not None or record.source is None:
+    if not words.published(record) or record.source is None:
         return provenance(record)
     selection = record.spec["inputs"]["selection"]
     return [

@@ -41,6 +41,11 @@ def _said(row: QuantileRow) -> str:
     return f"{row.value:.4g} ({between(row.low, row.high)})"
 
 
+def published(record: CriticalRecord) -> bool:
+    """Whether the brackets were read from a file of others."""
+    return bool(record.spec["procedure"]["kind"] == "published")
+
+
 def tolerance_of(record: CriticalRecord) -> float:
     """How narrow a bracket was to be."""
     return float(record.spec["procedure"]["tolerance"])
@@ -111,14 +116,21 @@ def _how_sure(record: CriticalRecord) -> list[str]:
         )
     spent = sum(row.seconds for row in rows)
     middle = sorted(row.seconds for row in rows)[len(rows) // 2]
-    whose = "CPU seconds" if record.reader is not None else "seconds by the file"
+    whose = "seconds by the file" if published(record) else "CPU seconds"
     return [*lines, f"It took {spent:,.1f} {whose}, {seconds(middle)} for a middling input."]
 
 
 def _footing(record: CriticalRecord) -> str:
     """In whose arithmetic lower ends are proved, and who confirmed the upper ones."""
     lost = sum(row.discarded for row in record.rows)
-    if record.reader is None:
+    verifier = record.spec["procedure"].get("verifier")
+    if verifier:
+        return (
+            f"Lower ends are proved by {verifier!r}, in its own arithmetic, and were not checked "
+            "here. Upper ends are points that the model itself, in onnxruntime, gives another "
+            f"label; {lost:,} that it did not confirm were thrown away."
+        )
+    if published(record):
         return (
             "The brackets are taken from the file as they stand: their proofs and counterexamples "
             "were not checked here."

@@ -73,9 +73,9 @@ def check_proving(asked: Proving) -> None:
         raise InvalidArgument(f"samples are at least 0 for a radius, got {asked.samples}: try 200")
 
 
-def bracket_of(proof: Proof) -> Bracket:
-    """What is known of one input, and in which arithmetic."""
-    promise = Guarantee(Footing.CONDITIONAL, 0.0, ARITHMETIC)
+def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
+    """What is known of one input, and what that rests on."""
+    promise = Guarantee(Footing.CONDITIONAL, 0.0, assumption)
     reason = _LEFT_ALONE.get(proof.reason, proof.reason)
     return Bracket(Interval(proof.low, proof.far), promise, reason, proof.nodes)
 
@@ -87,7 +87,7 @@ class CriticalLevel:
     A first, short try, then one or two with the rest of the time, each from where the last one
     ended: what one has proved is kept if the next is interrupted. `quantile` and `error` are for
     what is said of the population; `samples` points are drawn within each of some radii, as the
-    statistical counterpart.
+    statistical counterpart. `verifier` is the command of another prover, in place of ours.
     """
 
     tolerance: float = 0.002
@@ -95,6 +95,7 @@ class CriticalLevel:
     quantile: float = 0.05
     error: float = 0.05
     samples: int = 200
+    verifier: str = ""
     proves: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
@@ -116,4 +117,11 @@ class CriticalLevel:
             if found.width <= self.tolerance * (1 + 1e-9):
                 break
             found = found + (yield Ask(0.0, 1))
-        return bracket_of(found)
+        return bracket_of(found, self.assumption)
+
+    @property
+    def assumption(self) -> str:
+        """What a lower end rests on."""
+        if not self.verifier:
+            return ARITHMETIC
+        return f"the proofs are those of {self.verifier!r}, in its own arithmetic, not checked here"

@@ -227,7 +227,7 @@ class QuantileRow:
 class CriticalRecord:
     """The whole outcome of one study of critical levels.
 
-    `reader` is how far the graph read is from the model; None where others made the brackets.
+    `reader` is how far the graph read is from the model; None where others proved.
     """
 
     digest: str

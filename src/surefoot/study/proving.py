@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.engine.drive import Journal, Progress, measure
-from surefoot.engine.proving import ProvingBench
+from surefoot.engine.proving import OtherProver, OwnProver, Prover, ProvingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.executors import cores, open_pool
 from surefoot.population import CriticalQuantile, Settled
 from surefoot.report.critical import Criticals
-from surefoot.results import Bracket, Quantile, Undecided
+from surefoot.results import Bracket, Interval, Quantile, Undecided
 from surefoot.search.critical import bracket_of
 from surefoot.store.records import CriticalRecord, Finding, Shaken, Source
 from surefoot.study.bracketed import classes_of, examples_of, quantiles_of, row_of
@@ -25,7 +25,7 @@ from surefoot.study.running import answered, environment
 from surefoot.study.shaken import shaken
 from surefoot.study.spec import Study
 from surefoot.study.tracing import WHOLE, shuffled
-from surefoot.subject import Subject
+from surefoot.subject import Signature, Subject
 
 if TYPE_CHECKING:
     from surefoot.verify.network import Network
@@ -72,20 +72,17 @@ def proved(
         raise InvalidArgument(
             f"{type(study.procedure).__name__} proves nothing: use sf.CriticalLevel()"
         )
-    network, apart = _network(study, Path(graph))
+    prover, apart = _prover(study, Path(graph))
 
     def measured(findings: tuple[Finding, ...], journal: Journal) -> CriticalRecord:
-        return _measured(study, network, apart, findings, journal, workers, watch, source, early)
+        return _measured(study, prover, apart, findings, journal, workers, watch, source, early)
 
     return answered(study, where, source, measured, CriticalRecord)
 
 
-def _network(study: Study, path: Path) -> tuple[Network, float]:
-    """The file as layers, compared with onnxruntime; with the normalisation before it."""
-    from surefoot.verify.graph import check_reader, read_network
-    from surefoot.verify.network import Layer
-
-    signature = study.model.signature
+def _prover(study: Study, path: Path) -> tuple[Prover, float | None]:
+    """Who proves: ours on the network read, and how far that is from the model; or another."""
+    signature, normalise = study.model.signature, getattr(study.model, "normalise", None)
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -96,9 +93,32 @@ def _network(study: Study, path: Path) -> tuple[Network, float]:
         raise InvalidArgument(f"{path} is not the file that the model was loaded from")
     if signature.bounds is None:
         raise InvalidArgument("proofs need the range of input values: say --bounds 0,1")
+    command = getattr(study.procedure, "verifier", "")
+    if not command:
+        network, apart = _network(content, signature, normalise)
+        return OwnProver(network), apart
+    from surefoot.verify.external import External
+
+    if not (normalise is None or normalise.idle):
+        raise InvalidArgument(
+            f"--verifier {command}: it reads the file, and these inputs are normalised before it; "
+            "export a file that normalises by itself"
+        )
+    return OtherProver(External(command), path, signature.classes), None
+
+
+def _network(
+    content: bytes,
+    signature: Signature,
+    normalise: Any,  # noqa: ANN401  that of the model, if it has one
+) -> tuple[Network, float]:
+    """The file as layers, compared with onnxruntime; with the normalisation before it."""
+    from surefoot.verify.graph import check_reader, read_network
+    from surefoot.verify.network import Layer
+
     network = read_network(content, signature.shape)
-    apart = check_reader(network, content, low=signature.bounds.low, high=signature.bounds.high)
-    normalise: Any = getattr(study.model, "normalise", None)
+    bounds = signature.bounds or Interval(0.0, 1.0)
+    apart = check_reader(network, content, low=bounds.low, high=bounds.high)
     if normalise is None or normalise.idle:
         return network, apart
     shape = (1, *signature.shape)
@@ -111,8 +131,8 @@ def _network(study: Study, path: Path) -> tuple[Network, float]:
 
 def _measured(
     study: Study,
-    network: Network,
-    apart: float,
+    prover: Prover,
+    apart: float | None,
     findings: tuple[Finding, ...],
     journal: Journal,
     workers: int | None,
@@ -127,7 +147,7 @@ def _measured(
     subjects, procedure = _subjects(study, bounds.width)
     keeper = _Keeper(journal, subjects)
     bench = ProvingBench(
-        inputs, study.references, study.model, network, bounds, asked.tolerance, asked.efforts,
+        inputs, study.references, study.model, prover, bounds, asked.tolerance, asked.efforts,
         study.seed, keeper.proofs,
     )  # fmt: skip
     crew = workers or cores()

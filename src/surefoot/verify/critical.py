@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Singles, Target, nearby, nearer, target_of
+from surefoot.verify.attack import Effort, Target, nearby, nearer, target_of
 from surefoot.verify.bracket import Bracket, Replay
+from surefoot.verify.descent import Singles
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
 from surefoot.verify.pace import Pace, Spent, affordable

@@ -33,6 +33,8 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _PAIR = re.compile(r"\(\s*X_(\d+)\s+([^\s()]+)\s*\)")
 _YES, _NO = ("unsat", "holds"), ("sat", "violated")
 _GRACE = 1.0
+_HALVINGS = 14
+_MUCH = 0.9  # a counterexample this much nearer than asked for is a good one
 _ROUNDING = 1e-6
 _OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _LONGEST = 64 << 20
@@ -207,8 +209,9 @@ def critical_by(
     """The bracket of the critical radius with another prover: its proofs, our check of its points.
 
     Like `critical`, for any ONNX file that the prover reads. `replay` gives the label by the model
-    itself; `witness` is a counterexample to begin with. First just `tolerance` below the upper end;
-    where that stays unknown, by bisection below it. `nodes` counts the questions asked.
+    itself; `witness` is a counterexample to begin with. A counterexample is drawn towards the input
+    as far as it stays one; then just `tolerance` below it, and where that is refuted again or stays
+    unknown, by bisection. `nodes` counts the questions asked.
     """
     started, flat = clock(), np.asarray(x, np.float64).reshape(-1)
     if not (tolerance > 0 and seconds > 0 and low < high):
@@ -221,9 +224,11 @@ def critical_by(
     told = on_bracket or (lambda a, b: None)
     reach = float(np.maximum(flat - low, high - flat).max())
     proved, refuted, unknown, asked, discarded = 0.0, np.inf, np.inf, 0, 0
+    best = None
     if witness is not None and replay(witness) != label:
-        refuted = _distance(witness, flat)
-    best = witness if np.isfinite(refuted) else None
+        best = _drawn_nearer(witness, flat, label, replay)
+        refuted = _distance(best, flat)
+    just_below = True
     reason = "out of time"
     while (left := started + seconds - clock()) > 0:
         top = max(refuted - tolerance, 0.1 * refuted) if np.isfinite(refuted) else reach
@@ -232,16 +237,20 @@ def critical_by(
             break
         if min(unknown, top) - proved <= 0.25 * tolerance:
             break
-        radius = top if top < unknown else (proved + unknown) / 2
+        radius = (
+            top if just_below and top < unknown else (proved + min(unknown, refuted, reach)) / 2
+        )
         wanted = box_property(flat, label, radius, classes, low=low, high=high)
         answer, asked = settle(external, onnx, wanted, left / 2, replay), asked + 1
         if isinstance(answer, Proved):
             proved = radius
         elif isinstance(answer, Refuted):
-            best, refuted = answer.witness, _distance(answer.witness, flat)
+            best = _drawn_nearer(answer.witness, flat, label, replay)
+            refuted = _distance(best, flat)
         else:
             unknown, reason = radius, answer.reason
             discarded += "counterexample" in answer.reason
+        just_below = isinstance(answer, Proved) or refuted < _MUCH * radius
         told(proved, refuted)
     if proved > refuted:
         raise SurefootError(
@@ -249,6 +258,19 @@ def critical_by(
             f"{refuted}: its proof is wrong, so nothing is reported"
         )
     return Found(proved, refuted, best, asked, clock() - started, reason, discarded, external.name)
+
+
+def _drawn_nearer(point: Floats, x: Floats, label: int, replay: Replay) -> Floats:
+    """The point moved towards x by halving, as long as the model gives it another label."""
+    keeps, breaks, best = 0.0, 1.0, point
+    for _ in range(_HALVINGS):
+        middle = (keeps + breaks) / 2
+        tried = (x + middle * (point - x)).astype(np.float32).astype(np.float64)
+        if replay(tried) != label:
+            breaks, best = middle, tried
+        else:
+            keeps = middle
+    return best
 
 
 def _distance(point: Floats, x: Floats) -> float:
