@@ -31,7 +31,6 @@ Clock = Callable[[], float]
 _HASTE = 0.03
 _PATIENCE = 0.15
 _SHARE = 0.6
-_HOPELESS = 20.0
 _A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 
@@ -190,7 +189,7 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
     if task.reason() is None and ended is _Shot.LATE:
         before = bracket.high
         _search_again(task, rng)
-        if bracket.high < before or tree.seconds < _HOPELESS * task.left():
+        if bracket.high < before or tree.seconds < task.left():
             ended, tree = _direct(task, _PATIENCE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
