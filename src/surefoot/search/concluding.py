@@ -16,7 +16,7 @@ from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
 from surefoot.search.seen import Seen
-from surefoot.search.segments import Segment
+from surefoot.search.segments import Stretch
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
@@ -52,29 +52,32 @@ def concluded(
     asked: SequentialCurve,
     seen: Sequence[Seen],
     guesses: Mapping[float, float],
-    parts: Sequence[Segment],
+    stretches: Sequence[Stretch],
     settled: Settled,
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
     bends = asked.curvature is not None
-    near = (asked.high - asked.low) / 8
-    caught = _caught(seen, near)
-    best = {**guesses, **caught}
-    points = [_guessed(s.point, best[s.level]) for s in seen if s.first]
-    slack = max(
-        0 if bends else slack_of([s for s in seen if s.level in part], asked.thresholds, near)
-        for part in parts
-    )
-    wiggle = slack / asked.size
-    found = () if bends else notes(points, parts, wiggle)
-    promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
-    basis = points if bends else tightened(points, parts, wiggle)
+    supposed_to_be = supposed(seen)
+    caught = _caught(seen, supposed_to_be, (asked.high - asked.low) / 8)
+    best = {**supposed_to_be, **guesses, **caught}
+    points = [
+        _guessed(s.point, best[s.level])
+        for s in seen
+        if s.first or any(s.side(t) is not None for t in asked.thresholds)
+    ]
+    found = () if bends else notes(points, stretches)
+    promise = assumed(asked.error, asked.curvature, stretches, broken=bool(found))
+    basis = points if bends else tightened(points, stretches)
     shown = (
         points
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    basis = sorted([*basis, *_between(seen, caught)], key=lambda p: p.level)
+    inside = [_guessed(s.point, caught[s.level]) for s in seen if s.level in caught]
+    told = {p.level for p in points}
+    basis = sorted(
+        [*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level
+    )
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
@@ -85,8 +88,7 @@ def concluded(
                 t,
                 promise,
                 settled,
-                breaks=asked.cuts,
-                wiggle=wiggle,
+                stretches=stretches,
                 middle=middle(asked, t),
             )
             for t in asked.thresholds
@@ -102,23 +104,16 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _caught(seen: Sequence[Seen], near: float) -> dict[float, float]:
-    """Guesses at levels between two, at most `near` apart, at which all inputs are known."""
+def _caught(
+    seen: Sequence[Seen], means: Mapping[float, float], near: float
+) -> dict[float, float]:
+    """Of the means supposed, those between two levels, at most `near` apart, that are whole."""
     whole = [s.level for s in seen if s.whole]
     return {
-        level: value
-        for level, value in supposed(seen).items()
+        level: mean
+        for level, mean in means.items()
         if any(a < level < b and b - a <= near for a, b in pairwise(whole))
     }
-
-
-def _between(seen: Sequence[Seen], caught: Mapping[float, float]) -> list[Point]:
-    """Levels where only inputs that differ on both sides were looked at: guesses, no bounds."""
-    return [
-        Point(s.level, int(s.known.sum()), caught[s.level], Interval(0.0, 1.0))
-        for s in seen
-        if not s.first and s.level in caught
-    ]
 
 
 def middle(asked: SequentialCurve, threshold: float) -> float:

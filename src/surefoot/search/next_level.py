@@ -20,37 +20,56 @@ class Sight:
     doubt: float
 
 
+@dataclass(frozen=True)
+class Guess:
+    """Where straight lines between sights meet a target, and how far off that may well be."""
+
+    level: float
+    off: float
+    bend: float
+    """How far off it may be because the curve bends between the two sights."""
+
+
+def guess(sights: Sequence[Sight], target: float, size: int) -> Guess | None:
+    """From the first neighbours with the target between them; None if there are none.
+
+    How far off follows from what is not known: values seen on part of the inputs, and the chance
+    by which single inputs fall.
+    """
+    for a, b in pairwise(sights):
+        if (a.value >= target) == (b.value >= target):
+            continue
+        drop, wide = abs(a.value - b.value), b.level - a.level
+        chance = math.sqrt(max(1.0, drop * size)) / 2 / size
+        off = math.hypot(chance, max(a.doubt, b.doubt)) / drop * wide
+        return Guess(a.level + wide * abs(a.value - target) / drop, off, _BEND * wide)
+    return None
+
+
 def around(
     sights: Sequence[Sight], target: float, narrow: float, turn: int, size: int
 ) -> list[float]:
     """Levels between the first and the last sight, which lie on different sides.
 
-    One a little before and one a little beyond where straight lines meet the target, so that the
+    One a little before and one a little beyond where the target seems to be met, so that the
     crossing is caught between them; only one of them if the other would be no better than the end
-    on its side. How little follows from what is not known: values seen on part of the inputs, the
-    chance by which single inputs fall, and some bending. Every fourth turn takes the middle, so
-    that the bracket shrinks for certain.
+    on its side. Every fourth turn takes the middle, so that the bracket shrinks for certain.
     """
     low, high = sights[0], sights[-1]
     width = high.level - low.level
-    pair = _straddling(sights, target)
-    if turn % 4 == 3 or width <= 2 * narrow or pair is None:
+    meets = guess(sights, target, size)
+    if turn % 4 == 3 or width <= 2 * narrow or meets is None:
         return [(low.level + high.level) / 2]
-    a, b = pair
-    drop = abs(a.value - b.value)
-    meets = a.level + (b.level - a.level) * abs(a.value - target) / drop
-    chance = math.sqrt(max(1.0, drop * size)) / 2 / size
-    doubt = math.hypot(chance, max(a.doubt, b.doubt))
-    reach = (_CAUTION * doubt / drop + _BEND) * (b.level - a.level)
+    reach = _CAUTION * meets.off + meets.bend
     if reach > width / 8:
-        return [meets]
+        return [meets.level]
     reach = max(reach, narrow / 2)
     found = []
-    if low.doubt > 0 or meets - low.level > 3 * reach:
-        found.append(max(meets - reach, low.level + width / 16))
-    if high.doubt > 0 or high.level - meets > 3 * reach:
-        found.append(min(meets + reach, high.level - width / 16))
-    return found or [meets]
+    if low.doubt > 0 or meets.level - low.level > 3 * reach:
+        found.append(max(meets.level - reach, low.level + width / 16))
+    if high.doubt > 0 or high.level - meets.level > 3 * reach:
+        found.append(min(meets.level + reach, high.level - width / 16))
+    return found or [meets.level]
 
 
 def sharpest_bend(sights: Sequence[Sight]) -> float:
@@ -76,10 +95,3 @@ def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> boo
         a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
     )
 
-
-def _straddling(sights: Sequence[Sight], target: float) -> tuple[Sight, Sight] | None:
-    """The first neighbours with the target between them."""
-    for a, b in pairwise(sights):
-        if (a.value >= target) != (b.value >= target):
-            return a, b
-    return None

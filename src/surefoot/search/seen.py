@@ -41,6 +41,15 @@ class Terms:
         return self.error / 2 / (len(self.scan) if level in self.scan else self.others) / times
 
 
+@dataclass(frozen=True)
+class Wish:
+    """A level, and which inputs to look at there: so many of the first, or some chosen ones."""
+
+    level: float
+    first: int
+    some: NDArray[np.intp] | None = None
+
+
 class Seen:
     """The values of single inputs at one level: NaN where it was not looked."""
 
@@ -56,6 +65,11 @@ class Seen:
     def put(self, start: int, goodness: Floats) -> None:
         """Note the values of inputs from `start` on."""
         self.values[start : start + len(goodness)] = goodness
+        if self.terms.over is Over.SET:
+            low = float(np.nansum(self.values)) / self.terms.size
+            high = low + float(np.count_nonzero(~self.known)) / self.terms.size
+            low, high = max(self.interval.low, low), min(self.interval.high, high)
+            self.interval = Interval(low, max(low, high))
 
     def look(self, first: int) -> None:
         """Draw conclusions from the first so many inputs; earlier conclusions stay true.
