@@ -15,7 +15,7 @@ from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen
+from surefoot.search.seen import Seen, Values
 from surefoot.search.segments import Stretch
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
     """How many inputs the curve may climb back where it crosses a threshold.
 
-    By those that went the other way between two levels, fully known and at most `near` apart, on
-    different sides of it; the widest such pair tells the most. Without one, the narrowest.
+    By those that went the other way from one level to the next, between and around two levels,
+    fully known and at most `near` apart, on different sides of it; the widest such pair tells the
+    most. Without one, the narrowest.
     """
     whole = [s for s in seen if s.whole and s.terms.counts]
     pairs = [
@@ -38,10 +39,21 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
     if chosen is None:
         return 0
-    a, b = chosen
-    down = int(np.count_nonzero(b.values < a.values))
-    up = int(np.count_nonzero(b.values > a.values))
+    middle = (chosen[0].level + chosen[1].level) / 2
+    low = min(chosen[0].level, middle - near / 2)
+    high = max(chosen[1].level, middle + near / 2)
+    down, up = _moves([s.values for s in seen if low <= s.level <= high])
     return backtrack(max(down, up), min(down, up))
+
+
+def _moves(rows: Sequence[Values]) -> tuple[int, int]:
+    """How often an input got worse, and better, from a level to the next at which it is known."""
+    last, down, up = rows[0].copy(), 0, 0
+    for row in rows[1:]:
+        down += int(np.count_nonzero(row < last))
+        up += int(np.count_nonzero(row > last))
+        np.copyto(last, row, where=~np.isnan(row))
+    return down, up
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
@@ -75,9 +87,7 @@ def concluded(
     )
     inside = [_guessed(s.point, caught[s.level]) for s in seen if s.level in caught]
     told = {p.level for p in points}
-    basis = sorted(
-        [*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level
-    )
+    basis = sorted([*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level)
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
@@ -104,9 +114,7 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _caught(
-    seen: Sequence[Seen], means: Mapping[float, float], near: float
-) -> dict[float, float]:
+def _caught(seen: Sequence[Seen], means: Mapping[float, float], near: float) -> dict[float, float]:
     """Of the means supposed, those between two levels, at most `near` apart, that are whole."""
     whole = [s.level for s in seen if s.whole]
     return {

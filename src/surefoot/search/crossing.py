@@ -14,6 +14,8 @@ from surefoot.search.next_level import Guess, Sight, guess
 from surefoot.search.seen import Seen, Wish
 from surefoot.search.segments import Segment
 
+_BEYOND = 0.7
+"""How far beyond a guess to look, in units of how far off it may well be."""
 _BEND = 0.1
 """How far off a line is that is drawn onwards, per length."""
 
@@ -26,7 +28,7 @@ def closing(
     goal: Goal,
     turn: int,
 ) -> list[Wish]:
-    """What to look at next for a crossing within some levels, on both sides of which it seems to be.
+    """What to look at next for a crossing that seems to be within some levels.
 
     All inputs where the crossing seems to be; then again, so far beyond that it is caught between
     the two; then what `inner` asks for.
@@ -51,7 +53,7 @@ def closing(
         at = meets.level
         if whole:
             nearest = min(whole, key=lambda s: abs(s.level - at))
-            reach = meets.off + meets.bend
+            reach = _BEYOND * meets.off + meets.bend
             at += reach if nearest.level < at else -reach
     place = part.nearest(at, within)
     return [] if place is None else [Wish(place, size)]

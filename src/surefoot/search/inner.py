@@ -18,15 +18,22 @@ _HALVE = 3
 """Every so many levels the search takes the middle, so that the bracket shrinks for certain."""
 _REACH = 1.5
 """How far beyond a guess to look, in units of how far off it may well be."""
+_LEAN = 0.6
+"""How far from a guess to look for certainty, as a share of how far is close enough."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A mean to find the level of: on which sides of it a level must be certain, how near to it."""
+    """A mean to find the level of: on which sides of it a level must be certain, how near to it.
+
+    Where wiggles have blurred the crossing, all inputs are looked at on the side that takes the
+    most of them: the value is then a guess, and is the better for it.
+    """
 
     target: float
     sides: tuple[bool, ...]
     close: float
+    blurred: bool = False
 
     @property
     def light(self) -> bool:
@@ -46,6 +53,7 @@ class End:
 
     level: float
     values: Values
+
     @classmethod
     def of(cls, seen: Seen) -> Self:
         """A level at which all inputs were looked at."""
@@ -57,9 +65,7 @@ class End:
         return float(self.values.mean())
 
 
-def inner(
-    part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal
-) -> list[Wish]:
+def inner(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal) -> list[Wish]:
     """Which inputs to look at, at which level: to find the crossing, then to make it certain.
 
     Inputs that are alike at both ends are supposed, for the search alone, to be the same in
@@ -86,8 +92,8 @@ def inner(
             end = left if side == upper else right
             at = part.nearest(meets.level + _lean(end, meets, goal), here)
             if at is None or abs(end.level - meets.level) <= goal.close:
-                return [Wish(end.level, size, _proving(side, goal, end, end))]
-            return [Wish(at, size, _proving(side, goal, left, right))]
+                return [Wish(end.level, size, _proving(goal, side, end, end))]
+            return [Wish(at, size, _proving(goal, side, left, right))]
     return []
 
 
@@ -144,12 +150,12 @@ def _place(left: End, right: End, meets: Guess, asked: int) -> float:
 
 
 def _lean(end: End, meets: Guess, goal: Goal) -> float:
-    """To be certain, look half-way to as far from the crossing as is close enough."""
-    return -goal.close / 2 if end.level < meets.level else goal.close / 2
+    """To be certain, look a little away from the crossing, towards the end."""
+    return (-_LEAN if end.level < meets.level else _LEAN) * goal.close
 
 
-def _proving(side: bool, goal: Goal, left: End, right: End) -> NDArray[np.intp] | None:
-    """The inputs that can prove a side: all, or those that may be on the side few are."""
-    if side != goal.light:
+def _proving(goal: Goal, side: bool, left: End, right: End) -> NDArray[np.intp] | None:
+    """The inputs that can prove a side: those that may be on it; or all."""
+    if goal.blurred and side != goal.light:
         return None
     return np.flatnonzero((left.values == side) | (right.values == side))

@@ -94,4 +94,3 @@ def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> boo
     return any(
         a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
     )
-

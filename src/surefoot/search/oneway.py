@@ -37,7 +37,8 @@ def assumed(
 
 
 def _where(stretch: Stretch) -> str:
-    slack = f" but for wiggles of up to {100 * stretch.wiggle:.2g} points" if stretch.wiggle else ""
+    wavy = f" but for wiggles of up to {100 * stretch.wiggle:.2g} points at the threshold"
+    slack = wavy if stretch.wiggle else ""
     return f"from {stretch.low:g} to {stretch.high:g}{slack}"
 
 

@@ -65,11 +65,15 @@ class Seen:
     def put(self, start: int, goodness: Floats) -> None:
         """Note the values of inputs from `start` on."""
         self.values[start : start + len(goodness)] = goodness
-        if self.terms.over is Over.SET:
-            low = float(np.nansum(self.values)) / self.terms.size
-            high = low + float(np.count_nonzero(~self.known)) / self.terms.size
-            low, high = max(self.interval.low, low), min(self.interval.high, high)
-            self.interval = Interval(low, max(low, high))
+        self.interval = _both(self.interval, self.certain)
+
+    @property
+    def certain(self) -> Interval:
+        """What the inputs that are known leave possible, whichever they are."""
+        if self.terms.over is not Over.SET:
+            return Interval(0.0, 1.0)
+        held, missing = float(np.nansum(self.values)), float(np.count_nonzero(~self.known))
+        return Interval(held / self.terms.size, (held + missing) / self.terms.size)
 
     def look(self, first: int) -> None:
         """Draw conclusions from the first so many inputs; earlier conclusions stay true.
@@ -85,8 +89,7 @@ class Seen:
             terms.spend(self.level),
             counts=terms.counts,
         )
-        low, high = max(self.interval.low, found.low), min(self.interval.high, found.high)
-        self.interval = Interval(low, high) if low <= high else found
+        self.interval = _both(_both(self.interval, found), self.certain)
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -122,3 +125,9 @@ class Seen:
             return []
         cuts = np.flatnonzero(np.diff(missing) > 1) + 1
         return [Ask(self.level, len(run), int(run[0])) for run in np.split(missing, cuts)]
+
+
+def _both(first: Interval, last: Interval) -> Interval:
+    """Where both hold; the last alone if they cannot."""
+    low, high = max(first.low, last.low), min(first.high, last.high)
+    return Interval(low, high) if low <= high else last

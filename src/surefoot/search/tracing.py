@@ -29,8 +29,10 @@ _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
 _FEW = 256
 """Inputs at most at a level of the scan, at first."""
-_BLUR = 1.0
-"""Inputs to which a crossing blurred by wiggles is caught."""
+_BLUR, _BLURRED = 2.0, 4.0
+"""Inputs, beside the wiggles, to which a blurred crossing is caught; and from how many times the
+precision on it counts as blurred.
+"""
 _TRIES, _CLEAR = 3, 2.0
 """Looks for one crossing by guess; and standard deviations that settle a side well enough."""
 
@@ -144,7 +146,7 @@ class Tracing:
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
         sights = [self._sight(self.seen[level]) for level in sorted(self.scan) if level in part]
-        depth = 2 * sharpest_bend(sights)
+        depth = sharpest_bend(sights)
         return [
             Wish(middle, self._few())
             for a, b in pairwise(sights)
@@ -195,7 +197,7 @@ class Tracing:
         for a, b in pairwise([s for s in self._in(part) if s.whole]):
             if a.side(target) != b.side(target):
                 ends = End.of(a), End.of(b)
-                yield inner(part, ends, self._in(part), Goal(target, (), self.narrow))
+                yield inner(part, ends, self._in(part), Goal(target, (), 2 * self.narrow))
 
     def _goal(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Goal:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
@@ -203,9 +205,14 @@ class Tracing:
         sights = [self._sight(s) for s in self._in(part) if s.first]
         for a, b in pairwise(sights):
             if len(sides) == 1 and (a.value >= target) != (b.value >= target):
-                blur = (_BLUR + self._slack(part)) / self.size * (b.level - a.level) / abs(a.value - b.value)
+                blur = (
+                    (_BLUR + self._slack(part))
+                    / self.size
+                    * (b.level - a.level)
+                    / abs(a.value - b.value)
+                )
                 close = max(close, blur)
-        return Goal(target, sides, close)
+        return Goal(target, sides, close, close > _BLURRED * self.narrow)
 
     def _turn(self, part: Segment, target: float) -> int:
         return self.turns.get((part.low, target), 0)
@@ -297,7 +304,7 @@ class Tracing:
 
     def _few(self) -> int:
         """Inputs at a level of the scan, at first."""
-        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 24))
+        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 32))
 
     def _later(self, seen: Seen) -> list[int]:
         return [n for n in looks(self.size) if n > seen.first] or [self.size]
