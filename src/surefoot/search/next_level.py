@@ -89,8 +89,36 @@ def may_cross(a: Sight, b: Sight, bend: float, threshold: float) -> bool:
     return bend * ((b.level - a.level) / 2) ** 2 > gap
 
 
+def hiding(sights: Sequence[Sight], thresholds: Sequence[float]) -> list[tuple[Sight, Sight]]:
+    """Neighbours between which the curve, bending as it does elsewhere, may cross and come back."""
+    bend = sharpest_bend(sights)
+    return [
+        (a, b) for a, b in pairwise(sights) if any(may_cross(a, b, bend, t) for t in thresholds)
+    ]
+
+
 def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> bool:
     """Whether the side changes so near that the threshold must be near too."""
     return any(
         a[1] != b[1] and a[0] - near <= level <= b[0] + near for a, b in pairwise(sides.items())
+    )
+
+
+def enough(value: float, thresholds: Sequence[float], error: float, size: int) -> float:
+    """How many of so many inputs are likely to tell on which side of each a level lies."""
+    gap = min(abs(value - t) for t in thresholds)
+    spread = max(value * (1 - value), 0.02)
+    needed = 2 * spread * math.log(2 / error) / max(gap, 1e-9) ** 2
+    return needed / (1 + needed / size)
+
+
+def flatness(sights: Sequence[Sight], target: float) -> float:
+    """Over how many levels the value changes by one, where the curve is flattest at the target."""
+    return max(
+        (
+            (b.level - a.level) / abs(a.value - b.value)
+            for a, b in pairwise(sights)
+            if (a.value >= target) != (b.value >= target)
+        ),
+        default=0.0,
     )

@@ -14,6 +14,8 @@ from surefoot.results import Interval, Point
 from surefoot.search.looks import Over, bounds_after, looks
 
 Values = NDArray[np.float64]
+_FEW = 256
+"""Inputs at most at a level of the scan, at first."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Terms:
         else:
             times = len(schedule) if level in self.scan else 1
         return self.error / 2 / (len(self.scan) if level in self.scan else self.others) / times
+
+    @property
+    def few(self) -> int:
+        """Inputs at a level of the scan, at first."""
+        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 32))
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,11 @@ class Seen:
     def known(self) -> NDArray[np.bool_]:
         """Which inputs were looked at."""
         return ~np.isnan(self.values)
+
+    @property
+    def later(self) -> list[int]:
+        """The sizes of looks still to come."""
+        return [n for n in looks(self.terms.size) if n > self.first] or [self.terms.size]
 
     @property
     def whole(self) -> bool:

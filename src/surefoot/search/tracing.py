@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,8 +16,8 @@ from surefoot.results import Curve, Interval, Point
 from surefoot.search.concluding import concluded, middle, slack_of
 from surefoot.search.crossing import closing
 from surefoot.search.inner import End, Goal, inner
-from surefoot.search.looks import Over, looks, targets
-from surefoot.search.next_level import Sight, around, by_a_crossing, may_cross, sharpest_bend
+from surefoot.search.looks import Over, targets
+from surefoot.search.next_level import Sight, around, by_a_crossing, enough, flatness, hiding
 from surefoot.search.oneway import falls, tightened
 from surefoot.search.reading import same_side, stays
 from surefoot.search.seen import Seen, Terms, Wish
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
 
 _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
-_FEW = 256
-"""Inputs at most at a level of the scan, at first."""
 _BLUR, _BLURRED = 2.0, 4.0
-"""Inputs, beside the wiggles, to which a blurred crossing is caught; and from how many times the
-precision on it counts as blurred.
-"""
+"""To how many inputs beside wiggles a crossing is caught; how many precisions make it blurred."""
 _TRIES, _CLEAR = 3, 2.0
 """Looks for one crossing by guess; and standard deviations that settle a side well enough."""
 
@@ -64,13 +61,13 @@ class Tracing:
         self.exact = exact and counts
         self.seen: dict[float, Seen] = {}
         self.pursued: set[float] = set()
-        self.turns: dict[tuple[float, float], int] = {}
+        self.turns = Counter[tuple[float, float]]()
         self.looked: list[Wish] = []
 
     def next_asks(self, most_levels: int) -> tuple[Ask, ...]:
         """What to look at next; nothing when nothing is open, or too many levels were seen."""
         if not self.seen:
-            return self._asks([Wish(level, self._few()) for level in self.scan])
+            return self._asks([Wish(level, self.terms.few) for level in self.scan])
         for wishes in self._wishes():
             fresh = {wish.level for wish in wishes} - set(self.seen)
             if len(self.seen) + len(fresh) <= most_levels and (asks := self._asks(wishes)):
@@ -99,7 +96,8 @@ class Tracing:
     def curve(self) -> Curve:
         """What was found."""
         guesses = {s.level: self._sight(s).value for s in self.sorted() if s.first}
-        return concluded(self.asked, self.sorted(), guesses, self._stretches(), self.settled)
+        stretches = [self._stretch(part) for part in self.parts]
+        return concluded(self.asked, self.sorted(), guesses, stretches, self.settled)
 
     def sorted(self) -> list[Seen]:
         """By level."""
@@ -128,14 +126,9 @@ class Tracing:
             return [(up, (True, False))]
         return [(up, (True,)), (down, (False,))]
 
-    def _stretches(self) -> list[Stretch]:
-        return [self._stretch(part) for part in self.parts]
-
     def _stretch(self, part: Segment) -> Stretch:
-        wiggle = self._slack(part) / self.size
-        way = None
-        if self.asked.curvature is None:
-            way = falls([s.point for s in self._in(part)], wiggle)
+        wiggle, bends = self._slack(part) / self.size, self.asked.curvature is not None
+        way = None if bends else falls([s.point for s in self._in(part)], wiggle)
         return Stretch(part.low, part.high, wiggle, way)
 
     def _slack(self, part: Segment) -> int:
@@ -146,25 +139,19 @@ class Tracing:
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
         sights = [self._sight(self.seen[level]) for level in sorted(self.scan) if level in part]
-        depth = sharpest_bend(sights)
-        return [
-            Wish(middle, self._few())
-            for a, b in pairwise(sights)
-            if (middle := part.middle(a.level, b.level)) not in self.seen
-            and any(may_cross(a, b, depth, t) for t in self.asked.thresholds)
-        ]
+        middles = [part.middle(a.level, b.level) for a, b in hiding(sights, self.asked.thresholds)]
+        return [Wish(level, self.terms.few) for level in middles if level not in self.seen]
 
     def _towards(self, part: Segment, target: float, sides: tuple[bool, ...]) -> list[Wish]:
         """The first looks for a crossing: around where the scan seems to meet the target."""
         firm = [s.side(target) for s in self._in(part) if s.side(target) is not None]
-        looked = [s for s in self._in(part) if s.first]
-        sights = [self._sight(s) for s in looked]
+        sights = [self._sight(s) for s in self._in(part) if s.first]
         seems = {s.value >= target for s in sights}
         if len(set(firm)) == 2 or len(seems) < 2:
             return []
         if self.exact:
             return self._closing(part, Interval(part.low, part.high), target, sides)
-        return [] if self._turn(part, target) >= _TRIES else self._around(part, sights, target)
+        return [] if self.turns[part.low, target] >= _TRIES else self._around(part, sights, target)
 
     def _open(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Iterator[list[Wish]]:
         """Looks between two neighbours on different sides of a target."""
@@ -172,10 +159,10 @@ class Tracing:
         for a, b in pairwise(firm):
             if a.side(target) == b.side(target) or b.level - a.level <= self.narrow:
                 continue
-            within = [s for s in self._in(part) if a.level < s.level < b.level]
             if self.exact:
                 yield self._closing(part, Interval(a.level, b.level), target, sides)
                 continue
+            within = [s for s in self._in(part) if a.level < s.level < b.level]
             begun = [Wish(s.level, self.size) for s in within if s.level in self.pursued]
             sights = [self._sight(s) for s in (a, *within, b) if s.first]
             yield begun or self._around(part, sights, target)
@@ -183,10 +170,10 @@ class Tracing:
     def _closing(
         self, part: Segment, within: Interval, target: float, sides: tuple[bool, ...]
     ) -> list[Wish]:
-        turn, goal = self._turn(part, target), self._goal(part, target, sides)
+        turn, goal = self.turns[part.low, target], self._goal(part, target, sides)
         found = closing(part, self._in(part), within, self._sight, goal, turn)
         if any(wish.level not in self.seen and wish.some is None for wish in found):
-            self.turns[part.low, target] = turn + 1
+            self.turns[part.low, target] += 1
         return found
 
     def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
@@ -196,30 +183,21 @@ class Tracing:
         target = middle(self.asked, threshold)
         for a, b in pairwise([s for s in self._in(part) if s.whole]):
             if a.side(target) != b.side(target):
-                ends = End.of(a), End.of(b)
-                yield inner(part, ends, self._in(part), Goal(target, (), 2 * self.narrow))
+                goal = Goal(target, (), 2 * self.narrow)
+                yield inner(part, (End.of(a), End.of(b)), self._in(part), goal)
 
     def _goal(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Goal:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
         close = self.narrow / 2
-        sights = [self._sight(s) for s in self._in(part) if s.first]
-        for a, b in pairwise(sights):
-            if len(sides) == 1 and (a.value >= target) != (b.value >= target):
-                blur = (
-                    (_BLUR + self._slack(part))
-                    / self.size
-                    * (b.level - a.level)
-                    / abs(a.value - b.value)
-                )
-                close = max(close, blur)
+        if len(sides) == 1:
+            sights = [self._sight(s) for s in self._in(part) if s.first]
+            inputs = (_BLUR + self._slack(part)) / self.size
+            close = max(close, inputs * flatness(sights, target))
         return Goal(target, sides, close, close > _BLURRED * self.narrow)
 
-    def _turn(self, part: Segment, target: float) -> int:
-        return self.turns.get((part.low, target), 0)
-
     def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
-        turn = self._turn(part, target)
-        self.turns[part.low, target] = turn + 1
+        turn = self.turns[part.low, target]
+        self.turns[part.low, target] += 1
         inside = Interval(sights[0].level, sights[-1].level)
         near = [
             part.nearest(at, inside) for at in around(sights, target, self.narrow, turn, self.size)
@@ -238,10 +216,10 @@ class Tracing:
             depth = (self.asked.curvature or 0) * (wide / self.span) ** 2 / 4
             loose = min((a, b), key=lambda s: abs(s.value - threshold))
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
-                yield [Wish(loose.level, self._later(loose)[0])]
+                yield [Wish(loose.level, loose.later[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
                 once = self.over is Over.POPULATION and level not in self.terms.scan
-                yield [Wish(level, self.size if once else self._few())]
+                yield [Wish(level, self.size if once else self.terms.few)]
             elif not self.seen[level].whole:
                 yield [Wish(level, self._enough(self.seen[level]))]
 
@@ -271,11 +249,11 @@ class Tracing:
             if before and after and before[0][1] == after[0][1]:
                 by = by_a_crossing(seen.level, sides, 1.5 * cell)
                 if (clear if before[0][1] else -clear) < (0 if by else _CLEAR):
-                    found.append(Wish(seen.level, self._later(seen)[0]))
+                    found.append(Wish(seen.level, seen.later[0]))
             elif abs(clear) < _CLEAR:
                 left = before[0][0] if before else part.low
                 if (after[0][0] if after else part.high) - left > 1.5 * cell:
-                    found.append(Wish(seen.level, self._later(seen)[0]))
+                    found.append(Wish(seen.level, seen.later[0]))
         return found
 
     def _sides(self, part: Segment, threshold: float) -> dict[float, bool]:
@@ -302,22 +280,11 @@ class Tracing:
         doubt = math.hypot(math.sqrt(spread * rest), nearest.doubt)
         return Sight(seen.level, nearest.value + float(differ.mean()), doubt)
 
-    def _few(self) -> int:
-        """Inputs at a level of the scan, at first."""
-        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 32))
-
-    def _later(self, seen: Seen) -> list[int]:
-        return [n for n in looks(self.size) if n > seen.first] or [self.size]
-
     def _enough(self, seen: Seen) -> int:
         """How many inputs are likely to decide here."""
         guess = self._sight(seen).value if seen.first else 0.5
-        gap = min(abs(guess - t) for t in self.asked.thresholds)
-        spread = max(guess * (1 - guess), 0.02)
-        needed = 2 * spread * math.log(2 / self.terms.spend(seen.level)) / max(gap, 1e-9) ** 2
-        needed = needed / (1 + needed / self.size)
-        later = self._later(seen)
-        return next((n for n in later if n >= min(needed, 0.7 * self.size)), self.size)
+        needed = enough(guess, self.asked.thresholds, self.terms.spend(seen.level), self.size)
+        return next((n for n in seen.later if n >= min(needed, 0.7 * self.size)), self.size)
 
     def _in(self, part: Segment) -> list[Seen]:
         return [s for s in self.sorted() if s.level in part]
