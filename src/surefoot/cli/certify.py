@@ -9,7 +9,7 @@ import typer
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.requiring import Requiring
 from surefoot.cli.running import Asked, PropertyOption, Running, conclude
-from surefoot.cli.side import LevelsOption, run_levels
+from surefoot.cli.side import Side, run_levels
 from surefoot.errors import InvalidArgument
 
 _BUDGET = 200
@@ -39,7 +39,7 @@ def certify(
         typer.Option(min=1, help="For exact-binomial: how often to look; 1 is one fixed size."),
     ] = None,
     prop: PropertyOption = "same",
-    levels: LevelsOption = None,
+    side: Side,
     requiring: Requiring,
     running: Running,
 ) -> int:
@@ -51,10 +51,11 @@ def certify(
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2
     """
     requiring.check()
+    side.check()
     procedure = procedure_for(method, kappa, sil, confidence, budget, looks)
     asked = Asked(data, prop, procedure)
-    if levels is not None:
-        return run_levels(reading, model, asked, running, levels, requiring)
+    if side.levels is not None:
+        return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring, lambda found: found.all_robust())
 
