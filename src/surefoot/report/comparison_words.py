@@ -206,11 +206,12 @@ def _levels(found: Comparison) -> Any:  # noqa: ANN401
 
     points = _points_of(found)
     shown = [p[key] for p in points for key in ("low", "guess") if p[key] is not None]
+    dashed = any(p["guess"] is not None for p in points)
     base = alt.Chart(alt.InlineData(values=points))
     x = alt.X("level:Q", title="level of the perturbation")
     y = alt.Y(
         "low:Q",
-        title=f"{found.quantity.removeprefix('the ')} (%)",
+        title=f"{found.quantity.removeprefix('the ')} (%)" + ", dashed extrapolated" * dashed,
         scale=alt.Scale(domain=[10 * math.floor(min(shown, default=0.0) / 10), 100], nice=False),
     )
     band = base.mark_area(color=STEADY, opacity=0.18).encode(x=x, y=y, y2="high:Q")
