@@ -11,7 +11,7 @@ demo: $(VENV)/.core
 	$(BIN)/surefoot demo --out .
 
 test: check browser
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -30,7 +30,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/perturb.py
 	$(BIN)/python benchmarks/telling.py
 
-$(VENV)/.core: pyproject.toml
+$(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/sampler.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot import perturb, statistics
+    from surefoot.engine.attacking import Attack
     from surefoot.errors import (
         InvalidArgument,
         MissingPackage,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from surefoot.evidence import Counts, Outcomes, Severities
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
-    from surefoot.population import Mean, RobustShare, TailMean
+    from surefoot.population import CriticalQuantile, Mean, RobustShare, TailMean
     from surefoot.procedure import Ask, Session
     from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
     from surefoot.report.comparison import Comparison
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "engine.attacking": ("Attack",),
     "errors": (
         "InvalidArgument",
         "MissingPackage",
@@ -75,7 +77,7 @@ _HOMES = {
     "evidence": ("Counts", "Outcomes", "Severities"),
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
-    "population": ("Mean", "RobustShare", "TailMean"),
+    "population": ("CriticalQuantile", "Mean", "RobustShare", "TailMean"),
     "procedure": ("Ask", "Session"),
     "properties": ("Confidence", "NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
     "report.comparison": ("Comparison",),
@@ -119,11 +121,13 @@ __all__ = [
     "AdaptiveCurve",
     "Ask",
     "Assessment",
+    "Attack",
     "BuSun",
     "Comparison",
     "Confidence",
     "Counts",
     "CriticalLevel",
+    "CriticalQuantile",
     "Criticals",
     "Crossing",
     "Curve",

@@ -108,7 +108,7 @@ class Proof:
 
     def __add__(self, other: Self, /) -> Self:
         """What both know together."""
-        nearer = self if _far(self) <= _far(other) else other
+        nearer = self if self.far <= other.far else other
         return type(self)(
             max(self.low, other.low),
             nearer.high,
@@ -120,10 +120,11 @@ class Proof:
         )
 
     @property
+    def far(self) -> float:
+        """The upper end; infinite while there is none."""
+        return math.inf if self.high is None else self.high
+
+    @property
     def width(self) -> float:
         """How much is left open."""
-        return _far(self) - self.low
-
-
-def _far(proof: Proof) -> float:
-    return math.inf if proof.high is None else proof.high
+        return self.far - self.low

@@ -66,6 +66,21 @@ class Model(Protocol):
         ...
 
 
+class Gradients(Protocol):
+    """What a model may give beside its scores: the slope of a margin."""
+
+    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
+        """How far each row's label leads its rival, in logits, and the gradient of it in x."""
+        ...
+
+
+class Ball(StrEnum):
+    """A perturbation that draws from all of a ball says which, with a class variable `ball`."""
+
+    LINF = "L∞"
+    L2 = "L2"
+
+
 class Stream(Protocol):
     """A named source of random numbers in the namespace and on the device of the model."""
 

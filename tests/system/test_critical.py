@@ -1,10 +1,13 @@
 """`surefoot critical` as a user meets it."""
 
 import json
+import signal
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from tests.system.test_interruption import wait_for_evidence
 from tests.unit.test_proving import LINEAR, write
 
 
@@ -61,3 +64,119 @@ def test_a_network_that_is_too_large_is_refused(desk):
     assert done.returncode == 3
     assert "proofs are for small networks" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_only_what_the_quantile_needs(small):
+    done = small.run(*RUN, "--quantile-only", "--quantile", "0.5", "--samples", "20")
+    assert done.returncode == 0, done.stderr
+    assert "no further than the quantile needs" in done.stdout
+    within = small.run(*RUN, "--within", "0.3", "--quantile", "0.5")
+    assert within.returncode == 0, within.stderr
+    bad = small.run(*RUN, "--within", "0")
+    assert bad.returncode == 3
+    assert "got 0" in bad.stderr
+
+
+def test_networks_side_by_side(small):
+    write(small.folder / "other.onnx", [([[1.0, 1.0], [0.0, 0.0]], [-0.8, 0.0])])
+    done = small.run("critical", "other.onnx", *RUN[1:], "--report", "c.html")
+    assert done.returncode == 0, done.stderr
+    assert "Network against network" in done.stdout
+    assert 'id="pairs"' in (small.folder / "c.html").read_text()
+
+
+@pytest.fixture
+def slow(desk):
+    """A network whose proofs take their time: random, two hidden layers."""
+    rng = np.random.default_rng(2)
+    sizes = [20, 60, 60, 3]
+    layers = [(rng.normal(0, (2 / a) ** 0.5, (b, a)), np.zeros(b)) for a, b in pairwise(sizes)]
+    write(desk.folder / "slow.onnx", layers)
+    desk.save("points.npz", x=rng.random((10, 20)).astype(np.float32))
+    return desk
+
+
+SLOW = ("critical", "slow.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "1",
+        "--samples", "0", "--workers", "1")  # fmt: skip
+
+
+def brackets_kept(desk):
+    """The best ends the store holds for each input."""
+    from surefoot.store.sql import SqlStore
+
+    store = SqlStore(f"sqlite:///{desk.folder}/surefoot.db")
+    (run,) = store.runs()
+    kept = store.journal(run.digest).replay()
+    store.close()
+    return {name: entries[0].evidence for name, entries in kept.items()}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_loses_no_bracket(slow, sent):
+    process = slow.start(*SLOW)
+    wait_for_evidence(slow, process, 2)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
+    before = brackets_kept(slow)
+    assert 2 < len(before) < 10
+    if sent == signal.SIGINT:
+        assert process.returncode == 3
+        assert "Stopped early. What was reached so far" in out
+        assert "goes on from there" in err
+    again = slow.run(*SLOW, "--json")
+    assert again.returncode == 0, again.stderr
+    rows = {row["id"]: row for row in json.loads(again.stdout)["critical"][""]["rows"]}
+    assert len(rows) == 10
+    for name, proof in before.items():
+        assert (rows[name]["low"], rows[name]["high"]) == (proof.low, proof.high)
+
+
+CSV = """network,split,image,lower,upper,runtime_s
+a,test,0,0.01,0.012,1
+a,test,1,0.02,0.022,2
+b,test,0,,0.012,1
+b,test,1,0.03,,2
+"""
+VERONA = """,network_path,image_id,epsilon_value,smallest_sat_value,total_time,verifier
+0,nets/a.onnx,0,0.01,0.012,1,abcrown
+1,nets/a.onnx,1,0.02,undefined,2,abcrown
+"""
+
+
+def test_brackets_of_others_are_read(desk):
+    (desk.folder / "r.csv").write_text(CSV)
+    (desk.folder / "v.csv").write_text(VERONA)
+    done = desk.run("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
+    assert done.returncode == 0, done.stderr
+    assert "were not checked here" in done.stdout
+    assert "Network against network" in done.stdout
+    assert "r.csv" in (desk.folder / "b.html").read_text()
+    told = json.loads(desk.run("brackets", "v.csv", "--json").stdout)["critical"][""]["rows"]
+    assert [(r["id"], r["low"], r["high"]) for r in told] == [("0", 0.01, 0.012), ("1", 0.02, None)]
+    twice = CSV + "a,train,0,0.1,0.2,1\n"
+    (desk.folder / "r.csv").write_text(twice)
+    refused = desk.run("brackets", "r.csv", "--networks", "a")
+    assert refused.returncode == 3
+    assert "choose by --split test or train" in refused.stderr
+    none = desk.run("brackets", "r.csv", "--networks", "c")
+    assert "no rows of network 'c'" in none.stderr
+
+
+def test_counterexamples_and_properties_are_handed_out(small):
+    from surefoot.verify.vnnlib import read_instances, read_property
+
+    done = small.run(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
+    assert done.returncode == 0, done.stderr
+    with np.load(small.folder / "ce.npz") as found:
+        x, points = found["x"], found["counterexample"]
+        assert np.allclose(np.abs(points - x).max(axis=1), found["distance"], atol=1e-6)
+        assert (found["predicted"] != found["label"]).all()
+        assert (((points.sum(axis=1) <= 1).astype(int)) == found["predicted"]).all()
+    listed = read_instances((small.folder / "props" / "instances.csv").read_text())
+    assert len(listed) == 24
+    for one in listed:
+        assert (small.folder / "props" / one.network).exists()
+        read_property((small.folder / "props" / one.property).read_text())
+    bad = small.run(*RUN, "--counterexamples", "ce.txt")
+    assert bad.returncode == 3
+    assert "writes .npz" in bad.stderr

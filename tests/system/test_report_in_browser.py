@@ -3,12 +3,15 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
+import torch
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 import surefoot as sf
+from tests.unit.test_proving import write
 from tests.worlds import points, study
 
 
@@ -157,3 +160,65 @@ def test_the_page_fits_a_telephone(browser, tmp_path):
     inner = browser.execute_script("return window.innerWidth")
     browser.set_window_size(1000, 3000)
     assert wide <= inner
+
+
+def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+    made = study(model=sf.load_model(net, shape=(6,)), procedure=sf.KappaTest(0.1, 0.1, 200))
+    page = made.run(attack=sf.Attack(steps=5)).report(tmp_path / "page.html")
+    browser.set_window_size(500, 900)
+    open_page(browser, page)
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    inner = browser.execute_script("return window.innerWidth")
+    browser.set_window_size(1000, 3000)
+    open_page(browser, page)
+    heads = [cell.text for cell in drawn(browser, "#baseline th")]
+    assert heads == [
+        "model", "accuracy undisturbed", "attack failure rate", "robust share", "interval",
+    ]  # fmt: skip
+    assert len(drawn(browser, "#baseline tbody tr")) == 1
+    assert "proves nothing" in browser.find_element(By.CSS_SELECTOR, "#baseline .note").text
+    assert wide <= inner, "the page scrolls sideways on a telephone"
+
+
+def test_the_page_of_critical_levels_shows_counterexamples_beside_inputs(browser, tmp_path):
+    """Pictures of four by four pixels, lighter or darker than the middle; markup in their names."""
+    path = write(tmp_path / "mean.onnx", [([[1.0] * 16, [0.0] * 16], [-8.0, 0.0])])
+    x = np.random.default_rng(0).random((30, 4, 4)).astype(np.float32)
+    inputs = sf.load_inputs(
+        x, (x.sum(axis=(1, 2)) <= 8).astype(np.int64), class_names=("<b>light", "dark")
+    )
+    model = sf.load_model(path, bounds=(0, 1))
+    asked = sf.CriticalLevel(0.01, 5, 0.3, samples=50)
+    held = sf.TrueLabel()
+    study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), asked, property=held)
+    one = sf.prove(study, path).records[""]
+    page = sf.Criticals({"first": one, "<i>second": one}).report(tmp_path / "c.html", "Holds: yes")
+    open_page(browser, page)
+    assert "critical radius" in browser.find_element(By.ID, "claim").text
+    assert len(drawn(browser, "#distribution svg path")) > 5
+    assert len(drawn(browser, ".times svg path")) > 5
+    assert len(drawn(browser, ".examples img")) == 2 * 2 * 8
+    assert all(
+        browser.execute_script("return arguments[0].naturalWidth", e) > 0
+        for e in drawn(browser, ".examples img")
+    )
+    assert "<b>light" in browser.find_element(By.CSS_SELECTOR, ".examples").text
+    assert "first − <i>second" in browser.find_element(By.ID, "pairs").text
+    assert "within what is proved" in browser.find_element(By.CSS_SELECTOR, ".sampled").text
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    assert width <= browser.execute_script("return window.innerWidth")
+
+
+def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(desk, browser):
+    done = desk.run(
+        "curve", "model.onnx", "test.npz", "--first", "60", "--alteration", "brightness:-1..1",
+        "--report", "curve.html",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    open_page(browser, desk.folder / "curve.html")
+    assert len(drawn(browser, "svg path")) > 5
+    assert len(drawn(browser, "img")) > 2
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    assert width <= browser.execute_script("return window.innerWidth")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.helper
+import onnx.numpy_helper
 from scipy.optimize import linprog
 
 from surefoot.verify import Layer, Network
@@ -26,9 +30,16 @@ def random_network(
 
 def exact_radius(network: Network, x: np.ndarray, label: int, low: float, high: float) -> float:
     """The distance of the nearest point where a margin is not positive, over every pattern."""
+    return nearest_break(network, x, label, low, high)[0]
+
+
+def nearest_break(
+    network: Network, x: np.ndarray, label: int, low: float, high: float
+) -> tuple[float, np.ndarray]:
+    """That distance, and the point."""
     question = keeps(network, label)
     bent = [(k, i) for k, la in enumerate(question.hidden) for i in np.flatnonzero(la.slope < 1)]
-    best = np.inf
+    best, point = np.inf, x
     for pattern in itertools.product((1.0, -1.0), repeat=len(bent)):
         side = dict(zip(bent, pattern, strict=True))
         matrix, shift = np.eye(len(x)), np.zeros(len(x))
@@ -46,11 +57,15 @@ def exact_radius(network: Network, x: np.ndarray, label: int, low: float, high: 
         for row, offset in zip(question.rows, question.offsets, strict=True):
             wanted = [*rows, row @ matrix]
             limits = [*right, -(row @ shift + offset)]
-            best = min(best, _nearest(x, np.array(wanted), np.array(limits), low, high))
-    return best
+            found, at = _nearest(x, np.array(wanted), np.array(limits), low, high)
+            if found < best:
+                best, point = found, at
+    return best, point
 
 
-def _nearest(x: np.ndarray, rows: np.ndarray, right: np.ndarray, low: float, high: float) -> float:
+def _nearest(
+    x: np.ndarray, rows: np.ndarray, right: np.ndarray, low: float, high: float
+) -> tuple[float, np.ndarray]:
     n = len(x)
     ones = np.ones((n, 1))
     table = np.vstack(
@@ -64,4 +79,26 @@ def _nearest(x: np.ndarray, rows: np.ndarray, right: np.ndarray, low: float, hig
     solved = linprog(
         np.eye(n + 1)[n], table, np.concatenate([right, x, -x]), bounds=bounds, method="highs"
     )
-    return float(solved.fun) if solved.status == 0 else np.inf
+    return (float(solved.fun), solved.x[:n]) if solved.status == 0 else (np.inf, x)
+
+
+def write_onnx(network: Network, path: Path) -> Path:
+    """The network as an ONNX file of Gemm and Relu, in float32; slopes must be 0 (or 1 at last)."""
+    helper = onnx.helper
+    nodes, values, name = [], [], "x"
+    for k, layer in enumerate(network.layers):
+        for what, array in (("w", layer.weights), ("b", layer.bias)):
+            values.append(onnx.numpy_helper.from_array(array.astype(np.float32), f"{what}{k}"))
+        nodes.append(helper.make_node("Gemm", [name, f"w{k}", f"b{k}"], [f"v{k}"], transB=1))
+        name = f"v{k}"
+        if k + 1 < len(network.layers):
+            nodes.append(helper.make_node("Relu", [name], [f"h{k}"]))
+            name = f"h{k}"
+    ends = [
+        helper.make_tensor_value_info(at, onnx.TensorProto.FLOAT, [1, count])
+        for at, count in (("x", *network.shape), (name, network.classes))
+    ]
+    graph = helper.make_graph(nodes, "small", ends[:1], ends[1:], values)
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path

@@ -360,17 +360,3 @@ def test_a_picture_in_another_memory_layout_is_the_same_picture(made):
 def test_what_makes_no_sense_is_refused_with_the_value(kind, arguments, message):
     with pytest.raises(InvalidArgument, match=message):
         kind(*arguments)
-
-
-@pytest.mark.parametrize("edge", list(Edge))
-@pytest.mark.parametrize("grids", [1, 5])
-def test_a_matrix_of_neighbours_gives_what_blending_them_gives(edge, grids):
-    rng = np.random.default_rng(3)
-    x = rng.random((5, 3, 70, 41), dtype=np.float32)
-    ys = rng.uniform(-90, 160, (grids, 70, 41)).astype(np.float32)
-    xs = rng.uniform(-50, 90, (grids, 70, 41)).astype(np.float32)
-    blended = warped(x, ys, xs, edge, UNIT)
-    weighed = warped(x, ys, xs, edge, UNIT, matrix=True)
-    np.testing.assert_allclose(weighed, blended, atol=1e-6)
-    alone = warped(x[:1], ys[:1], xs[:1], edge, UNIT, matrix=True)
-    np.testing.assert_array_equal(weighed[:1], alone)

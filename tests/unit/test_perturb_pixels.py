@@ -442,6 +442,31 @@ def test_a_patch_on_a_large_picture_is_the_same_in_numpy_and_torch(level):
     np.testing.assert_array_equal(ours[1:2], alone)
 
 
+@pytest.mark.parametrize("shape", [(16, 16), (70, 90)], ids=["small", "large"])
+def test_a_patch_changes_what_it_touches_alone(shape):
+    """Also where values lie beyond the bounds: those it touches come back within, no others."""
+    x, made = 3 * picture(6, (3, *shape)) - 1, Occlusion(0.3)
+    cover = perturbed(Occlusion(0.3, fill=1.0), np.zeros_like(x))
+    mixed = np.clip(x * (1 - cover) + 0.5 * cover, 0, 1)
+    truth = np.where(cover > 0, mixed, x)
+    assert ((cover > 0) & (cover < 1)).any() and (x[cover == 0] > 1).any()
+    np.testing.assert_allclose(perturbed(made, x), truth, atol=1e-6)
+    each = perturbed(made, x, np.full(6, 0.3, np.float32))
+    np.testing.assert_allclose(each, truth, atol=1e-4)
+    np.testing.assert_array_equal(each[cover == 0], x[cover == 0])
+
+
+@pytest.mark.parametrize("place", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+def test_a_weak_compression_leaves_the_rows_beside_it_alone(place):
+    x = picture(3)
+    strong = perturbed(JPEG(0.5), place(x), place(np.full(3, 0.5, np.float32)))
+    beside = perturbed(JPEG(0.5), place(x), place(np.array([0.5, 0.004, 0.0], np.float32)))
+    assert np.array_equal(beside[0], strong[0])
+    assert np.array_equal(beside[2], x[2])
+    weak = perturbed(JPEG(0.004), place(x[1:2]))
+    np.testing.assert_allclose(beside[1], weak[0], atol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(12, 20), (45, 61), (64, 48)])
 def test_cells_of_the_same_size_are_plain_means(shape):
     x = picture(2, (3, *shape))

@@ -61,6 +61,10 @@ def test_numpy_and_torch_agree_over_the_catalogue(kind):
     apart = np.abs(b.numpy() - a)
     allowed = 1e-3 if kind in ("shot", "jpeg", "glass", "impulse") else 0.0
     assert np.mean(apart > 2e-4) <= allowed
+    levels = torch.full((12,), made.level)
+    levels[::2] = 0
+    mixed = made.apply(tensor, theirs, levels, UNIT)
+    assert torch.equal(mixed[::2], tensor[::2]) and not torch.equal(mixed[1::2], tensor[1::2])
 
 
 @pytest.mark.parametrize("kind", [k for k in PERTURBATIONS if k != "saturate"])

@@ -195,3 +195,122 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
                           property=sf.TrueLabel())  # fmt: skip
     with pytest.raises(InvalidArgument, match="--bounds"):
         sf.prove(open_ended, path)
+
+
+def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
+    study, path = linear_study(tmp_path, POINTS)
+    given = []
+
+    def watch(now):
+        if now.finished >= 2:
+            raise KeyboardInterrupt
+
+    from surefoot.engine import drive
+
+    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sf.prove(study, path, workers=1, watch=watch, early=given.append)
+    finally:
+        drive._WATCH_EVERY = pause
+    (record,) = given[0].records.values()
+    assert len(record.rows) == len(POINTS)
+    reached = [row for row in record.rows if row.reason != "not reached"]
+    assert 2 <= len(reached) < len(POINTS)
+    for row, point in zip(record.rows, POINTS, strict=True):
+        assert row.low <= abs(sum(point) - 1) / 2 + 1e-6
+        assert row.high is None or row.high >= abs(sum(point) - 1) / 2 - 1e-6
+    assert "not reached" in str(given[0])
+
+
+def test_the_quantile_alone_is_the_same_quantile(tmp_path):
+    points = np.random.default_rng(3).random((40, 2))
+    whole, path = linear_study(tmp_path, points)
+    quick, _ = linear_study(tmp_path, points, sf.CriticalQuantile(1e-3, 5, 0.2, samples=50))
+    full = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.2))[0]
+    (short,) = sf.prove(quick, path).records.values()
+    (long,) = sf.prove(full, path).records.values()
+    assert [row.id for row in short.rows] == [row.id for row in long.rows]
+    assert abs(short.quantiles[0].value - long.quantiles[0].value) <= 1e-3
+    assert short.quantiles[0].kind == "shortest-ranks"
+    for row, point in zip(short.rows, whole.fitted.x, strict=True):
+        assert row.low - 1e-6 <= abs(float(point.sum()) - 1) / 2 <= row.high + 1e-6
+
+
+def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
+    """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
+    points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.06, samples=0)
+    study, path = linear_study(tmp_path, points, asked)
+    (record,) = sf.prove(study, path).records.values()
+    whole = record.quantiles[0]
+    assert len(record.rows) < 300
+    assert whole.high - whole.low <= 0.12
+    true = np.quantile(np.abs(points.sum(axis=1) - 1) / 2, 0.3)
+    assert whole.low <= true <= whole.high
+
+
+def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
+    study, path = linear_study(tmp_path, POINTS)
+    (record,) = sf.prove(study, path).records.values()
+    for row in record.rows:
+        inside, *beyond = row.sampled
+        assert inside.radius < row.low
+        assert (inside.trials, inside.slips) == (200, 0)
+        assert all(s.radius >= row.high for s in beyond)
+        assert not row.contradicted
+    assert sum(s.slips for row in record.rows for s in row.sampled[-1:]) > 0
+    assert "slipped; a proof allows none" in str(sf.prove(study, path))
+    without, _ = linear_study(tmp_path, POINTS, sf.CriticalLevel(1e-3, 5, samples=0))
+    assert all(not row.sampled for row in sf.prove(without, path).records[""].rows)
+
+
+def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkeypatch):
+    from importlib import import_module
+
+    module = import_module("surefoot.verify.critical")
+    true = module.critical
+
+    def boastful(*args, **more):
+        found = true(*args, **more)
+        return module.Found(0.3, 0.31, found.witness, 1, 0.1, "closed")
+
+    monkeypatch.setattr(module, "critical", boastful)
+    study, path = linear_study(tmp_path, POINTS)
+    found = sf.prove(study, path)
+    assert "Contradiction: input" in str(found)
+    assert isinstance(found.requires(0.0), Undecided)
+    assert "Contradiction" in found.report(tmp_path / "c.html").read_text()
+
+
+def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
+    from surefoot.engine.proving import ProvingBench
+    from surefoot.results import Interval
+    from surefoot.subject import Task
+    from surefoot.verify.graph import read_network
+
+    study, path = linear_study(tmp_path, POINTS)
+    network = read_network(path)
+    known = {0: Proof(0.0995, None, "", "out of time", 3, 1.0)}
+    bench = ProvingBench(
+        study.fitted, study.references, study.model, network, Interval(0, 1), 1e-3, (5.0,), 1, known
+    )
+    subject = study.fitted.subjects()[0]
+    (proof,) = bench.answer([Task(subject, 0.0, 0, 1)])
+    assert proof.low >= 0.0995
+
+
+def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
+    points = np.random.default_rng(5).random((80, 2))
+    study, path = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.5))
+    (record,) = sf.prove(study, path).records.values()
+    from dataclasses import replace
+
+    weaker = replace(
+        record, rows=tuple(replace(r, low=r.low / 9, high=r.high / 9) for r in record.rows)
+    )
+    told = str(sf.Criticals({"strong": record, "weak": weaker}))
+    assert "Network against network" in told
+    assert "strong is more robust" in told
+    same = str(sf.Criticals({"one": record, "other": record}))
+    assert "is more robust" not in same

@@ -44,7 +44,7 @@ def never() -> bool:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("growth", [Growth(refresh=6), Growth(batch=4), Growth(steps=0)])
+@pytest.mark.parametrize("growth", [Growth(), Growth(batch=4), Growth(steps=0)])
 def test_every_way_of_growing_proves_only_what_is_true(seed: int, growth: Growth) -> None:
     rng = np.random.default_rng(60 + seed)
     network = random_network(rng, 3, [3, 3, 2], 3, [0.0])

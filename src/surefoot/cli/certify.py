@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surefoot.cli.attacking import Attacking
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.requiring import Requiring
 from surefoot.cli.running import Asked, PropertyOption, Running, conclude
@@ -40,6 +41,7 @@ def certify(
     ] = None,
     prop: PropertyOption = "same",
     side: Side,
+    attacking: Attacking,
     requiring: Requiring,
     running: Running,
 ) -> int:
@@ -48,16 +50,19 @@ def certify(
     The claim is that every input studied is robust, or what --require says of the robust share
     instead: exit code 0 if that is shown, 1 if it is refuted, 2 if the evidence does not decide.
 
-    Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2
+    With --attack the table of accuracy, attack failure rate and robust share is printed too.
+
+    Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
     """
     requiring.check()
     side.check()
+    attack = attacking.asked()
     procedure = procedure_for(method, kappa, sil, confidence, budget, looks)
     asked = Asked(data, prop, procedure)
     if side.levels is not None:
-        return run_levels(reading, model, asked, running, side, requiring)
+        return run_levels(reading, model, asked, running, side, requiring, attack)
     study, source = running.study(reading, model, asked)
-    return conclude(study, source, running, requiring, lambda found: found.all_robust())
+    return conclude(study, source, running, requiring, lambda found: found.all_robust(), attack)
 
 
 def procedure_for(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surefoot.cli.attacking import Attacking
 from surefoot.cli.certify import procedure_for as test_for
 from surefoot.cli.estimate import procedure_for as estimate_for
 from surefoot.cli.options import Reading, check_folder, expanded
@@ -50,6 +51,7 @@ def compare(
         ),
     ] = None,
     prop: PropertyOption = "same",
+    attacking: Attacking,
     running: Running,
 ) -> int:
     """Rank models by robustness, with intervals; "indistinguishable" is an answer.
@@ -71,6 +73,7 @@ def compare(
         )
     if kappa is not None and delta is not None:
         raise InvalidArgument("say either --kappa or --delta, not both")
+    attack = attacking.asked()
     check_folder(running.report)
     names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
@@ -89,7 +92,7 @@ def compare(
     sources = {
         name: reading.source(path, data, **told) for name, path in zip(names, models, strict=True)
     }
-    records = run_each(studies, sources, running, "model")
+    records = run_each(studies, sources, running, "model", attack)
     found = side_by_side(records, reference=given, command=command_line())
     claim = None if margin is None else found.not_worse(names[0], margin)
     return present(found, running, claim)

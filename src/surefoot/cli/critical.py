@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +16,51 @@ from surefoot.cli.compare import names_of
 from surefoot.cli.presenting import present
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import ReportOption, SeedOption, WorkersOption
+from surefoot.cli.screen import show_told
 from surefoot.cli.side import command_line
 from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.store.records import CriticalRecord
+    from surefoot.study import Study
+
+
+@dataclass(frozen=True)
+class Files:
+    """What other tools may want of the outcome."""
+
+    counterexamples: Annotated[
+        str | None, typer.Option(help="Write the points with another label here: ce.npz.")
+    ] = None
+    vnnlib: Annotated[
+        str | None,
+        typer.Option(help="Write VNN-LIB properties and instances.csv into this folder."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse early what could not be written."""
+        for place in (self.counterexamples, self.vnnlib):
+            o.check_folder(place)
+        if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
+            raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
+
+    def write(self, study: Study, record: CriticalRecord, graph: str, name: str) -> None:
+        """Write what was asked for; the network's name is in it where there are several."""
+        from surefoot.study.witnesses import write_counterexamples, write_properties
+
+        if self.counterexamples is not None:
+            at = _apart(self.counterexamples, name)
+            many = write_counterexamples(study, record, at)
+            sys.stderr.write(f"written: {at}, {many:,} counterexamples\n")
+        if self.vnnlib is not None:
+            at = _apart(self.vnnlib, name)
+            many = write_properties(study, record, Path(graph), at)
+            sys.stderr.write(f"written: {at}, {many:,} properties\n")
+
+
+def _apart(path: str, name: str) -> Path:
+    given = Path(path)
+    return given.with_name(f"{given.stem}-{name}{given.suffix}") if name else given
 
 
 @o.expanded
@@ -24,6 +71,7 @@ def critical(
     ],
     *,
     reading: o.Reading,
+    files: Files,
     tolerance: Annotated[str, typer.Option(help="How narrow a bracket is to be.")] = "0.002",
     quantile: Annotated[
         str, typer.Option(help="Of which share of the inputs to give the radius.")
@@ -32,6 +80,20 @@ def critical(
     seconds_per_input: Annotated[
         float, typer.Option(help="CPU seconds at most for an input.")
     ] = 60.0,
+    quantile_only: Annotated[
+        bool,
+        typer.Option(
+            "--quantile-only",
+            help="Prove and refute no further than the quantile (or --require) needs: much faster.",
+        ),
+    ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(help="Take inputs until the quantile is known to ± this; no further proofs."),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(help="Points drawn within each of some radii of an input; 0 for none.")
+    ] = 200,
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The quantile of each class as well.")
     ] = False,
@@ -51,11 +113,13 @@ def critical(
 
     Up to the lower end the label is proved constant; at the upper end stands a point that the model
     itself gives another label. Then the radius that a share of the inputs does not exceed, with an
-    interval for the population. Needs pip install 'surefoot[verify]'.
+    interval for the population. Interrupted, it gives the brackets reached, and the same command
+    goes on from there. Needs pip install 'surefoot[verify]'.
 
     Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
     """
     from surefoot import perturb
+    from surefoot.population import CriticalQuantile
     from surefoot.properties import SameLabel, TrueLabel
     from surefoot.report.critical import Criticals
     from surefoot.report.figures import check_figure
@@ -68,30 +132,49 @@ def critical(
     if not models:
         raise InvalidArgument("critical takes an ONNX file or more, then the data")
     o.check_folder(report)
+    files.check()
     if figure is not None:
         o.check_folder(figure)
         check_figure(figure)
     least = None if require is None else number(require)
-    asked = CriticalLevel(
+    told = (
         number(tolerance),
         seconds_per_input,
         share("--quantile", quantile),
         round(1 - share("--confidence", confidence), 12),
+        samples,
     )
+    asked: CriticalLevel | CriticalQuantile = CriticalLevel(*told)
+    if quantile_only or within is not None:
+        near = None if within is None else number(within)
+        asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)
     held = SameLabel() if inputs.labels is None else TrueLabel()
-    names, records = names_of(models), {}
+    names = names_of(models)
+    records: dict[str, CriticalRecord] = {}
     for place, (path, name, model) in enumerate(zip(models, names, loaded, strict=True), start=1):
         noise = perturb.LinfNoise(asked.tolerance)
         study = Study(model, inputs, noise, asked, property=held, seed=seed, by_class=by_class)
         if len(models) > 1:
             sys.stderr.write(f"model {name} ({place} of {len(models)})\n")
         source = reading.source(path, data, command=command_line(), property=held.kind)
-        with progress_on_stderr() as watch:
-            record, known = proved(study, path, store, workers, watch, source)
+        key = name if len(models) > 1 else ""
+        early = partial(_reached, records, key)
+        what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
+        with progress_on_stderr(what) as watch:
+            record, known = proved(study, path, store, workers, watch, source, early)
         if known:
             sys.stderr.write(
                 f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
             )
-        records[name if len(models) > 1 else ""] = record
+        records[key] = record
+        files.write(study, record, path, key)
     return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
+
+
+def _reached(done: Mapping[str, CriticalRecord], name: str, record: CriticalRecord) -> None:
+    """Show the brackets that a stopped run has reached."""
+    from surefoot.report.critical import Criticals
+
+    typer.echo("Stopped early. What was reached so far:\n")
+    show_told(Criticals({**done, name: record}).told())

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import (
+    brackets,
     certify,
     compare,
     critical,
@@ -43,6 +44,7 @@ app.command("certify")(certify.certify)
 app.command("tail")(tail.tail)
 app.command("curve")(curve.curve)
 app.command("critical")(critical.critical)
+app.command("brackets")(brackets.brackets)
 app.command("compare")(compare.compare)
 app.command("design")(design.design)
 app.command("perturb")(perturb.perturb)

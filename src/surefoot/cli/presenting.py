@@ -21,7 +21,7 @@ def present(
     least: float | None,
     figure: str | None,
     report: str | None,
-    store: str,
+    store: str | None,
     *,
     as_json: bool,
 ) -> int:
@@ -42,6 +42,7 @@ def present(
         show_told(found.told())
         if said:
             typer.echo(f"\n{said}")
-    digests = [record.digest[:12] for record in found.records.values()]
-    sys.stderr.write(f"evidence kept in {store}, run {', '.join(digests)}\n")
+    if store is not None:
+        digests = [record.digest[:12] for record in found.records.values()]
+        sys.stderr.write(f"evidence kept in {store}, run {', '.join(digests)}\n")
     return exit_code(claims)

@@ -41,39 +41,47 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("measuring"),
+        TextColumn("{task.fields[doing]}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of about {task.total:,.0f} trials, {task.description}"),
+        TextColumn(
+            "{task.completed:,.0f} of about {task.total:,.0f} {task.fields[unit]}, "
+            "{task.description}"
+        ),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"0 {what} done", total=1)
+        task = bar.add_task(f"0 {what} done", total=1, doing="measuring", unit="trials")
 
         def watch(now: Progress) -> None:
             done = f"{now.finished:,}/{now.subjects:,} {what} done"
-            bar.update(task, completed=now.trials, total=now.expected, description=done)
+            if now.doing != bar.tasks[0].fields["doing"]:
+                bar.reset(task)
+            bar.update(
+                task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
+                unit=now.unit,
+            )  # fmt: skip
 
         yield watch
 
 
 def _lines(what: str) -> Callable[[Progress], None]:
-    begun = time.monotonic()
-    told = [begun, 0.0]
-    before = [-1]
+    begun = told = time.monotonic()
+    first: Progress | None = None
 
     def watch(now: Progress) -> None:
+        nonlocal begun, told, first
         clock = time.monotonic()
-        if before[0] < 0:
-            before[0] = now.trials
-        if clock - told[0] < _PLAIN_EVERY:
+        if first is None or now.doing != first.doing:
+            begun, first = clock, now
+        if clock - told < _PLAIN_EVERY:
             return
-        told[0] = clock
-        rate = (now.trials - before[0]) / (clock - begun)
+        told = clock
+        rate = (now.trials - first.trials) / (clock - begun) if clock > begun else 0.0
         left = (now.expected - now.trials) / rate if rate else float("inf")
         sys.stderr.write(
-            f"measuring: {now.trials:,} of about {now.expected:,} trials, "
+            f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
             f"{now.finished:,}/{now.subjects:,} {what} done, about {left:.0f} s left\n"
         )
         sys.stderr.flush()

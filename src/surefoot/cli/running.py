@@ -18,6 +18,7 @@ from surefoot.cli.requiring import Requiring
 from surefoot.cli.screen import exit_code, show_each, show_record
 
 if TYPE_CHECKING:
+    from surefoot.engine.attacking import Attack
     from surefoot.results import Decision, Undecided
     from surefoot.store.records import Source
     from surefoot.study import Assessment, Study
@@ -92,6 +93,7 @@ def conclude(
     running: Running,
     requiring: Requiring,
     otherwise: Callable[[Assessment], Decision | Undecided] | None = None,
+    attack: Attack | None = None,
 ) -> int:
     """Run, write the page, print; the exit code says whether what was claimed holds.
 
@@ -103,7 +105,12 @@ def conclude(
     store = running.store
     with progress_on_stderr() as watch:
         found = study.run(
-            store, workers=running.workers, batch=running.batch, watch=watch, source=source
+            store,
+            workers=running.workers,
+            batch=running.batch,
+            watch=watch,
+            source=source,
+            attack=attack,
         )
     claims = requiring.claims(found)
     if not claims and otherwise is not None:

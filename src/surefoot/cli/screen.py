@@ -21,6 +21,7 @@ HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 def show_record(record: Record) -> None:
     """The claim, how sure, on what assumption; the classes; the weakest inputs."""
     from surefoot.report import tables, words
+    from surefoot.report.attacks import baseline_table
 
     console = open_console()
     console.print(words.headline(record), style="bold", markup=False)
@@ -37,6 +38,8 @@ def show_record(record: Record) -> None:
         console.print("\nStrongest claims this evidence allows, each by itself", style="bold")
         for line in claims:
             console.print(f"- {line}", markup=False)
+    if (beside := baseline_table(record)) is not None:
+        show_table(console, beside)
     if record.classes:
         show_table(console, tables.class_table(record))
     if (differ := tables.contrast_table(record)) is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from surefoot.cli.options import Reading
     from surefoot.cli.requiring import Requiring
     from surefoot.cli.running import Asked, Running
+    from surefoot.engine.attacking import Attack
     from surefoot.report.comparison import Comparison
     from surefoot.results import Decision, Undecided
     from surefoot.store.records import Record, Source
@@ -64,6 +65,7 @@ def run_levels(
     running: Running,
     side: Side,
     requiring: Requiring,
+    attack: Attack | None = None,
 ) -> int:
     """The same study at every level: a table, a page and a figure of robustness against it."""
     from surefoot.perturb.levels import level_words
@@ -82,7 +84,7 @@ def run_levels(
     sources = {
         name: replace(source, options={**source.options, "perturb": texts[name]}) for name in made
     }
-    records = run_each(made, sources, running, "level")
+    records = run_each(made, sources, running, "level", attack)
     found = side_by_side(records, LEVELS, command=command_line())
     if side.figure is not None:
         sys.stderr.write(f"figure written to {found.figure(side.figure)}\n")
@@ -90,7 +92,11 @@ def run_levels(
 
 
 def run_each(
-    studies: Mapping[str, Study], sources: Mapping[str, Source], running: Running, what: str
+    studies: Mapping[str, Study],
+    sources: Mapping[str, Source],
+    running: Running,
+    what: str,
+    attack: Attack | None = None,
 ) -> dict[str, Record]:
     """Run one after the other, each with its progress."""
     records = {}
@@ -103,6 +109,7 @@ def run_each(
                 batch=running.batch,
                 watch=watch,
                 source=sources[name],
+                attack=attack,
             )
         records[name] = found.record
     return records

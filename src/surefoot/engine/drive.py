@@ -36,12 +36,14 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is."""
+    """How far a run is, at what it is, and of what it counts `trials`."""
 
     trials: int
     expected: int
     finished: int
     subjects: int
+    doing: str = "measuring"
+    unit: str = "trials"
 
 
 class _Desk:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +19,18 @@ from surefoot.subject import Inputs, Model, Task
 if TYPE_CHECKING:
     from surefoot.verify.network import Network
 
+_GLANCE = 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class ProvingBench:
-    """Answers a try at one input; trial r of a subject has the time of the r-th effort."""
+    """Answers a try at one input; trial r is of the subject's r-th row, round and round.
+
+    Each round has the time of the next effort. At level 0 the bracket is to be closed; at another,
+    it is enough to know on which side of that radius the input lies; where that is the whole
+    domain, a counterexample anywhere is soon found or given up. `known` holds what was found so
+    far, by row.
+    """
 
     inputs: Inputs
     references: NDArray[np.int64]
@@ -32,6 +40,7 @@ class ProvingBench:
     tolerance: float
     efforts: tuple[float, ...]
     seed: int
+    known: Mapping[int, Proof] = field(default_factory=dict)
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
         """One after the other: a proof fills the processor by itself."""
@@ -40,18 +49,25 @@ class ProvingBench:
     def _proof(self, task: Task) -> Proof:
         from surefoot.verify.critical import critical
 
-        row = task.subject.rows[0]
+        rows = task.subject.rows
+        row, again = rows[task.start % len(rows)], task.start // len(rows)
+        seconds = self.efforts[min(again, len(self.efforts) - 1)]
+        if task.level >= self.bounds.width:
+            seconds = min(seconds, _GLANCE)
+        before = self.known.get(row)
         found = critical(
             self.network,
             self.inputs.x[row].reshape(-1),
             int(self.references[row]),
             tolerance=self.tolerance,
-            seconds=self.efforts[min(task.start, len(self.efforts) - 1)],
+            seconds=seconds,
             low=self.bounds.low,
             high=self.bounds.high,
-            seed=self.seed + task.start,
+            goal=task.level or None,
+            seed=self.seed + again,
             replay=self._label,
             clock=time.thread_time,
+            known=(0.0, None) if before is None else (before.low, _point(before)),
         )
         witness = found.witness
         return Proof(
@@ -68,6 +84,10 @@ class ProvingBench:
         """What the model itself says, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
         return int(np.argmax(to_numpy(self.model.predict(self.model.place(shaped)))[0]))
+
+
+def _point(proof: Proof) -> NDArray[np.float64] | None:
+    return unpacked(proof.witness) if proof.witness else None
 
 
 def packed(x: NDArray[np.floating]) -> str:

@@ -1,4 +1,8 @@
-"""Published critical levels: a CSV of network, split, image, lower, upper and runtime."""
+"""Critical levels that others have found, as CSV.
+
+Either network, split, image, lower, upper and runtime_s, or the results of VERONA: network or
+network_path, image_id, epsilon_value, smallest_sat_value and total_time.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,15 @@ from surefoot.errors import InvalidArgument
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 COLUMNS = ("network", "split", "image", "lower", "upper", "runtime_s")
+_VERONA = {
+    "image_id": "image",
+    "epsilon_value": "lower",
+    "smallest_sat_value": "upper",
+    "total_time": "runtime_s",
+    "original_label": "label",
+    "verifier": "source",
+}
+_NOTHING = ("", "nan", "none", "undefined", "inf")
 PUBLISHED = "the published proofs and counterexamples are right"
 
 
@@ -45,6 +58,8 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
             names = reader.fieldnames or ()
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidArgument(f"{file} cannot be read as CSV ({error})") from error
+    if "epsilon_value" in names:
+        names, rows = COLUMNS, [_from_verona(row) for row in rows]
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InvalidArgument(
@@ -53,6 +68,19 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
     if not rows:
         raise InvalidArgument(f"{file} has no rows below its header")
     return tuple(_published(file, place, row) for place, row in enumerate(rows, start=2))
+
+
+def _from_verona(row: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The row under the names used here."""
+    found: dict[str, str | None] = {_VERONA.get(name, name): cell for name, cell in row.items()}
+    path = found.pop("network_path", None)
+    if "network" not in found and path is not None:
+        found["network"] = Path(path.replace("\\", "/")).stem
+    for name in ("lower", "upper", "runtime_s"):
+        cell = found.get(name)
+        if cell is not None and cell.strip().lower() in _NOTHING:
+            found[name] = ""
+    return {"split": "", **found}
 
 
 def _published(file: Path, line: int, row: Mapping[str, str | None]) -> PublishedBracket:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.prepare import Normalise
 from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
+from surefoot.models.tape import Tape, read_tape
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
 
@@ -41,6 +43,7 @@ class OnnxModel:
     batch: int | None
     normalise: Normalise
     signature: Signature = field(repr=False)
+    path: Path | None = None
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """NumPy it is."""
@@ -56,6 +59,31 @@ class OnnxModel:
             ready = _cast(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return as_rows(raw, len(x))
+
+    @cached_property
+    def _tape(self) -> Tape:
+        if self.path is None:
+            raise InvalidArgument("the ONNX file of this model is not known")
+        return read_tape(self.path, self.feed, self.fetch)
+
+    def margin_and_gradient(
+        self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """By walking the graph back; a Softmax at the end is left out of it."""
+        n, size = len(x), self.batch or len(x)
+        with model_at_work():
+            tape = self._tape
+            ready = _cast(self.normalise(x), self.dtype)
+            short = -n % size
+            padded = np.concatenate([ready, np.repeat(ready[-1:], short, axis=0)])
+            own, other = (np.concatenate([v, np.repeat(v[-1:], short)]) for v in (labels, rivals))
+            logits = tape.plain or self.signature.scores is Scores.LOGITS
+            pieces = [
+                tape.slope(padded[i : i + size], own[i : i + size], other[i : i + size], logits)
+                for i in range(0, n + short, size)
+            ]
+            margins, slopes = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
+            return margins, np.asarray(self.normalise.back(slopes), np.float32)
 
     def _run(self, x: NDArray[Any]) -> NDArray[Any]:
         return _table(self.session.run([self.fetch], {self.feed: x})[0])
@@ -126,7 +154,7 @@ def open_onnx(
     )
     draft = OnnxModel(session, feed.name, fetch, dtype, batch, normalise, blank)
     signature = sign(blank, draft.rows, scores)
-    return OnnxModel(session, feed.name, fetch, dtype, batch, normalise, signature)
+    return OnnxModel(session, feed.name, fetch, dtype, batch, normalise, signature, path)
 
 
 def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types

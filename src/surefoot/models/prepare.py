@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.subject import Array
@@ -52,6 +53,10 @@ class Normalise:
             return (x - mean) / std
         xp = array_namespace(x)
         return (x - xp.asarray(mean, device=x.device)) / xp.asarray(std, device=x.device)
+
+    def back(self, gradient: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The gradient in what was normalised."""
+        return gradient if self.idle else gradient / _spread(self.std, gradient.shape[1:])
 
 
 def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:

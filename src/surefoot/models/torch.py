@@ -68,6 +68,22 @@ class TorchModel:
         with model_at_work(), torch.inference_mode():
             return as_rows(_tensor(self.run(self.normalise(x).to(self.dtype))), len(x)).float()
 
+    def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
+        """By autograd, in the model's own precision where it runs in half of it."""
+        torch, model = require_torch(), self.full or self
+        with model_at_work(), torch.enable_grad():
+            at = x.detach().clone().requires_grad_()
+            rows = as_rows(_tensor(model.run(model.normalise(at).to(model.dtype))), len(x)).float()
+            scores = both_classes(rows, self.signature.scores)
+            if self.signature.scores is Scores.PROBABILITIES:
+                scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
+            row = torch.arange(len(x), device=x.device)
+            margin = scores[row, labels] - scores[row, rivals]
+            if not margin.requires_grad:
+                raise ModelFailed("no gradient flows from its scores back to its input")
+            (slope,) = torch.autograd.grad(margin.sum(), at)
+            return margin.detach(), slope.float()
+
 
 def _tensor(output: Any) -> Any:  # noqa: ANN401
     """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.perturb.custom import OneByOne, Sees
-from surefoot.perturb.sources import content, described
+from surefoot.perturb.sources import content, described, settings
 from surefoot.subject import View
 
 _GLOBAL = threading.RLock()
@@ -76,7 +76,8 @@ def from_maite(
 ) -> OneByOne:
     """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
 
-    The image has channels first and the values of the model; the target is a made-up 0.
+    The image has channels first and the values of the model; the target is a made-up 0. A grey
+    image may come back with two axes.
     """
     return _adapted("maite", augmentation, _call_maite, level, name, sees)
 
@@ -100,7 +101,20 @@ class Adapted:
 
     def describe(self) -> dict[str, str]:
         """The transform, and through which library it is called."""
-        return {**described(self.transform), "library": self.library}
+        return {**described(self.transform), **_saved(self.transform), "library": self.library}
+
+
+def _saved(transform: Any) -> dict[str, str]:  # noqa: ANN401
+    """The settings as Albumentations would save them; none where it cannot or is not known.
+
+    What its objects hold besides changes with every call and from one process to the next.
+    """
+    if not hasattr(transform, "to_dict"):
+        return {}
+    try:
+        return {"settings": settings(transform.to_dict())}
+    except (NotImplementedError, ValueError):  # a function without a name
+        return {}
 
 
 def _adapted(
@@ -112,8 +126,9 @@ def _adapted(
     sees: Sees,
 ) -> OneByOne:
     title = getattr(transform, "__name__", type(transform).__name__)
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", str(title)).lower().replace("_", "-")
-    kind = name or f"{library}-{re.sub(r'[^a-z0-9-]', '', words)}"
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", "-", str(title))
+    words = re.sub(r"[^a-z0-9-]", "", parts.lower()).removeprefix(f"{library}-")
+    kind = name or f"{library}-{words}"
     function = Adapted(library, transform, call)
     return OneByOne(level, function, kind, View.PICTURE, sees, only=(0.0, 1.0))
 
@@ -137,8 +152,8 @@ def _call_nrtk(perturber: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
 
 def _call_maite(augmentation: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
     images, _, _ = augmentation(([image], [np.zeros(1, np.float32)], [{"id": 0}]))
-    out = images[0]
-    return out if hasattr(out, "detach") else np.asarray(out)
+    out = images[0] if hasattr(images[0], "detach") else np.asarray(images[0])
+    return out[None] if out.ndim == 2 else out
 
 
 def _channels_last(image: NDArray[Any]) -> NDArray[Any]:

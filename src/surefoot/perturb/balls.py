@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, kept, per_row, within
 from surefoot.results import Interval
-from surefoot.subject import Additive, Array, Level, Stream, View
+from surefoot.subject import Additive, Array, Ball, Level, Stream, View
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class LinfNoise:
 
     level: float
     kind: ClassVar[str] = "linf"
+    ball: ClassVar[Ball] = Ball.LINF
     additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
@@ -49,6 +50,7 @@ class L2Noise:
 
     level: float
     kind: ClassVar[str] = "l2"
+    ball: ClassVar[Ball] = Ball.L2
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
 

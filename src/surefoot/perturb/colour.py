@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.perturb.hsv import resaturated, turned
-from surefoot.perturb.levels import check_level, is_zero, kept, per_row, unchanged
+from surefoot.perturb.levels import check_level, is_zero, kept, per_row, settled, unchanged
 from surefoot.perturb.scaling import scaled_back, shares, spread
 from surefoot.perturb.severity import PRESETS, SEVERITIES, at, check_severity, is_small
 from surefoot.results import UNIT, Interval
@@ -217,7 +217,8 @@ class Hue:
         """Turn around the grey axis of HSV."""
         if is_zero(level) or x.shape[1] == 1:
             return unchanged(x, len(drawn))
-        return spread(kept(turned(x, per_row(level, x[:, 0])), bounds), len(drawn))
+        turned_by = kept(turned(x, per_row(level, x[:, 0])), bounds)
+        return spread(settled(turned_by, x, level), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -256,11 +257,14 @@ class Gamma:
         bent = _raised(xp.clip(share, 0.0, None), power)
         if bounds is None:
             bent += xp.clip(share, None, 0.0)
-        return spread(scaled_back(bent, bounds), len(drawn))
+        return spread(settled(scaled_back(bent, bounds), x, level), len(drawn))
 
 
 def _raised(x: Array, power: Any) -> Array:  # noqa: ANN401
-    """x to the power. In Torch the way through the logarithm takes half the time."""
-    if isinstance(x, np.ndarray):
-        return x**power
-    return (x.log() * power).exp_()
+    """x to the power, x being 0 or more: through the logarithm, which takes less time."""
+    bits = power / math.log(2)
+    if not isinstance(x, np.ndarray):
+        return (x.log() * bits).exp2_()
+    with np.errstate(divide="ignore"):  # 0 goes by -∞ to 0
+        exponent = np.log(x) * bits
+    return np.exp2(exponent, out=exponent)

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.perturb.cells import cell_matrices, pixelated
-from surefoot.perturb.levels import check_level, clipped, is_zero, per_row, unchanged
+from surefoot.perturb.levels import check_level, clipped, is_zero, kept, per_row, settled, unchanged
 from surefoot.perturb.scaling import scaled_back, shares, spread
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -110,19 +110,21 @@ class JPEG:
             each = _on_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
         stored = _stored_all(whole, [_quality(one) for one in each])
-        back = scaled_back(array_namespace(x).asarray(stored, device=x.device), bounds)
+        back = array_namespace(x).asarray(stored, device=x.device)
+        if bounds != UNIT:
+            back = scaled_back(back, bounds)
         if min(each) < _FADED_IN:
-            back -= x
-            back *= _faded(level, x)
-            back += x
+            back = _faded_in(back, x, level, bounds)
         return spread(back, len(drawn))
 
 
-def _faded(level: Level, x: Array) -> Any:  # noqa: ANN401
-    """How much the stored picture counts: all of it from a level of 0.01 on."""
+def _faded_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
+    """Between the picture and the stored one up to a level of 0.01; from there on the latter."""
+    share: Any = per_row(level, x) / _FADED_IN
+    mixed = settled(kept(x + (stored - x) * share, bounds), x, level)
     if isinstance(level, int | float):
-        return min(level / _FADED_IN, 1.0)
-    return per_row(array_namespace(level).clip(level / _FADED_IN, None, 1.0), x)
+        return mixed
+    return array_namespace(x).where(share < 1, mixed, stored)
 
 
 def _stored_all(pictures: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:

@@ -96,7 +96,10 @@ class Elastic:
         fields = _smoothed(noise, smooth, int(reach))
         fields *= pull[..., None]
         rows, columns = _places(x)
-        return warped(moved, fields[:, 1] + rows, fields[:, 0] + columns, "symmetric", bounds)
+        xs, ys = fields[:, 0], fields[:, 1]
+        xs += columns
+        ys += rows
+        return warped(moved, ys, xs, "symmetric", bounds)
 
 
 def _strengths(

@@ -52,7 +52,7 @@ class Rotation:
         down, right, middle, centre = _axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return _for_all(warped(x, ys, xs, self.edge, bounds, matrix=True), len(drawn))
+        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,8 @@ class Perspective:
         down, right, middle, centre = _axes(x)
         down, right = down + middle, right + centre
         under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
-        under[xp.abs(under) < 1e-6] = 1e-6  # the horizon itself
+        if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
+            under[xp.abs(under) < 1e-6] = 1e-6  # the horizon itself
         xs = (across[0] * right + across[2] * wide) + across[1] * (wide / tall) * down
         ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
         xs /= under

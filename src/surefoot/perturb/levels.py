@@ -45,6 +45,13 @@ def unchanged(x: Array, n: int) -> Array:
     return xp.asarray(whole, copy=True)
 
 
+def settled(y: Array, x: Array, level: Level) -> Array:
+    """`y`, but rows whose level is 0 as they were given, value for value."""
+    if isinstance(level, int | float):
+        return y
+    return array_namespace(y).where(per_row(level, y) == 0, x, y)
+
+
 def clipped(x: Array, bounds: Interval | None) -> Array:
     """`x` with every value brought back into the bounds."""
     return x if bounds is None else array_namespace(x).clip(x, bounds.low, bounds.high)

@@ -8,16 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, clipped, is_zero, kept, per_row, unchanged
-from surefoot.perturb.scaling import single, spread
+from surefoot.perturb.levels import check_level, is_zero, kept, per_row, unchanged
+from surefoot.perturb.scaling import single
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
 _Floats = NDArray[np.float32]
+_Whole = NDArray[np.intp]
+
+_LARGE = 24
+"""Pixels along the shorter edge of a patch from which on its sides are worth their own look."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Occlusion:
 
     The patch is a square that lies wholly in the picture; where a square of this area does not
     fit it is a rectangle as long as the shorter edge. Pixels that it covers in part are mixed, so
-    that the area is exact. A patch covers all that a smaller one with the same draw covers.
+    that the area is exact. A patch covers all that a smaller one with the same draw covers; pixels
+    that it does not touch stay as they are.
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
@@ -60,38 +65,62 @@ class Occlusion:
         fill, area = _value(self.fill, bounds), per_row(level, drawn) * (height * width)
         tall, wide = _edges(area, height, width)
         if isinstance(tall, float) and (isinstance(x, np.ndarray) or x.device.type == "cpu"):
-            n = len(drawn)
-            out = unchanged(x, n) if bounds is None else spread(clipped(x, bounds), n)
-            _patch(np.asarray(out), np.asarray(drawn), tall, wide, fill, bounds)
+            out = unchanged(x, len(drawn))
+            _lay(np.asarray(out), np.asarray(drawn), tall, wide, _Paint(fill, bounds))
             return out
         down = _covered(drawn[:, :1] * (height - tall), tall, _pixels(height, drawn))
         across = _covered(drawn[:, 1:] * (width - wide), wide, _pixels(width, drawn))
-        hidden = down[:, None, :, None] * across[:, None, None, :]
-        covered = x * (1 - hidden)
-        hidden *= fill
-        covered += hidden
-        return kept(covered, bounds)
+        return _mixed(x, down[:, None, :, None] * across[:, None, None, :], _Paint(fill, bounds))
 
 
-def _patch(
-    x: _Floats, drawn: _Floats, tall: float, wide: float, fill: float, bounds: Interval | None
+@dataclass(frozen=True)
+class _Paint:
+    """The value of a patch, and the bounds that a pixel mixed with it is kept within."""
+
+    fill: float
+    bounds: Interval | None
+
+
+def _mixed(x: Array, hidden: Array, paint: _Paint) -> Array:
+    """Pixels mixed with the paint as far as they are hidden; the others as they are."""
+    mixed = x * (1 - hidden)
+    mixed += hidden * paint.fill
+    mixed = kept(mixed, paint.bounds)
+    if isinstance(x, np.ndarray):
+        return np.where(hidden > 0, mixed, x)
+    return array_namespace(x).where(hidden > 0, mixed, x)
+
+
+def _lay(out: _Floats, drawn: _Floats, tall: float, wide: float, paint: _Paint) -> None:
+    """Lay patches of one size on pictures; only what they touch is changed."""
+    tops, down = _reached(drawn[:, :1], tall, out.shape[2])
+    lefts, across = _reached(drawn[:, 1:], wide, out.shape[3])
+    high, broad = down.shape[1], across.shape[1]
+    if min(high, broad) < _LARGE:
+        _mix(out, tops, lefts, down, across, paint)
+        return
+    for picture, top, left in zip(out, tops.tolist(), lefts.tolist(), strict=True):
+        picture[:, top + 2 : top + high - 2, left + 2 : left + broad - 2] = paint.fill
+    inner = down[:, 2:-2]  # covered wholly, as all but the two outermost pixels are
+    _mix(out, tops, lefts, down[:, :2], across, paint)
+    _mix(out, tops + (high - 2), lefts, down[:, -2:], across, paint)
+    _mix(out, tops + 2, lefts, inner, across[:, :2], paint)
+    _mix(out, tops + 2, lefts + (broad - 2), inner, across[:, -2:], paint)
+
+
+def _mix(
+    out: _Floats, tops: _Whole, lefts: _Whole, down: _Floats, across: _Floats, paint: _Paint
 ) -> None:
-    """Lay patches of one size on pictures within the bounds; only what they touch is changed."""
-    tops, down = _reached(drawn[:, :1], tall, x.shape[2])
-    lefts, across = _reached(drawn[:, 1:], wide, x.shape[3])
+    """Mix the pixels from each top and left on with the paint, as far as they are covered."""
     hidden = down[:, None, :, None] * across[:, None, None, :]
-    windows = sliding_window_view(x, hidden.shape[2:], axis=(2, 3), writeable=True)
-    where = (np.arange(len(x)), slice(None), tops, lefts)
-    mixed = windows[where]
-    mixed *= 1 - hidden
-    hidden *= fill
-    mixed += hidden
-    if bounds is not None:
-        np.clip(mixed, bounds.low, bounds.high, out=mixed)
-    windows[where] = mixed
+    (n, channels, height, width), (high, broad) = out.shape, hidden.shape[2:]
+    places = (n, channels, height - high + 1, width - broad + 1)
+    windows = as_strided(out, (*places, high, broad), (*out.strides, *out.strides[2:]))
+    where = (np.arange(len(out)), slice(None), tops, lefts)
+    windows[where] = _mixed(windows[where], hidden, paint)
 
 
-def _reached(place: _Floats, length: float, pixels: int) -> tuple[NDArray[np.intp], _Floats]:
+def _reached(place: _Floats, length: float, pixels: int) -> tuple[_Whole, _Floats]:
     """The first of as many pixels as the patch can touch along an axis; how much of each it covers.
 
     Those of all rows are equally many, whether they are touched or not.
@@ -118,8 +147,9 @@ def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN4
 
 def _covered(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
     """How much of the pixels from `first` to first + 1 the patch covers: (n, pixels)."""
-    xp = array_namespace(begin)
-    return xp.clip(xp.minimum(begin + length, first + 1) - xp.maximum(begin, first), 0.0, None)
+    xp: Any = np if isinstance(begin, np.ndarray) else array_namespace(begin)
+    covered = xp.minimum(begin + length, first + 1) - xp.maximum(begin, first)
+    return np.maximum(covered, 0) if isinstance(begin, np.ndarray) else covered.clamp_(min=0)
 
 
 def _pixels(count: int, like: Array) -> Array:

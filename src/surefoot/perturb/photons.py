@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import check_level, is_zero, kept, per_row, unchanged
+from surefoot.perturb.levels import check_level, is_zero, kept, per_row, settled, unchanged
 from surefoot.perturb.quantiles import poisson_quantile
 from surefoot.perturb.scaling import scaled_back, shares, single
 from surefoot.results import UNIT, Interval
@@ -61,7 +61,7 @@ class ShotNoise:
         counted /= photons
         if bounds is None:
             counted += xp.clip(share, None, 0.0)
-        return scaled_back(counted, bounds)
+        return settled(scaled_back(counted, bounds), x, level)
 
 
 def _photons(level: Level) -> Any:  # noqa: ANN401

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb.levels import clipped, per_row, unchanged
+from surefoot.perturb.levels import clipped, settled, unchanged
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream
 
@@ -37,8 +36,5 @@ def nothing(stream: Stream, n: int) -> Array:
 
 def finished(y: Array, x: Array, n: int, level: Level, bounds: Interval | None) -> Array:
     """n rows within the bounds; rows at level 0 as they were."""
-    xp = array_namespace(x)
-    if not isinstance(level, int | float):
-        y = xp.where(per_row(level, y) == 0, x, y)
-    y = clipped(y, bounds)
+    y = settled(clipped(y, bounds), x, level)
     return y if len(y) == n else unchanged(y, n)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.perturb.apart import apart
 from surefoot.perturb.edges import Edge, folded, parted, pieces
-from surefoot.perturb.neighbours import Pictures, towards, turned, weighed, weighing
+from surefoot.perturb.neighbours import Pictures, towards
+from surefoot.perturb.warp_cpu import sampler
 from surefoot.perturb.warp_gpu import sampled, usable
 from surefoot.results import Interval
 from surefoot.subject import Array
@@ -18,9 +20,7 @@ from surefoot.subject import Array
 Places = NDArray[np.intp]
 
 
-def warped(
-    x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None, *, matrix: bool = False
-) -> Array:
+def warped(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> Array:
     """Pictures whose pixel (j, i) shows what was at row ys[j, i] and column xs[j, i] before.
 
     Bilinear, with the centre of the first pixel at 0; a whole coordinate gives back the very value
@@ -28,35 +28,43 @@ def warped(
     each may have one row that meets n of the others. (n, rows, 1) and (n, 1, columns) will do where
     the rows do not depend on the column and the columns not on the row. Values are clipped to the
     bounds, and black is their lower end (0 without bounds). The result is fresh; it has one row
-    when all three have. With `matrix` NumPy weighs all neighbours at once: the same picture but for
-    rounding, sooner where one grid serves all pictures, later where each has its own.
+    when all three have.
     """
     how = Edge(edge)
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
-        return _by_takes(x, ys, xs, how, fill, bounds, matrix)
+        return _on_host(x, ys, xs, how, fill, bounds)
+    followed = any(part.requires_grad for part in (x, ys, xs))
+    if x.device.type == "cpu" and x.itemsize == 4 and not followed and sampler() is not None:
+        made = _on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
+        return array_namespace(x).from_numpy(made)
     if x.is_cuda and x.itemsize == 4 and usable(str(x.device)):
         return sampled(x, ys, xs, how, fill, bounds)
     return _by_grid_sample(x, ys, xs, how, fill, bounds)
 
 
-def _by_takes(
-    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, fill: float,
-    bounds: Interval | None, matrix: bool,
-) -> Pictures:  # fmt: skip
-    """NumPy: the four neighbours are taken by index and blended, some pictures at a time."""
+def _on_host(
+    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, fill: float, bounds: Interval | None
+) -> Pictures:
+    """In main memory: by compiled code where there is any."""
     if edge is Edge.BLACK:
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
         ys, xs = ys + 1, xs + 1
-    x = np.ascontiguousarray(x)
+    x, compiled = np.ascontiguousarray(x), sampler()
+    fits = x.dtype == ys.dtype == xs.dtype == np.float32 and x[0, 0].size < 2**31
+    if compiled is not None and fits:
+        return compiled(x, ys, xs, edge, bounds)
+    return _by_takes(x, ys, xs, edge, bounds)
+
+
+def _by_takes(
+    x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, bounds: Interval | None
+) -> Pictures:
+    """NumPy: the four neighbours are taken by index and blended, some pictures at a time."""
     n, rows, columns = max(len(x), len(ys), len(xs)), ys.shape[1], xs.shape[2]
     out: Pictures = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
     if ys.shape[2] == 1 and xs.shape[1] == 1:
         apart(x, ys, xs, edge, out)
-    elif matrix and len(ys) == len(xs) == 1:
-        _weighed_together(x, ys, xs, edge, out)
-    elif matrix:
-        _in_pieces(_weighed, x, ys, xs, edge, out)
     elif len(ys) == len(xs) == 1:
         _with_one_grid(x, ys, xs, edge, out)
     else:
@@ -79,28 +87,6 @@ def _in_pieces(
         here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
         wide = wide if wide.shape[1] == 1 else wide[:, rows]
         write(here, tall[:, rows], wide, edge, out[some, :, rows])
-
-
-def _weighed_together(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
-    """All planes of all pictures at the same places, by one matrix; written to `out`."""
-    target, planes = out.reshape(-1, *out.shape[2:]), turned(x.reshape(-1, x[0, 0].size))
-    for _, rows in pieces(1, *out.shape[2:]):
-        wide = xs if xs.shape[1] == 1 else xs[:, rows]
-        places = _located(ys[:, rows], wide, x.shape[2:], edge)
-        here, matrix = target[:, rows], weighing(*places, x.shape[2:], x[0, 0].size)
-        here[...] = weighed(matrix, planes, len(target)).reshape(here.shape)
-
-
-def _weighed(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:
-    """Each picture, or the one of all, at its own places, by a matrix; written to `out`."""
-    index, down, right = _located(ys, xs, x.shape[2:], edge)
-    if len(x) > 1:
-        index += (np.arange(len(x)) * x[0].size)[:, None, None]
-    size, given = x[0, 0].size, x.size - (x.shape[1] - 1) * x[0, 0].size
-    matrix = weighing(index, down, right, x.shape[2:], given)
-    for channel in range(x.shape[1]):
-        seen = x.reshape(-1)[channel * size :][:given]
-        out[:, channel] = (matrix @ seen).reshape(out[:, channel].shape)
 
 
 def _with_one_grid(x: Pictures, ys: Pictures, xs: Pictures, edge: Edge, out: Pictures) -> None:

@@ -17,6 +17,7 @@ from surefoot.population.quantile_comparison import (
     QuantileContrast,
     quantile_differences,
 )
+from surefoot.population.quantile_search import CriticalQuantile, Settled
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.requirement import (
     Each,
@@ -30,6 +31,7 @@ from surefoot.population.tails import TailMean
 
 __all__ = [
     "ApartRanks",
+    "CriticalQuantile",
     "Difference",
     "Each",
     "LevelQuantile",
@@ -43,6 +45,7 @@ __all__ = [
     "QuantileWithin",
     "Rank",
     "RobustShare",
+    "Settled",
     "ShortestRanks",
     "SpreadRanks",
     "TailMean",

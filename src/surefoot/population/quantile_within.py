@@ -11,7 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import Ends, sample_quantile
 from surefoot.population.requirement import SAMPLED
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
-from surefoot.statistics.ranks import at_every_look, check_share, fewest
+from surefoot.statistics.ranks import Ranks, at_every_look, check_share, fewest
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,29 @@ class QuantileWithin:
             found.append(min(self.most, math.ceil(found[-1] * self.pace)))
         return tuple(found)
 
+    @property
+    def ranks(self) -> tuple[Ranks, ...]:
+        """Which sorted levels enclose the quantile at each look."""
+        return at_every_look(self.looks, self.share, self.error)
+
     def steps(self) -> Generator[int, Sequence[Bracket], Quantile]:
         """Ask for so many more inputs, be told their brackets in order, conclude."""
-        looks = self.looks
         seen: list[Bracket] = []
-        for ranks, (before, now) in zip(
-            at_every_look(looks, self.share, self.error), pairwise((0, *looks)), strict=True
-        ):
+        for ranks, (before, now) in zip(self.ranks, pairwise((0, *self.looks)), strict=True):
             seen += yield now - before
-            ends = Ends.of(seen)
-            around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
-            if around.width <= 2 * self.width:
-                return self._conclude(around, (around.low + around.high) / 2, len(seen), "")
-        value = min(max(sample_quantile(ends, self.share), around.low), around.high)
-        note = f"{len(seen)} inputs were not enough for ± {self.width:g}"
-        return self._conclude(around, value, len(seen), note)
+            found = self.look(seen, ranks)
+            if not found.note:
+                break
+        return found
 
-    def _conclude(self, around: Interval, value: float, inputs: int, note: str) -> Quantile:
+    def look(self, seen: Sequence[Bracket], ranks: Ranks) -> Quantile:
+        """What so many inputs tell, with a note where it is not enough."""
+        ends = Ends.of(seen)
+        around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
         promise = Guarantee(Footing.CONDITIONAL, self.error, SAMPLED)
-        return Quantile(self.share, value, around, promise, inputs, note=note)
+        if around.width <= 2 * self.width:
+            value, note = (around.low + around.high) / 2, ""
+        else:
+            value = min(max(sample_quantile(ends, self.share), around.low), around.high)
+            note = f"{len(seen)} inputs were not enough for ± {self.width:g}"
+        return Quantile(self.share, value, around, promise, len(seen), note=note)

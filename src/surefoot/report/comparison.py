@@ -11,6 +11,7 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.population import Difference, Rank, differences, not_worse, ranks, sound
+from surefoot.report.attacks import accuracy, attack_cautions
 from surefoot.report.comparison_words import chart, comparison_page, comparison_text
 from surefoot.report.figures import write_figure
 from surefoot.report.html import write_whole
@@ -19,6 +20,7 @@ from surefoot.report.phrases import ended, once_in
 from surefoot.results import Decision, Estimate, Result, Undecided, Whole
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
+from surefoot.store.attacked import Attacked
 from surefoot.store.records import Record
 
 MODELS, LEVELS = "model", "level"
@@ -37,6 +39,7 @@ class Member:
     trials: int
     rank: Rank | None = None
     reference: float | None = None
+    attack: Attacked | None = None
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,11 @@ def side_by_side(
             digest=record.digest,
             level=record.spec["perturbation"]["level"],
             whole=over.conclude(local[name], share),
-            accuracy=_accuracy(record),
+            accuracy=accuracy(record),
             trials=record.trials,
             rank=places[name] if along == MODELS else None,
             reference=None if reference is None else reference[name],
+            attack=record.attack,
         )
         for name, record in records.items()
     ]
@@ -168,11 +172,6 @@ def _value(member: Member) -> float:
     return whole.value if isinstance(whole, Estimate) else 0.0
 
 
-def _accuracy(record: Record) -> float | None:
-    labelled = [row for row in record.local if row.label is not None]
-    return sum(r.label == r.predicted for r in labelled) / len(labelled) if labelled else None
-
-
 def _refuse_strangers(records: Mapping[str, Record], along: str) -> None:
     """The same question about the same inputs, or there is nothing to compare."""
     (name, first), *others = records.items()
@@ -214,4 +213,4 @@ def _cautions(records: Mapping[str, Record]) -> list[str]:
         )
     for name, record in records.items():
         lines += [f"Look: {name}: {f.name}: {ended(f.finding)}" for f in record.findings if f.odd]
-    return lines
+    return lines + attack_cautions({name: record.attack for name, record in records.items()})

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from surefoot.population import Difference, sound
+from surefoot.report.attacks import HEADING, attack_cell, attack_words
 from surefoot.report.figures import STEADY, WEAK, svg
 from surefoot.report.html import page
 from surefoot.report.phrases import confidence, odds, p_value, percent, points, points_between
@@ -80,13 +81,16 @@ def member_table(found: Comparison) -> Table:
     given = any(m.reference is not None for m in found.members)
     clean = any(m.accuracy is not None for m in found.members) and found.along == "model"
     headings = [found.along, *what]
-    headings += ["accuracy undisturbed"] * clean + ["reference"] * given
+    struck = any(m.attack is not None for m in found.members)
+    headings += ["accuracy undisturbed"] * clean + [HEADING] * struck + ["reference"] * given
     headings += ["rank"] * (found.along == "model")
     rows = []
     for m in found.members:
         row = [m.name, *(tail_cells if tail else value_and_interval)(m.whole)]
         if clean:
             row.append("" if m.accuracy is None else percent(m.accuracy))
+        if struck:
+            row.append(attack_cell(m.attack))
         if given:
             row.append("" if m.reference is None else f"{m.reference:g}")
         if m.rank is not None and found.along == "model":
@@ -94,7 +98,8 @@ def member_table(found: Comparison) -> Table:
             row.append(str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}")
         rows.append(tuple(row))
     title = "Ranking" if found.along == "model" else "Level by level"
-    return Table(title, tuple(headings), tuple(rows))
+    note = " ".join(attack_words({m.name: m.attack for m in found.members}))
+    return Table(title, tuple(headings), tuple(rows), 1, note)
 
 
 def difference_table(found: Comparison) -> Table | None:
@@ -142,7 +147,7 @@ def comparison_text(found: Comparison) -> str:
     lines = [headline(found), about(found), *found.cautions, "", *how_sure(found)]
     for table in (member_table(found), difference_table(found)):
         if table is not None:
-            lines += ["", table.title, *table.text()]
+            lines += ["", table.title, *table.text(), *filter(None, [table.note])]
     lines += ["", *agreement_words(found)] if found.agreement is not None else []
     return "\n".join(lines)
 

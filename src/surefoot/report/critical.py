@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
+from surefoot.report import critical_tables as tables
 from surefoot.report import critical_words as words
 from surefoot.report.critical_figures import distribution, times
 from surefoot.report.figures import svg, write_figure
@@ -65,15 +66,29 @@ class Criticals:
             cautions=words.cautions(records),
             verdict=verdict,
             figure=svg(distribution(records)),
-            quantiles=words.quantile_table(records),
-            classes=words.class_table(records),
+            quantiles=tables.quantile_table(records),
+            pairs=tables.pair_table(records),
+            classes=tables.class_table(records),
             how_sure=words.how_sure(records),
             times=[(name, times(record)) for name, record in records.items()],
-            brackets=[(name, words.bracket_table(record)) for name, record in records.items()],
+            brackets=[tables.bracket_table(record, name) for name, record in records.items()],
+            sampled=[tables.sampled_table(record, name) for name, record in records.items()],
             examples=[(name, record.examples) for name, record in records.items()],
             command=self.command,
-            provenance=[(name, provenance(record)) for name, record in records.items()],
+            provenance=[(name, _origin(record)) for name, record in records.items()],
         )
+
+
+def _origin(record: CriticalRecord) -> list[tuple[str, str]]:
+    """What was run on what; for brackets of others, which rows of which file."""
+    if record.reader is not None or record.source is None:
+        return provenance(record)
+    selection = record.spec["inputs"]["selection"]
+    return [
+        ("File", record.source.data),
+        ("Rows", f"network {record.source.model}, {selection}: {len(record.rows):,}"),
+        ("Of file and choice", f"sha256 {record.digest}"),
+    ]
 
 
 def _requirement(name: str, record: CriticalRecord, least: float) -> Decision | Undecided:
@@ -83,6 +98,8 @@ def _requirement(name: str, record: CriticalRecord, least: float) -> Decision | 
         f"{head}the critical radius that {percent(whole.share)} of inputs do not exceed is at "
         f"least {least:g}"
     )
+    if any(row.contradicted for row in record.rows):
+        return Undecided(f"{claim}: a proof was contradicted by a point drawn", record.trials)
     if whole.guarantee.footing is Footing.NONE:
         return Undecided(f"{claim}: {whole.note}", record.trials)
     if whole.low >= least:
@@ -90,7 +107,7 @@ def _requirement(name: str, record: CriticalRecord, least: float) -> Decision | 
     if whole.high is not None and whole.high < least:
         return Decision(claim, False, whole.guarantee, record.trials)
     return Undecided(
-        f"{claim}: it is {words.between(whole.low, whole.high)}; more inputs or more seconds may "
+        f"{claim}: it is {tables.between(whole.low, whole.high)}; more inputs or more seconds may "
         "tell",
         record.trials,
     )

@@ -5,30 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from surefoot.report.critical_tables import (
+    between,
+    bracket_table,
+    class_table,
+    pair_table,
+    quantile_table,
+    sampled_table,
+    seconds,
+)
 from surefoot.report.phrases import confidence, ended, odds, percent, short
-from surefoot.report.tables import Table
 from surefoot.report.told import Told
 from surefoot.results import Footing
-from surefoot.store.records import CriticalRecord, CriticalRow, QuantileRow
-
-KINDS = {
-    "spread-ranks": "ranks spread within brackets",
-    "order-statistics": "order statistics",
-    "log-normal": "log-normal posterior",
-}
-
-
-def level(value: float | None) -> str:
-    """A radius as a person reads it; unknown is infinite."""
-    return "never refuted" if value is None else f"{value:.4g}"
-
-
-def between(low: float, high: float | None) -> str:
-    """Both ends, rounded outwards."""
-    down = math.floor(low * 1e5) / 1e5
-    if high is None:
-        return f"{down:g} or more"
-    return f"{down:g} to {math.ceil(high * 1e5) / 1e5:g}"
+from surefoot.store.records import CriticalRecord, QuantileRow
 
 
 def headline(records: Mapping[str, CriticalRecord]) -> str:
@@ -52,9 +41,14 @@ def _said(row: QuantileRow) -> str:
     return f"{row.value:.4g} ({between(row.low, row.high)})"
 
 
+def tolerance_of(record: CriticalRecord) -> float:
+    """How narrow a bracket was to be."""
+    return float(record.spec["procedure"]["tolerance"])
+
+
 def closed(record: CriticalRecord) -> int:
     """How many brackets are as narrow as was asked, or proved for every point there is."""
-    tolerance = record.spec["procedure"]["tolerance"] * (1 + 1e-6)
+    tolerance = tolerance_of(record) * (1 + 1e-6)
     return sum(
         row.reason.startswith("proved for the whole")
         or (row.high is not None and row.high - row.low <= tolerance)
@@ -80,102 +74,74 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
 
 def how_sure(records: Mapping[str, CriticalRecord]) -> list[str]:
     """What is proved, by what arithmetic, and what is left open."""
-    lines = []
-    for name, record in records.items():
-        head = f"{name}: " if name else ""
-        rows = record.rows
-        wrong = sum(row.reason == "misclassified" for row in rows)
-        wide = [row for row in rows if row.high is None or row.high - row.low > 0]
-        widest = max((math.inf if r.high is None else r.high - r.low for r in wide), default=0.0)
-        lost = sum(row.discarded for row in rows)
+    each = {name: _how_sure(record) for name, record in records.items()}
+    shared = [line for line in next(iter(each.values())) if all(line in of for of in each.values())]
+    own = [
+        f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
+    ]
+    return [*own, *shared]
+
+
+def _how_sure(record: CriticalRecord) -> list[str]:
+    rows = record.rows
+    wrong = sum(row.reason == "misclassified" for row in rows)
+    wide = [row for row in rows if row.high is None or row.high - row.low > 0]
+    widest = max((math.inf if r.high is None else r.high - r.low for r in wide), default=0.0)
+    line = f"{closed(record):,} of {len(rows):,} brackets are closed to {tolerance_of(record):g}; "
+    if record.spec["procedure"]["kind"] == "critical-quantile":
+        line += "the others were proved or refuted no further than the quantile needs. "
+    elif math.isinf(widest):
+        line += "the widest was never refuted. "
+    else:
+        line += f"the widest is {widest:.4g} wide. "
+    line += f"{wrong:,} inputs are misclassified undisturbed: their critical radius is 0, and they "
+    lines = [line + "are counted.", _footing(record)]
+    whole = record.quantiles[0]
+    if whole.guarantee.footing is not Footing.NONE:
         lines.append(
-            f"{head}{closed(record):,} of {len(rows):,} brackets are closed to "
-            f"{record.spec['procedure']['tolerance']:g}; the widest "
-            + ("was never refuted" if math.isinf(widest) else f"is {widest:.4g} wide")
-            + f". {wrong:,} inputs are misclassified undisturbed: their critical radius is 0, and "
-            "they are counted."
+            f"The interval of the quantile holds with confidence "
+            f"{confidence(whole.guarantee.error)}, if {whole.guarantee.assumption}."
         )
+    lines += [ended(row.note) for row in record.quantiles[:1] if row.note]
+    inside = [s for row in rows for s in row.sampled if s.radius <= row.low]
+    if inside:
         lines.append(
-            f"{head}Lower ends are proved in float64 with an allowance for rounding. The graph read"
-            f" from the file differs from onnxruntime by at most {record.reader:.1e} of its "
-            "largest score on random inputs. Upper ends are points that the model itself, in "
-            f"onnxruntime, gives another label; {lost:,} that it did not confirm were thrown away."
+            f"Of {sum(s.trials for s in inside):,} points drawn within the proved radii "
+            f"{sum(s.slips for s in inside):,} slipped; a proof allows none."
         )
-        whole = record.quantiles[0]
-        if whole.guarantee.footing is not Footing.NONE:
-            lines.append(
-                f"{head}The interval of the quantile holds with confidence "
-                f"{confidence(whole.guarantee.error)}, if {whole.guarantee.assumption}."
-            )
-        lines += [f"{head}{ended(row.note)}" for row in record.quantiles[:1] if row.note]
-        spent = sum(row.seconds for row in rows)
-        middle = sorted(row.seconds for row in rows)[len(rows) // 2]
-        lines.append(f"{head}It took {spent:,.1f} CPU seconds, {middle:.2g} for a middling input.")
-    return lines
+    spent = sum(row.seconds for row in rows)
+    middle = sorted(row.seconds for row in rows)[len(rows) // 2]
+    whose = "CPU seconds" if record.reader is not None else "seconds by the file"
+    return [*lines, f"It took {spent:,.1f} {whose}, {seconds(middle)} for a middling input."]
 
 
-def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
-    """One line for each estimator."""
-    rows = tuple(
-        (
-            name or KINDS.get(row.kind, row.kind),
-            KINDS.get(row.kind, row.kind) if name else percent(row.share),
-            level(row.value),
-            between(row.low, row.high),
+def _footing(record: CriticalRecord) -> str:
+    """In whose arithmetic lower ends are proved, and who confirmed the upper ones."""
+    lost = sum(row.discarded for row in record.rows)
+    if record.reader is None:
+        return (
+            "The brackets are taken from the file as they stand: their proofs and counterexamples "
+            "were not checked here."
         )
-        for name, record in records.items()
-        for row in record.quantiles
-    )
-    fits = dict.fromkeys(
-        f"{KINDS.get(row.kind, row.kind)}: {row.fit}"
-        for record in records.values()
-        for row in record.quantiles
-        if row.fit
-    )
-    first = "network" if any(records) else "estimator"
-    second = "estimator" if any(records) else "quantile"
-    headings = (first, second, "critical radius", "interval")
-    return Table("Quantile", headings, rows, 2, "; ".join(fits))
-
-
-def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
-    """One line for each class."""
-    rows = tuple(
-        (
-            f"{name}: {row.name}" if name else row.name,
-            f"{row.inputs:,}",
-            level(row.value),
-            between(row.low, row.high),
-        )
-        for name, record in records.items()
-        for row in record.classes
-    )
-    note = "All intervals hold together."
     return (
-        Table("Class by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
-        if rows
-        else None
+        "Lower ends are proved in float64 with an allowance for rounding. The graph read from the "
+        f"file differs from onnxruntime by at most {record.reader:.1e} of its largest score on "
+        "random inputs. Upper ends are points that the model itself, in onnxruntime, gives another "
+        f"label; {lost:,} that it did not confirm were thrown away."
     )
-
-
-def bracket_table(record: CriticalRecord, most: int = 12) -> Table:
-    """The least robust inputs."""
-    rows = sorted(record.rows, key=lambda row: (row.low, row.id))[:most]
-    return Table(
-        "Least robust inputs",
-        ("input", "critical radius", "how it ended", "CPU s"),
-        tuple(_line(row) for row in rows),
-        1,
-    )
-
-
-def _line(row: CriticalRow) -> tuple[str, ...]:
-    return row.id, between(row.low, row.high), row.reason, f"{row.seconds:.2g}"
 
 
 def cautions(records: Mapping[str, CriticalRecord]) -> list[str]:
-    """What the preflights found odd."""
+    """Contradictions first, then what the preflights found odd."""
     found = [
+        f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
+        f"{row.low:.6g}, and a point drawn within it slips. A proof, the reading of the graph or "
+        "the model is wrong: do not use these radii, and please report it with the network."
+        for name, record in records.items()
+        for row in record.rows
+        if row.contradicted
+    ]
+    found += [
         f"Look: {f.name}: {ended(f.finding)}"
         for record in records.values()
         for f in record.findings
@@ -188,8 +154,10 @@ def told(records: Mapping[str, CriticalRecord]) -> Told:
     """The whole outcome in its parts."""
     tables = [
         quantile_table(records),
+        pair_table(records),
         class_table(records),
-        *(bracket_table(record) for record in records.values()),
+        *(bracket_table(record, name) for name, record in records.items()),
+        *(sampled_table(record, name) for name, record in records.items()),
     ]
     return Told(
         headline(records),

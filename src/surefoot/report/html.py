@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.errors import ReportFailed
 from surefoot.report import words
+from surefoot.report.attacks import baseline_table
 from surefoot.report.figures import class_intervals, local_results, tails
 from surefoot.report.phrases import percent
 from surefoot.report.tables import class_table, contrast_table
@@ -48,6 +49,7 @@ def _content(record: Record, store: str) -> dict[str, Any]:
         "assumptions": words.assumptions(record),
         "facts": words.facts(record),
         "selection": words.selection(record),
+        "baseline": baseline_table(record),
         "histogram": local_results(record),
         "tails": tails(record) if extrapolates else "",
         "class_figure": class_intervals(record) if record.classes else "",
@@ -114,13 +116,13 @@ def write_report(record: Record, path: Path, store: str = DEFAULT_STORE, verdict
     return path
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Replace a file in one step."""
     beside = ""
     try:
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)

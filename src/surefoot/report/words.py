@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from surefoot.population import sound
+from surefoot.report.attacks import attack_cautions, baseline_table
 from surefoot.report.kinds import population_of
 from surefoot.report.phrases import (
     between,
@@ -79,7 +80,7 @@ def cautions(record: Record) -> list[str]:
             f"Look: for {len(wrong):,} inputs ({named}) the extrapolation contradicts the count "
             "of the same trials: do not believe it there."
         )
-    return lines
+    return lines + attack_cautions({"": record.attack})
 
 
 def _contradicted(result: Result) -> bool:
@@ -265,6 +266,8 @@ def summary(record: Record) -> str:
     if claims := strongest(record):
         lines += ["", "Strongest claims this evidence allows, each by itself:"]
         lines += [f"- {line}" for line in claims]
+    if (beside := baseline_table(record)) is not None:
+        lines += ["", *beside.text(), beside.note]
     if record.classes:
         lines += ["", *class_table(record).text()]
     return "\n".join(lines)

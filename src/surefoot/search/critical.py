@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
@@ -13,45 +13,101 @@ from surefoot.procedure import Ask
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 ARITHMETIC = "float64 bounds with an allowance for rounding are true of the model as it runs"
-_FIRST = 5.0
+_LEFT_ALONE = {
+    "refuted at the goal": "no more was asked than a counterexample",
+    "proved at the goal": "proved as far as was asked",
+}
+_FIRST, _LONG = 5.0, 100.0
+
+
+class Proving(Protocol):
+    """What every search for critical levels is told."""
+
+    @property
+    def tolerance(self) -> float:
+        """How narrow a bracket is to be."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds for an input."""
+        ...
+
+    @property
+    def quantile(self) -> float:
+        """Which quantile."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """How likely the interval of the quantile may be wrong."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """Points drawn within each radius."""
+        ...
+
+
+def check_proving(asked: Proving) -> None:
+    """Refuse what no proof can be asked for."""
+    tolerance, seconds, quantile, error = (
+        asked.tolerance,
+        asked.seconds,
+        asked.quantile,
+        asked.error,
+    )
+    if not 1e-6 <= tolerance <= 1:
+        raise InvalidArgument(
+            f"tolerance is the width of a bracket, from 1e-6 to 1, got {tolerance:g}: try 0.002"
+        )
+    if not 0 < seconds < math.inf:
+        raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
+    if not 0 < quantile < 1:
+        raise InvalidArgument(f"a quantile lies between 0 and 1, got {quantile:g}: try 0.05")
+    if not 1e-9 <= error < 1:
+        raise InvalidArgument(
+            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.05"
+        )
+    if asked.samples < 0:
+        raise InvalidArgument(f"samples are at least 0 for a radius, got {asked.samples}: try 200")
+
+
+def bracket_of(proof: Proof) -> Bracket:
+    """What is known of one input, and in which arithmetic."""
+    promise = Guarantee(Footing.CONDITIONAL, 0.0, ARITHMETIC)
+    reason = _LEFT_ALONE.get(proof.reason, proof.reason)
+    return Bracket(Interval(proof.low, proof.far), promise, reason, proof.nodes)
 
 
 @dataclass(frozen=True)
 class CriticalLevel:
     """Prove and attack until the bracket is as narrow as `tolerance`, or the seconds are spent.
 
-    A first, short try, then one with all the time: what the first one proved is kept if the second
-    is interrupted. `quantile` and `error` are for what is said of the population.
+    A first, short try, then one or two with the rest of the time, each from where the last one
+    ended: what one has proved is kept if the next is interrupted. `quantile` and `error` are for
+    what is said of the population; `samples` points are drawn within each of some radii, as the
+    statistical counterpart.
     """
 
     tolerance: float = 0.002
     seconds: float = 60.0
     quantile: float = 0.05
     error: float = 0.05
+    samples: int = 200
     proves: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
-        if not 1e-6 <= self.tolerance <= 1:
-            raise InvalidArgument(
-                f"tolerance is the width of a bracket, from 1e-6 to 1, got {self.tolerance:g}: "
-                "try 0.002"
-            )
-        if not 0 < self.seconds < math.inf:
-            raise InvalidArgument(f"seconds for an input: above 0, got {self.seconds:g}: try 60")
-        if not 0 < self.quantile < 1:
-            raise InvalidArgument(
-                f"a quantile lies between 0 and 1, got {self.quantile:g}: try 0.05"
-            )
-        if not 1e-9 <= self.error < 1:
-            raise InvalidArgument(
-                f"error must lie between 0 and 1, got {self.error}: it is 1 - confidence, try 0.05"
-            )
+        check_proving(self)
 
     @property
     def efforts(self) -> tuple[float, ...]:
         """The seconds of each try."""
-        return (self.seconds,) if self.seconds <= 2 * _FIRST else (_FIRST, self.seconds)
+        if self.seconds <= 2 * _FIRST:
+            return (self.seconds,)
+        rest = self.seconds - _FIRST
+        return (_FIRST, rest) if rest <= _LONG else (_FIRST, rest / 4, rest * 3 / 4)
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:
         """Ask for one try after the other until the bracket is narrow enough."""
@@ -60,6 +116,4 @@ class CriticalLevel:
             if found.width <= self.tolerance * (1 + 1e-9):
                 break
             found = found + (yield Ask(0.0, 1))
-        high = math.inf if found.high is None else found.high
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, ARITHMETIC)
-        return Bracket(Interval(found.low, high), promise, found.reason, found.nodes)
+        return bracket_of(found)

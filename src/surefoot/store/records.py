@@ -11,6 +11,7 @@ from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Outcomes, Proof, Severities
 from surefoot.results import Curve, Estimate, Guarantee, Result, Whole
 from surefoot.statistics.contrasts import Contrast
+from surefoot.store.attacked import Attacked
 
 _EVIDENCE: dict[str, type[Any]] = {
     "counts": Counts,
@@ -108,6 +109,7 @@ class Record:
     seconds: float = 0.0
     contrasts: tuple[Contrast, ...] = ()
     studied: Estimate | None = None
+    attack: Attacked | None = None
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,21 @@ class CurveRecord:
 
 
 @dataclass(frozen=True)
+class Shaken:
+    """Points drawn evenly within a radius of an input, and how many of them slipped."""
+
+    radius: float
+    trials: int
+    slips: int
+
+
+@dataclass(frozen=True)
 class CriticalRow:
-    """One input's bracket: proved up to `low`, refuted at `high` (None: never refuted)."""
+    """One input's bracket: proved up to `low`, refuted at `high` (None: never refuted).
+
+    `sampled` holds the statistical counterpart: within what is proved, where nothing may slip, and
+    beyond the counterexample.
+    """
 
     id: str
     label: int | None
@@ -169,11 +184,20 @@ class CriticalRow:
     nodes: int
     discarded: int
     witness: str = ""
+    sampled: tuple[Shaken, ...] = ()
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether a point slipped where it was proved that none can."""
+        return any(s.slips and s.radius <= self.low for s in self.sampled)
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """An input and the nearest point found that has another label: pictures as base64 PNG."""
+    """An input and the nearest point found that has another label.
+
+    Pictures as base64 PNG; empty where the inputs are none.
+    """
 
     id: str
     distance: float
@@ -201,7 +225,10 @@ class QuantileRow:
 
 @dataclass(frozen=True)
 class CriticalRecord:
-    """The whole outcome of one study of critical levels."""
+    """The whole outcome of one study of critical levels.
+
+    `reader` is how far the graph read is from the model; None where others made the brackets.
+    """
 
     digest: str
     spec: dict[str, Any]
@@ -211,7 +238,7 @@ class CriticalRecord:
     examples: tuple[Counterexample, ...]
     findings: tuple[Finding, ...]
     trials: int
-    reader: float
+    reader: float | None
     environment: dict[str, str] = field(default_factory=dict)
     source: Source | None = None
     started: str = ""

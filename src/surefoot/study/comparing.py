@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from surefoot.engine.attacking import Attack
 from surefoot.engine.drive import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.levels import level_words
@@ -22,14 +23,16 @@ def compare(
     workers: int | None = None,
     batch: int | None = None,
     watch: Callable[[Progress], None] | None = None,
+    attack: Attack | None = None,
 ) -> Comparison:
     """Models on the same inputs and perturbations: intervals, differences, ranks.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
-    correlate with. Every study keeps its own record in the store.
+    correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
+    gradient attack on each as well.
     """
     records = {
-        name: study.run(store, workers=workers, batch=batch, watch=watch).record
+        name: study.run(store, workers=workers, batch=batch, watch=watch, attack=attack).record
         for name, study in studies.items()
     }
     return side_by_side(records, MODELS, error, reference)
@@ -44,10 +47,11 @@ def sweep(
     workers: int | None = None,
     batch: int | None = None,
     watch: Callable[[Progress], None] | None = None,
+    attack: Attack | None = None,
 ) -> Comparison:
     """One study at several levels: robustness against the level, on the same noise."""
     records = {
-        name: made.run(store, workers=workers, batch=batch, watch=watch).record
+        name: made.run(store, workers=workers, batch=batch, watch=watch, attack=attack).record
         for name, made in at_levels(study, levels).items()
     }
     return side_by_side(records, LEVELS, error)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,31 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.engine.drive import Journal, Progress, measure
-from surefoot.engine.exhibits import png
-from surefoot.engine.proving import ProvingBench, unpacked
+from surefoot.engine.proving import ProvingBench
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import Proof
 from surefoot.executors import cores, open_pool
-from surefoot.population.lognormal import LogNormalPosterior
-from surefoot.population.quantile import LevelQuantile, OrderStatistics, SpreadRanks, of_each
+from surefoot.population import CriticalQuantile, Settled
 from surefoot.report.critical import Criticals
-from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
-from surefoot.store.records import (
-    Counterexample,
-    CriticalRecord,
-    CriticalRow,
-    Finding,
-    QuantileRow,
-    Source,
-)
-from surefoot.study.aggregate import told_apart
+from surefoot.results import Bracket, Quantile, Undecided
+from surefoot.search.critical import bracket_of
+from surefoot.store.records import CriticalRecord, Finding, Shaken, Source
+from surefoot.study.bracketed import classes_of, examples_of, quantiles_of, row_of
 from surefoot.study.running import answered, environment
+from surefoot.study.shaken import shaken
 from surefoot.study.spec import Study
+from surefoot.study.tracing import WHOLE, shuffled
+from surefoot.subject import Subject
 
 if TYPE_CHECKING:
-    from surefoot.evidence import Proof
     from surefoot.verify.network import Network
 
-_SHOWN = 8
+NOTHING = Proof(0.0, None, "", "not reached", 0, 0.0)
+_Samples = Mapping[int, tuple[Shaken, ...]]
 
 
 def prove(
@@ -46,9 +41,17 @@ def prove(
     store: str | None = None,
     workers: int | None = None,
     watch: Callable[[Progress], None] | None = None,
+    early: Callable[[Criticals], None] | None = None,
 ) -> Criticals:
-    """Brackets of the critical radius of every input, and quantiles of them."""
-    record, _ = proved(study, graph, store, workers, watch or (lambda _: None), None)
+    """Brackets of the critical radius of every input, and quantiles of them.
+
+    Where it is interrupted, `early` is given what was reached.
+    """
+    tell = early or (lambda _: None)
+    record, _ = proved(
+        study, graph, store, workers, watch or (lambda _: None), None,
+        lambda reached: tell(Criticals({"": reached})),
+    )  # fmt: skip
     return Criticals({"": record})
 
 
@@ -59,8 +62,12 @@ def proved(
     workers: int | None,
     watch: Callable[[Progress], None],
     source: Source | None,
+    early: Callable[[CriticalRecord], None] = lambda _: None,
 ) -> tuple[CriticalRecord, bool]:
-    """The record, and whether the store had it. The graph is read and checked first."""
+    """The record, and whether the store had it. The graph is read and checked first.
+
+    `early` is given the brackets reached when the run is stopped.
+    """
     if not study.proves:
         raise InvalidArgument(
             f"{type(study.procedure).__name__} proves nothing: use sf.CriticalLevel()"
@@ -68,7 +75,7 @@ def proved(
     network, apart = _network(study, Path(graph))
 
     def measured(findings: tuple[Finding, ...], journal: Journal) -> CriticalRecord:
-        return _measured(study, network, apart, findings, journal, workers, watch, source)
+        return _measured(study, network, apart, findings, journal, workers, watch, source, early)
 
     return answered(study, where, source, measured, CriticalRecord)
 
@@ -111,139 +118,97 @@ def _measured(
     workers: int | None,
     watch: Callable[[Progress], None],
     source: Source | None,
+    early: Callable[[CriticalRecord], None],
 ) -> CriticalRecord:
     asked, inputs = study.procedure, study.fitted
     bounds = study.model.signature.bounds
     if bounds is None:
         raise InvalidArgument("proofs need the range of input values: say --bounds 0,1")
+    subjects, procedure = _subjects(study, bounds.width)
+    keeper = _Keeper(journal, subjects)
     bench = ProvingBench(
         inputs, study.references, study.model, network, bounds, asked.tolerance, asked.efforts,
-        study.seed,
+        study.seed, keeper.proofs,
     )  # fmt: skip
     crew = workers or cores()
-    keeper = _Keeper(journal)
-    with open_pool(crew) as pool:
-        found = measure(
-            asked, bench, inputs.subjects(), pool=pool, journal=keeper, tray=1, in_flight=crew,
-            watch=watch,
-        )  # fmt: skip
-    rows = tuple(_row(study, i, keeper.proofs[name], found[i]) for i, name in enumerate(inputs.ids))
-    return CriticalRecord(
-        digest=study.digest,
-        spec=study.spec,
-        rows=rows,
-        quantiles=_quantiles(asked, found),
-        classes=_classes(study, found) if study.by_class else (),
-        examples=_examples(study, rows),
-        findings=findings,
-        trials=sum(row.nodes for row in rows),
-        reader=apart,
-        environment=environment(),
-        source=source,
+
+    def record(
+        brackets: dict[int, Bracket], settled: Quantile | Undecided | None, samples: _Samples
+    ) -> CriticalRecord:
+        ordered = sorted(brackets)
+        found = [brackets[i] for i in ordered]
+        rows = tuple(
+            row_of(study, i, keeper.proofs.get(i, NOTHING), brackets[i], samples.get(i, ()))
+            for i in ordered
+        )
+        return CriticalRecord(
+            digest=study.digest,
+            spec=study.spec,
+            rows=rows,
+            quantiles=quantiles_of(asked, found, settled),
+            classes=classes_of(study, ordered, found) if study.by_class else (),
+            examples=examples_of(study, rows),
+            findings=findings,
+            trials=sum(row.nodes for row in rows),
+            reader=apart,
+            environment=environment(),
+            source=source,
+        )
+
+    try:
+        with open_pool(crew) as pool:
+            found = measure(
+                procedure, bench, subjects, pool=pool, journal=keeper, tray=1, in_flight=crew,
+                watch=watch,
+            )  # fmt: skip
+    except BaseException:
+        reached = {i: bracket_of(keeper.proofs.get(i, NOTHING)) for i in range(len(inputs))}
+        if keeper.proofs:
+            early(record(reached, None, {}))
+        raise
+    settled = found[0].quantile if isinstance(found[0], Settled) else None
+    brackets = (
+        dict(zip(subjects[0].rows, found[0].brackets, strict=False))
+        if isinstance(found[0], Settled)
+        else dict(enumerate(found))
     )
+    around = {i: bracket.interval for i, bracket in brackets.items()}
+    return record(brackets, settled, shaken(study, around, workers))
+
+
+def _subjects(study: Study, width: float) -> tuple[Sequence[Subject], Any]:
+    """Every input by itself; or all of them, in a random order, where one search asks for each."""
+    asked, inputs = study.procedure, study.fitted
+    if not isinstance(asked, CriticalQuantile):
+        return inputs.subjects(), asked
+    return [Subject(WHOLE, shuffled(study))], replace(asked, size=len(inputs), top=width)
 
 
 class _Keeper:
-    """A journal that also remembers what it was told: the witness is in no result."""
+    """A journal that also remembers, by row, what it was told: the witness is in no result."""
 
-    def __init__(self, inner: Journal) -> None:
+    def __init__(self, inner: Journal, subjects: Sequence[Subject]) -> None:
         self.inner = inner
-        self.proofs: dict[str, Proof] = {}
+        self.rows = {subject.name: subject.rows for subject in subjects}
+        self.proofs: dict[int, Proof] = {}
 
     def append(self, answers: Sequence[tuple[Any, Any]]) -> None:
         """Record, and remember."""
         self.inner.append(answers)
         for task, proof in answers:
-            self._add(task.subject.name, proof)
+            self._add(task.subject.name, task.start, proof)
 
     def replay(self) -> dict[str, list[Any]]:
         """What was recorded before."""
         kept = self.inner.replay()
         for name, entries in kept.items():
             for entry in entries:
-                self._add(name, entry.evidence)
+                self._add(name, entry.start, entry.evidence)
         return kept
 
-    def _add(self, name: str, proof: Proof) -> None:
-        known = self.proofs.get(name)
-        self.proofs[name] = proof if known is None else known + proof
-
-
-def _row(study: Study, i: int, proof: Proof, bracket: Bracket) -> CriticalRow:
-    labels = study.fitted.labels
-    return CriticalRow(
-        id=study.fitted.ids[i],
-        label=None if labels is None else int(labels[i]),
-        predicted=int(study.predicted[i]),
-        low=bracket.low,
-        high=None if math.isinf(bracket.high) else bracket.high,
-        reason=bracket.reason,
-        seconds=proof.seconds,
-        nodes=proof.nodes,
-        discarded=proof.discarded,
-        witness=proof.witness,
-    )
-
-
-def _quantiles(asked: Any, found: Sequence[Bracket]) -> tuple[QuantileRow, ...]:  # noqa: ANN401
-    """Ours first, then the distribution-free one, then the thesis' log-normal."""
-    share, error = asked.quantile, asked.error
-    estimators: tuple[Any, ...] = (
-        SpreadRanks(share, error),
-        OrderStatistics(share, error),
-        LogNormalPosterior(share, error),
-    )
-    return tuple(
-        _told("all inputs", len(found), over, over.conclude(found, error)) for over in estimators
-    )
-
-
-def _classes(study: Study, found: Sequence[Bracket]) -> tuple[QuantileRow, ...]:
-    asked, inputs = study.procedure, study.fitted
-    labels = study.predicted if inputs.labels is None else inputs.labels
-    names = told_apart(sorted({int(label) for label in labels}), inputs.class_name)
-    groups = {
-        name: [b for b, own in zip(found, labels, strict=True) if own == label]
-        for label, name in names.items()
-    }
-    over = SpreadRanks(asked.quantile, asked.error)
-    each = of_each(over, groups, asked.error)
-    return tuple(_told(name, len(groups[name]), over, one) for name, one in each.items())
-
-
-def _told(name: str, inputs: int, over: LevelQuantile, found: Quantile | Undecided) -> QuantileRow:
-    kind = str(getattr(over, "kind", type(over).__name__))
-    if isinstance(found, Undecided):
-        none = Guarantee(Footing.NONE, 1.0, found.reason)
-        return QuantileRow(name, inputs, kind, over.share, 0.0, 0.0, None, none, found.reason)
-    high = None if math.isinf(found.interval.high) else found.interval.high
-    return QuantileRow(
-        name, inputs, kind, found.share, found.value, found.interval.low, high, found.guarantee,
-        found.note, found.fit,
-    )  # fmt: skip
-
-
-def _examples(study: Study, rows: Sequence[CriticalRow]) -> tuple[Counterexample, ...]:
-    """The inputs with the nearest counterexamples, beside them."""
-    inputs, bounds = study.fitted, study.model.signature.bounds or Interval(0.0, 1.0)
-    if not inputs.frame:
-        return ()
-    known = [
-        (row.high, row) for row in rows if row.witness and row.high is not None and row.high > 0
-    ]
-    shown = []
-    for distance, row in sorted(known, key=lambda pair: (pair[0], pair[1].id))[:_SHOWN]:
-        x = inputs.x[inputs.ids.index(row.id)]
-        y = unpacked(row.witness).astype(np.float32).reshape(x.shape)
-        label = int(np.argmax(np.asarray(study.model.predict(study.model.place(y[None])))[0]))
-        shown.append(
-            Counterexample(
-                row.id,
-                distance,
-                inputs.class_name(row.predicted),
-                inputs.class_name(label),
-                png(x, inputs.frame, bounds),
-                png(y, inputs.frame, bounds),
-            )
-        )
-    return tuple(shown)
+    def _add(self, name: str, trial: int, proof: Proof) -> None:
+        rows = self.rows.get(name, ())
+        if rows:
+            row = rows[trial % len(rows)]
+            known = self.proofs.get(row)
+            self.proofs[row] = proof if known is None else known + proof

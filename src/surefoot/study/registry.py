@@ -8,6 +8,7 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
+from surefoot.population import CriticalQuantile
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.search import (
     AdaptiveCurve,
@@ -69,6 +70,7 @@ METHODS: dict[str, type[Any]] = {
     **TAILS,
     **{f"{name}-curve": made for name, made in CURVES.items()},
     "critical-level": CriticalLevel,
+    "critical-quantile": CriticalQuantile,
 }
 
 

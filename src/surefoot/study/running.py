@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.attacking import Attack
 from surefoot.engine.bench import SamplingBench, to_numpy
 from surefoot.engine.drive import Journal, Progress, measure
 from surefoot.engine.exhibits import exhibits
@@ -27,6 +28,7 @@ from surefoot.store.memory import MemoryJournal
 from surefoot.store.records import CriticalRecord, CurveRecord, Finding, Local, Record, Source
 from surefoot.study.aggregate import aggregate
 from surefoot.study.assessment import Assessment
+from surefoot.study.attacking import with_attack
 from surefoot.subject import Subject, Task
 
 if TYPE_CHECKING:
@@ -55,8 +57,9 @@ def run(
     batch: int | None,
     watch: Callable[[Progress], None],
     source: Source | None,
+    attack: Attack | None = None,
 ) -> Assessment:
-    """The whole flow for a study of single inputs."""
+    """The whole flow for a study of single inputs; an attack comes when all else is kept."""
     if study.traces:
         raise InvalidArgument(
             f"{type(study.procedure).__name__} traces a curve: use sf.trace(study)"
@@ -68,6 +71,8 @@ def run(
         return _measured(study, findings, journal, workers, batch, watch, source)
 
     record, known = answered(study, where, source, measured, Record)
+    if attack is not None:
+        record = with_attack(study, record, attack, where, batch, watch)
     return Assessment(record, from_store=known)
 
 

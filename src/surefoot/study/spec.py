@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.attacking import Attack
 from surefoot.engine.bench import SamplingBench
 from surefoot.engine.drive import Progress
 from surefoot.engine.preflight import clean_labels, refuse_bad_inputs
@@ -223,9 +224,14 @@ class Study:
         batch: int | None = None,
         watch: Callable[[Progress], None] | None = None,
         source: Source | None = None,
+        attack: Attack | None = None,
     ) -> Assessment:
-        """Measure every input and conclude; with a store, go on where an earlier run stopped."""
-        return running.run(self, store, workers, batch, watch or (lambda _: None), source)
+        """Measure every input and conclude; with a store, go on where an earlier run stopped.
+
+        An attack adds its failure rate, for comparison; it is not part of what names the run.
+        """
+        told = watch or (lambda _: None)
+        return running.run(self, store, workers, batch, told, source, attack)
 
     def plan(
         self, assumed: Sequence[float] = (1.0, 0.999, 0.99, 0.9, 0.5), workers: int | None = None

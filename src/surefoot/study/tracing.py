@@ -93,17 +93,20 @@ def _measured(
     )
 
 
-def _subjects(study: Study) -> dict[str, Subject]:
-    """The whole set, and each class where that is wanted, by the name a reader sees.
+def shuffled(study: Study) -> tuple[int, ...]:
+    """The inputs in an order that is random by the seed and depends on nothing but their ids."""
+    ids = study.fitted.ids
 
-    The order of the inputs is random by the seed and depends on nothing but their ids.
-    """
-    inputs = study.fitted
-    order = sorted(
-        range(len(inputs)),
-        key=lambda i: hashlib.sha256(f"{study.seed}\0{inputs.ids[i]}".encode()).digest(),
-    )
-    found = {WHOLE: Subject(WHOLE, tuple(order))}
+    def drawn(i: int) -> bytes:
+        return hashlib.sha256(f"{study.seed}\0{ids[i]}".encode()).digest()
+
+    return tuple(sorted(range(len(ids)), key=drawn))
+
+
+def _subjects(study: Study) -> dict[str, Subject]:
+    """The whole set, and each class where that is wanted, by the name a reader sees."""
+    inputs, order = study.fitted, shuffled(study)
+    found = {WHOLE: Subject(WHOLE, order)}
     if not study.by_class:
         return found
     labels = study.predicted if inputs.labels is None else inputs.labels

@@ -63,6 +63,11 @@ def _check_rows(
     expect(np.allclose(shared[0], out[0], atol=1e-5), "one input for many rows is another input")
     each = perturbation.apply(x, drawn, np.full(_ROWS, level, np.float32), UNIT)
     expect(np.allclose(each, out, atol=2e-4), "a level for each row means another level")
+    levels = np.full(_ROWS, level, np.float32)
+    levels[::2] = 0
+    mixed = perturbation.apply(x, drawn, levels, UNIT)
+    expect(np.array_equal(mixed[::2], x[::2]), "a row of level 0 must be given back as it is")
+    expect(np.array_equal(mixed[1::2], each[1::2]), "a row depends on the levels of other rows")
 
 
 def check_picture_perturbation(perturbation: Perturbation) -> None:

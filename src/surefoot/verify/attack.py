@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.verify.descent import Singles, descend
 from surefoot.verify.network import Floats, Question
-
-Singles = NDArray[np.float32]
 
 _SHRINKS = 12
 _BISECTIONS = 16
+_NOISE = (0.0, 0.1, 0.3)
+_FIRST = (0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,27 +93,27 @@ def target_of(question: Question, x: Floats, low: float, high: float) -> Target:
 
 
 def descend_margins(
-    target: Target, start: Singles, row: NDArray[np.intp], radius: float, steps: int
+    target: Target,
+    start: Singles,
+    row: NDArray[np.intp],
+    radius: float,
+    steps: int,
+    first: float = 1.0,
 ) -> tuple[Singles, Singles]:
-    """Signed gradient steps with momentum inside the ball: the lowest points and their margins."""
-    points = target.inside(start, radius)
-    before, best = points, points.copy()
-    lowest = np.full(len(points), np.inf, np.float32)
-    for k in range(steps):
-        margin, g = target.margin_and_gradient(points, row)
-        lower = margin < lowest
-        lowest[lower], best[lower] = margin[lower], points[lower]
-        if lowest.min() <= 0:
-            break
-        rate = np.float32(max((1 - k / steps) ** 2, 0.02) * radius)
-        ahead = target.inside(np.asarray(points - rate * np.sign(g), np.float32), radius)
-        if k:
-            ahead = (
-                points + np.float32(0.75) * (ahead - points) + np.float32(0.25) * (points - before)
-            )
-            ahead = target.inside(ahead, radius)
-        before, points = points, ahead
-    return best, lowest
+    """Signed gradient steps with momentum inside the ball: the lowest points and their margins.
+
+    `first` is the length of the first step as a share of the radius.
+    """
+    return descend(
+        lambda points: target.margin_and_gradient(points, row),
+        lambda points: target.inside(points, radius),
+        np.sign,
+        start,
+        radius,
+        steps,
+        lambda lowest: bool(lowest.min() <= 0),
+        first,
+    )
 
 
 def shrink(target: Target, point: Singles) -> Singles:
@@ -198,4 +199,35 @@ def nearby(
             share = min((1 + share) / 2, 1.0) if turn < 3 else 1.0
         else:
             share = min((1 + share) / 2, 0.985)
+    return best
+
+
+def nearer(
+    target: Target, distance: float, effort: Effort, rng: np.random.Generator
+) -> Singles | None:
+    """A counterexample nearer than `distance`, or nothing.
+
+    Descents with short and long first steps from the input and from points close to it: far points
+    and long steps can all end on the same plateau.
+    """
+    best: Singles | None = None
+    kept = np.arange(len(target.rows))
+    for _ in range(effort.rounds):
+        radius = 0.985 * distance
+        noise = np.repeat(np.array(_NOISE), len(kept))[:, None]
+        around = noise * rng.uniform(-radius, radius, (len(noise), len(target.x)))
+        start = (target.x + around).astype(np.float32)
+        row, lowest = np.tile(kept, len(_NOISE)), np.full(len(target.rows), np.inf)
+        found = None
+        for first in _FIRST:
+            points, margin = descend_margins(target, start, row, radius, effort.steps, first)
+            np.minimum.at(lowest, row, margin)
+            if margin.min() <= 0:
+                found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
+                break
+        if found is not None and float(target.distance(found)) < distance:
+            best, distance = found, float(target.distance(found))
+        elif len(kept) <= effort.targets:
+            break
+        kept = np.argsort(lowest, kind="stable")[: effort.targets]
     return best

@@ -17,17 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Target, nearby, target_of
+from surefoot.verify.attack import Effort, Singles, Target, nearby, nearer, target_of
 from surefoot.verify.bracket import Bracket, Replay
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
+from surefoot.verify.pace import Pace, Spent, affordable
 from surefoot.verify.scene import Box, OutOfTime, look
-from surefoot.verify.tree import DEFAULT, bound, grow
+from surefoot.verify.tree import DEFAULT, PATIENT, Growth, bound, grow
 
 Clock = Callable[[], float]
 
-_DIRECT = 0.5
-_DIRECT_AT_GOAL = 0.9
+_HASTE = 0.03
+_PATIENCE = 0.15
+_SHARE = 0.6
+_HOPELESS = 20.0
+_A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 
 
@@ -36,7 +40,8 @@ class Found:
     """The label is proved constant within `low`; `witness`, at distance `high`, has another.
 
     `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
-    points that failed here only, not when the model itself was asked.
+    points that failed here only, not when the model itself was asked; `prover` is whose arithmetic
+    the lower end rests on.
     """
 
     low: float
@@ -46,6 +51,7 @@ class Found:
     seconds: float
     reason: str
     discarded: int = 0
+    prover: str = "surefoot"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +98,23 @@ def critical(
     replay: Replay | None = None,
     on_bracket: Callable[[float, float], None] | None = None,
     clock: Clock = time.monotonic,
+    known: tuple[float, Floats | None] = (0.0, None),
 ) -> Found:
     """The bracket of the largest L∞ radius, within [low, high], on which `label` is kept.
 
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
-    is not one. A misclassified input has the bracket (0, 0).
+    is not one. What an earlier search has proved and found may be `known`. A misclassified input
+    has the bracket (0, 0).
     """
     started = clock()
     flat = _checked(network, x, tolerance, seconds, low, high, goal)
     bracket = Bracket(network, flat, label, (low, high), replay, on_bracket or (lambda a, b: None))
     if network.label(flat) != label:
         return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified")
+    bracket.prove(known[0])
+    if known[1] is not None:
+        bracket.offer(np.asarray(known[1], np.float64))
     question = keeps(network, label)
     reach = float(np.maximum(flat - low, high - flat).max())
     task = _Task(
@@ -171,26 +182,40 @@ class _Shot(Enum):
 
 def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
-    if (point := nearby(task.target, task.reach, Effort(), rng)) is not None:
-        bracket.offer(point.astype(np.float64))
+    if task.goal is None or bracket.witness is None:
+        _offer(task, nearby(task.target, task.reach, Effort(), rng))
     begun = task.left()
-    ended = _Shot.NEARER
-    while task.reason() is None and ended is _Shot.NEARER:
-        if task.goal is not None:
-            ended = _shot(task, task.goal, 0.0, task.left() - (1 - _DIRECT_AT_GOAL) * begun)
-        else:
-            radius, seconds = _below_high(task), task.left() - (1 - _DIRECT) * begun
-            spare = min(task.tolerance, bracket.high - radius)
-            ended = _shot(task, radius, spare, seconds)
+    ended, tree = _direct(task, _HASTE * begun)
+    if task.reason() is None and ended is _Shot.LATE:
+        before = bracket.high
+        _search_again(task, rng)
+        if bracket.high < before or tree.seconds < _HOPELESS * task.left():
+            ended, tree = _direct(task, _PATIENCE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
         return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
-    if task.reason() is None and task.left() > 0.05 * begun:
-        again = nearby(task.target, min(task.reach, bracket.high), _STRONGER, rng)
-        if again is not None:
-            bracket.offer(again.astype(np.float64))
-    return task.reason() or _rise(task)
+    return task.reason() or _rise(task, tree, _HASTE * begun, rng)
+
+
+def _direct(task: _Task, patience: float) -> tuple[_Shot, Spent]:
+    """Trees where the question is: at the goal, or as far below the upper end as asked."""
+    ended, tree = _Shot.NEARER, Spent(_below_high(task), math.inf)
+    while task.reason() is None and ended is _Shot.NEARER:
+        radius = _below_high(task) if task.goal is None else task.goal
+        spare = 0.0 if task.goal is not None else min(task.tolerance, task.bracket.high - radius)
+        ended, tree = _shot(task, radius, spare, patience)
+    return ended, tree
+
+
+def _search_again(task: _Task, rng: np.random.Generator) -> None:
+    for search in (nearby, nearer):
+        _offer(task, search(task.target, min(task.reach, task.bracket.high), _STRONGER, rng))
+
+
+def _offer(task: _Task, point: Singles | None) -> None:
+    if point is not None:
+        task.bracket.offer(point.astype(np.float64))
 
 
 def _below_high(task: _Task) -> float:
@@ -200,25 +225,39 @@ def _below_high(task: _Task) -> float:
     return max(task.bracket.high - task.tolerance, 0.1 * task.bracket.high)
 
 
-def _shot(task: _Task, radius: float, spare: float, seconds: float) -> _Shot:
-    """Grow one tree at a radius."""
-    bracket, ends = task.bracket, task.left() - seconds
+def _shot(
+    task: _Task, radius: float, spare: float, patience: float, growth: Growth = DEFAULT
+) -> tuple[_Shot, Spent]:
+    """Grow one tree at a radius.
+
+    After `patience` seconds it goes on only as long as it is likely to close in the time left.
+    """
+    bracket, begun, pace = task.bracket, task.left(), Pace()
+
+    def told(low: float) -> None:
+        pace.mark(begun - task.left(), low)
+        bracket.prove(low)
 
     def expired() -> bool:
-        return task.left() <= ends
+        left = task.left()
+        spent = begun - left
+        return left <= 0 or (spent > patience and pace.total(spent, radius) > spent + left)
 
     try:
         scene = look(task.question, task.box(radius), expired)
     except OutOfTime:
-        return _Shot.LATE
-    grown = grow(
-        scene, task.target, bracket, spare, task.tolerance, expired, DEFAULT, bracket.prove
-    )
+        return _Shot.LATE, Spent(radius, math.inf)
+    grown = grow(scene, task.target, bracket, spare, task.tolerance, expired, growth, told)
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
+    spent = max(begun - task.left(), 1e-3)
     if grown.closed:
-        return _Shot.COMPLETE
-    return _Shot.LATE if expired() else _Shot.NEARER
+        return _Shot.COMPLETE, Spent(radius, spent)
+    pointless = bracket.high <= radius or bracket.high - spare < radius - 0.1 * task.tolerance
+    return (
+        _Shot.NEARER if pointless and task.left() > 0 else _Shot.LATE,
+        Spent(radius, pace.total(spent, radius)),
+    )
 
 
 def _rise_without_branching(task: _Task) -> None:
@@ -240,18 +279,22 @@ def _rise_without_branching(task: _Task) -> None:
             top = middle
 
 
-def _rise(task: _Task) -> str:
-    """Proofs at smaller radii, each given a share of the time left; the lower end only rises."""
+def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> str:
+    """Trees at radii that the time left is likely to pay for; the lower end only rises."""
     bracket = task.bracket
-    failed = math.inf
+    easy, growth = Spent(bracket.low, _A_LOOK), DEFAULT
     while (reason := task.reason()) is None:
-        failed = min(failed, _below_high(task))
-        last = failed - bracket.low < 0.25 * task.tolerance
-        step = max(0.4 * (failed - bracket.low), task.tolerance / 2)
-        radius = min(bracket.low + step, _below_high(task), task.goal or math.inf)
-        ended = _shot(task, radius, 0.0, task.left() * (1.0 if last else 0.35))
-        if bracket.low < radius and ended is not _Shot.NEARER:
-            failed = min(failed, radius)
-            if ended is _Shot.COMPLETE:
-                return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
+        top = min(_below_high(task), task.goal or math.inf)
+        seconds = task.left()
+        wanted = affordable(easy, hard, _SHARE * seconds)
+        radius = min(max(wanted, bracket.low + 0.1 * task.tolerance), top)
+        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least), growth)
+        if bracket.low >= radius:
+            easy = spent
+        elif ended is _Shot.COMPLETE:
+            return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
+        elif ended is _Shot.LATE:
+            # What one way of searching could not close, the other may.
+            hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
+            _offer(task, nearer(task.target, min(task.reach, bracket.high), Effort(), rng))
     return reason

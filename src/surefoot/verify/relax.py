@@ -8,6 +8,7 @@ multiplier β ≥ 0. Undecided neurons of all layers stand side by side in one a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,16 @@ class Chain:
     columns: tuple[slice, ...]
     centre: Array
     half: Array
+
+    @cached_property
+    def middle(self) -> Array:
+        """The first layer's sums at the centre."""
+        return np.asarray(self.bias[0] + self.weights[0] @ self.centre)
+
+    @cached_property
+    def spread(self) -> Array:
+        """The first layer's weights per half width of the box."""
+        return np.asarray(self.weights[0] * self.half)
 
     def single(self) -> Chain:
         """The same in float32, for searching."""
@@ -148,7 +159,7 @@ def value_and_gradient(
     """
     fall = descend(chain, depth, rows, constant, lines, alpha, push)
     value, reach = _at_worst(chain, fall)
-    v = chain.bias[0] + (chain.centre - np.copysign(chain.half, reach)) @ chain.weights[0].T
+    v = chain.middle - np.copysign(1.0, reach, out=reach) @ chain.spread.T
     to_alpha, to_push = np.empty_like(alpha), np.empty_like(alpha)
     for j in range(depth):
         cols = chain.columns[j]
@@ -179,9 +190,8 @@ def value_only(
 
 def _at_worst(chain: Chain, fall: Descent) -> tuple[Array, Array]:
     z = fall.before[0]
-    reach = z @ chain.weights[0]
-    fixed = fall.constant + z @ chain.bias[0] + reach @ chain.centre
-    return fixed - np.abs(reach) @ chain.half, reach
+    reach = z @ chain.spread
+    return fall.constant + z @ chain.middle - np.abs(reach).sum(axis=1), reach
 
 
 @dataclass(frozen=True, eq=False)

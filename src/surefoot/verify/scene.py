@@ -31,6 +31,7 @@ INNER_STEPS = 15
 INNER_RATES = (0.2, 0.0)
 WORK_FOR_SEARCH = 3e10
 _CHUNK = 1 << 22
+_IN_CACHE = 32
 
 Expired = Callable[[], bool]
 
@@ -69,19 +70,16 @@ class Box:
 
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
-        size = np.abs(a)
-        room = np.where(a > 0, self.x - self.low, self.high - self.x)
-        fall = (size * np.minimum(room, radius[:, None])).sum(axis=1)
-        return a @ self.x + c - fall, (size * (room > radius[:, None])).sum(axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Inner:
-    """Rows that bound a layer's undecided neurons from both sides, and their slopes."""
-
-    rows: Floats
-    constant: Floats
-    alpha: Array
+        value, falling = a @ self.x + c, np.empty(len(c))
+        for i in range(0, len(c), _IN_CACHE):
+            part = slice(i, i + _IN_CACHE)
+            size = np.abs(a[part])
+            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
+            near = np.minimum(room, radius[part, None])
+            value[part] -= np.einsum("ij,ij->i", size, near)
+            size *= room > near
+            falling[part] = size.sum(axis=1)
+        return value, falling
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +97,6 @@ class Scene:
     lower: Floats
     upper: Floats
     slope: Floats
-    inner: tuple[Inner | None, ...]
     size: tuple[Floats, ...]
     tops: tuple[Floats, ...]
     unit: float
@@ -172,7 +169,7 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
         if expired():
             raise OutOfTime
         layer = layers[k]
-        lower, upper, found = _layer_bounds(scene, layer, box, expired)
+        lower, upper = _layer_bounds(scene, layer, box, expired)
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
         decided = (lower >= 0) | (layer.slope > 0)
         order = np.concatenate([np.flatnonzero(undecided), np.flatnonzero(~undecided & decided)])
@@ -182,7 +179,7 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
             layers[k + 1] = replace(layers[k + 1], weights=following)
         else:
             rows = following
-        scene = _extended(scene, layer, order, int(undecided.sum()), lower, upper, found)
+        scene = _extended(scene, layer, order, int(undecided.sum()), lower, upper)
     return replace(scene, rows=rows, single=scene.chain.single())
 
 
@@ -193,7 +190,7 @@ def _bare(question: Question, box: Box) -> Scene:
     unit = (widest + 4 * len(question.hidden) + 32) * 2.0**-51
     none, top = np.zeros(0), np.abs(box.x) + box.radius
     return Scene(
-        box, chain, chain, question.rows, question.offsets, none, none, none, (), (), (top,), unit
+        box, chain, chain, question.rows, question.offsets, none, none, none, (), (top,), unit
     )
 
 
@@ -204,7 +201,6 @@ def _extended(
     undecided: int,
     lower: Floats,
     upper: Floats,
-    found: Inner | None,
 ) -> Scene:
     chain = scene.chain
     weights, bias = np.ascontiguousarray(layer.weights[order]), layer.bias[order]
@@ -225,15 +221,12 @@ def _extended(
         lower=np.concatenate([scene.lower, low[:undecided]]),
         upper=np.concatenate([scene.upper, high[:undecided]]),
         slope=np.concatenate([scene.slope, slope[:undecided]]),
-        inner=(*scene.inner, found),
         size=(*scene.size, size),
         tops=(*scene.tops, top),
     )
 
 
-def _layer_bounds(
-    scene: Scene, layer: Layer, box: Box, expired: Expired
-) -> tuple[Floats, Floats, Inner | None]:
+def _layer_bounds(scene: Scene, layer: Layer, box: Box, expired: Expired) -> tuple[Floats, Floats]:
     depth, n = len(scene.chain.weights), len(layer.bias)
     rows = np.concatenate([layer.weights, -layer.weights])
     constant = np.concatenate([layer.bias, -layer.bias])
@@ -241,13 +234,13 @@ def _layer_bounds(
         size = np.abs(layer.weights) @ scene.tops[0] + np.abs(layer.bias)
         floor = box.floor(rows, constant)
         floor -= scene.unit * np.concatenate([size, size])
-        return floor[:n], -floor[n:], None
+        return floor[:n], -floor[n:]
     alpha = _first_slopes(scene.lower, scene.upper, scene.slope)[None].repeat(2 * n, axis=0)
     floor = _floors(scene, depth, rows, constant, alpha, expired)
     lower, upper = floor[:n].copy(), -floor[n:]
     open_ = np.flatnonzero((lower < 0) & (upper > 0) & (layer.slope < 1))
     if not len(open_):
-        return lower, upper, None
+        return lower, upper
     both = np.concatenate([open_, open_ + n])
     rows, constant = rows[both], constant[both]
     slopes: Array = alpha[both].astype(np.float32)
@@ -258,9 +251,7 @@ def _layer_bounds(
         again = _floors(scene, depth, rows, constant, slopes, expired)
         lower[open_] = np.maximum(lower[open_], again[:m])
         upper[open_] = np.minimum(upper[open_], -again[m:])
-    still = (lower[open_] < 0) & (upper[open_] > 0)
-    kept = np.concatenate([still, still])
-    return lower, upper, Inner(rows[kept], constant[kept], slopes[kept])
+    return lower, upper
 
 
 def _first_slopes(lower: Floats, upper: Floats, slope: Floats) -> Floats:

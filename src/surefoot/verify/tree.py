@@ -13,34 +13,38 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.verify.attack import Target, descend_margins, polish, shrink
+from surefoot.verify.branch import choose
 from surefoot.verify.leaf import settle_leaf
 from surefoot.verify.network import Floats
-from surefoot.verify.nodes import Nodes, Pool, above, below, join, roots, split
-from surefoot.verify.relax import Array, Lines, Multipliers, descend, improve, value_only
+from surefoot.verify.nodes import Nodes, Pool, join, roots, split
+from surefoot.verify.relax import Multipliers, improve
 from surefoot.verify.scene import Expired, Scene, proved_forms, proved_radius
 
 _MEMORY = 1 << 30
+_LEAST = 16
+_CAREFUL = 0.25
 
 
 @dataclass(frozen=True)
 class Growth:
     """How a tree is grown; nothing here can make a proof wrong."""
 
-    steps: int = 6
+    steps: int = 4
+    most_steps: int = 60
     root_steps: int = 24
     long_steps: int = 60
     long_every: int = 4
-    rates: tuple[float, float] = (0.2, 0.15)
+    rates: tuple[float, float] = (0.25, 0.3)
     batch: int = 512
+    work: float = 3e9
     candidates: int = 3
-    refresh: int = 0
     tries: int = 24
 
 
 DEFAULT = Growth()
+PATIENT = Growth(steps=12)
 
 
 class Upper(Protocol):
@@ -79,6 +83,7 @@ def grow(
     """
     radius = scene.box.radius
     pool, count, settled = Pool(), len(scene.rows), radius
+    batch = _batch(scene, growth)
     most = max(growth.batch, _MEMORY // (17 * max(1, len(scene.lower))))
 
     def aim() -> float:
@@ -95,36 +100,41 @@ def grow(
             on_low(low)
         if expired() or upper.high <= radius or aim() < radius - 0.1 * tolerance:
             return Grown(reached, False, count)
-        some = pool.get(growth.batch, most)
+        some = pool.get(batch, most)
         some = some.take(some.radius < aim())
         if not len(some):
             continue
-        column, undecided = choose(scene, some, growth)
+        column, undecided = choose(scene, some, growth.candidates)
         for i in np.flatnonzero(~undecided):
+            if expired():
+                return Grown(reached, False, count)
             settled = min(settled, _leaf(scene, some.take(slice(i, i + 1)), upper, aim()))
         some, column = some.take(undecided), column[undecided]
         if not len(some):
             continue
         children = split(some, column)
-        if int(some.depth.min()) < growth.refresh:
-            children = refreshed(scene, children)
         count += 2 * len(some)
-        if not len(children):
-            continue
-        children, a = _bound_children(scene, children, growth)
+        steps = min(growth.most_steps, growth.steps * max(1, batch // len(some)))
+        children, a = _bound_children(scene, children, steps, growth)
         _search(scene, target, children, a, upper, aim(), growth.tries)
         pool.put(children.take(children.radius < aim()))
     return Grown(min(settled, aim()), True, count)
 
 
-def _bound_children(scene: Scene, nodes: Nodes, growth: Growth) -> tuple[Nodes, Floats]:
+def _batch(scene: Scene, growth: Growth) -> int:
+    """How many nodes at once: fewer in a large network, so that the clock is read often enough."""
+    each = 8.0 * growth.steps * sum(w.size for w in scene.chain.weights)
+    return int(min(growth.batch, max(_LEAST, growth.work / max(1.0, each))))
+
+
+def _bound_children(scene: Scene, nodes: Nodes, steps: int, growth: Growth) -> tuple[Nodes, Floats]:
     """Bound nodes briefly; those that gained nothing get a long search every few levels.
 
     An empty region needs large multipliers, and on the way to them the bound first gets worse: a
     short search would come back to where it began in every generation.
     """
     inherited = nodes.radius
-    nodes, a = bound(scene, nodes, growth.steps, growth.rates)
+    nodes, a = bound(scene, nodes, steps, growth.rates)
     stuck = (nodes.radius <= inherited) & (nodes.radius < scene.box.radius)
     stuck &= nodes.depth % growth.long_every == 0
     if not stuck.any():
@@ -169,98 +179,6 @@ def _enough(scene: Scene) -> float:
     return float(1e-6 * (np.abs(scene.rows) @ scene.tops[-1]).max())
 
 
-def choose(
-    scene: Scene, nodes: Nodes, growth: Growth
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The neuron to split for each node, and whether there is one.
-
-    The neurons with the largest share in the bound's loss are tried by bounding both children
-    without search (filtered smart branching, De Palma et al. 2021).
-    """
-    chain, count = scene.single, len(nodes)
-    lines = nodes.lines(scene.slope).astype(np.float32)
-    rows = scene.rows[nodes.row].astype(np.float32)
-    offsets = scene.offsets[nodes.row].astype(np.float32)
-    push = nodes.beta * nodes.sign
-    fall = descend(chain, scene.depth, rows, offsets, lines, nodes.alpha, push)
-    lam = np.concatenate(
-        [part[:, : c.stop - c.start] for part, c in zip(fall.after, chain.columns, strict=True)],
-        axis=1,
-    )
-    undecided = lines.most > lines.least
-    loss = np.where(lam < 0, -lam, 0.05 * lam) * lines.lift + 1e-30 * undecided
-    width = min(growth.candidates, loss.shape[1])
-    if width == 0:
-        return np.zeros(count, np.intp), np.zeros(count, np.bool_)
-    best = np.argpartition(-loss, width - 1, axis=1)[:, :width]
-    open_ = np.take_along_axis(undecided, best, axis=1)
-    value = np.minimum(_tried(scene, lines, rows, offsets, nodes.alpha, push, best), 0)
-    gain = np.where(open_, value.min(axis=0) + 0.3 * value.max(axis=0), -np.inf)
-    picked = gain.argmax(axis=1)
-    here = np.arange(count)
-    return best[here, picked], open_[here, picked]
-
-
-def _tried(
-    scene: Scene,
-    lines: Lines,
-    rows: Array,
-    offsets: Array,
-    alpha: Array,
-    push: Array,
-    columns: NDArray[np.intp],
-) -> Array:
-    """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
-    count, width = columns.shape
-    each = np.repeat(np.arange(count), width)
-    here, column = np.arange(count * width), columns.reshape(-1)
-    above, lift, slopes = lines.above[each], lines.lift[each], alpha[each]
-    lift[here, column] = 0
-    wide = replace(lines, above=above, lift=lift)
-    values = []
-    for slope in (np.float32(1), scene.slope[column]):
-        above[here, column] = slope
-        slopes[here, column] = slope
-        values.append(
-            value_only(
-                scene.single, scene.depth, rows[each], offsets[each], wide, slopes, push[each]
-            )
-        )
-    return np.stack(values).reshape(2, count, width)
-
-
-def refreshed(scene: Scene, nodes: Nodes) -> Nodes:
-    """The nodes with tighter bounds of deeper neurons; those whose region is empty are gone."""
-    lower, upper = nodes.lower.copy(), nodes.upper.copy()
-    for k in range(1, scene.depth):
-        inner, cols = scene.inner[k], scene.chain.columns[k]
-        m = cols.stop - cols.start
-        if inner is None or not m:
-            continue
-        prefix = slice(0, cols.start)
-        piece = max(1, (1 << 21) // (2 * m * len(scene.box.x)))
-        for i in range(0, len(nodes), piece):
-            part = slice(i, i + piece)
-            size = len(lower[part])
-            lines = replace(nodes, lower=lower, upper=upper).take(part)
-            seen = lines.take(np.repeat(np.arange(size), 2 * m))
-            cut = replace(seen, lower=seen.lower[:, prefix], upper=seen.upper[:, prefix])
-            forms = proved_forms(
-                scene,
-                k,
-                np.tile(inner.rows, (size, 1)),
-                np.tile(inner.constant, size),
-                cut.lines(scene.slope[prefix]),
-                np.tile(inner.alpha, (size, 1)),
-                None,
-            )
-            floor = scene.box.floor(forms.a, forms.c).reshape(size, 2, m)
-            lower[part, cols] = np.maximum(lower[part, cols], below(floor[:, 0]))
-            upper[part, cols] = np.minimum(upper[part, cols], above(-floor[:, 1]))
-    possible = (lower <= upper).all(axis=1)
-    return replace(nodes, lower=lower, upper=upper).take(possible)
-
-
 def _search(
     scene: Scene, target: Target, nodes: Nodes, a: Floats, upper: Upper, aim: float, tries: int
 ) -> None:
@@ -276,7 +194,7 @@ def _search(
     chosen = np.concatenate([order[: tries // 2], others])
     within = max(aim, 0.97 * upper.high) if np.isfinite(upper.high) else aim
     start = scene.box.worst(a[chosen]).astype(np.float32)
-    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15)
+    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15, _CAREFUL)
     if margin.min() <= 0:
         found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
         upper.offer(found.astype(np.float64))

@@ -1,0 +1,25 @@
+"""What installing does beyond copying: compile the sampler, where there is a C compiler."""
+
+from __future__ import annotations
+
+import runpy
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompiledSampler(BuildHookInterface):
+    """A wheel with the library is one for this platform; without it, for any."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile; an editable installation finds the library beside its source."""
+        script = runpy.run_path(str(Path(self.root) / "scripts" / "compile_sampler.py"))
+        if not script["compiled"]():
+            self.app.display_info("no C compiler: NumPy will sample pictures")
+            return
+        place = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{place}"
+        build_data["artifacts"].append("src/surefoot/perturb/_sampler.so")

@@ -1,0 +1,46 @@
+"""Whether a command attacks the model as well, and how hard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.engine.attacking import Attack
+
+
+@dataclass(frozen=True)
+class Attacking:
+    """The options of an attack beside the measurement."""
+
+    attack: Annotated[
+        bool,
+        typer.Option(
+            "--attack",
+            help="The failure rate of a gradient attack as well, beside accuracy and robustness "
+            "(linf and l2; PyTorch models and ONNX files).",
+        ),
+    ] = False
+    attack_starts: Annotated[
+        int | None, typer.Option(min=1, help="Descents towards each rival class (default: 2).")
+    ] = None
+    attack_steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps of a descent (default: 20).")
+    ] = None
+
+    def asked(self) -> Attack | None:
+        """The attack, if one is wanted."""
+        from surefoot.engine.attacking import Attack
+
+        told = {"starts": self.attack_starts, "steps": self.attack_steps}
+        given = {name: value for name, value in told.items() if value is not None}
+        if self.attack:
+            return Attack(**given)
+        if given:
+            name = next(iter(given))
+            raise InvalidArgument(f"--attack-{name} {given[name]} is for an attack: say --attack")
+        return None

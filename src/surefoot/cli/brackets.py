@@ -1,0 +1,63 @@
+"""`surefoot brackets`: quantiles of critical radii that others have found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from surefoot.cli import options as o
+from surefoot.cli.presenting import present
+from surefoot.cli.running import ReportOption
+from surefoot.cli.side import command_line
+
+
+def brackets(
+    path: Annotated[
+        str, typer.Argument(metavar="RESULTS.csv", help="Brackets, one input a row; or VERONA's.")
+    ],
+    networks: Annotated[
+        str | None, typer.Option(help="Only these networks, comma-separated, in this order.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Only rows of this split: test.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
+    quantile: Annotated[
+        str, typer.Option(help="Of which share of the inputs to give the radius.")
+    ] = "0.05",
+    confidence: Annotated[str, typer.Option(help="How sure to be of the quantile.")] = "0.95",
+    require: Annotated[
+        str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
+    ] = None,
+    report: ReportOption = None,
+    json: o.Json = False,
+) -> int:
+    """Quantiles of critical radii from a file of brackets, as `critical` gives them for its own.
+
+    The file has the columns network, split, image, lower, upper and runtime_s, or those of VERONA's
+    results. An empty lower end counts as 0, an empty upper end as never refuted; nothing is left
+    out. With several networks they are compared on the inputs that all of them have.
+
+    Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
+    """
+    from surefoot.report.figures import check_figure
+    from surefoot.study.published import published
+    from surefoot.study.registry import number, share
+
+    o.check_folder(report)
+    if figure is not None:
+        o.check_folder(figure)
+        check_figure(figure)
+    found = published(
+        path,
+        networks=tuple(networks.split(",")) if networks else (),
+        split=split,
+        source=source,
+        quantile=share("--quantile", quantile),
+        error=round(1 - share("--confidence", confidence), 12),
+        command=command_line(),
+    )
+    least = None if require is None else number(require)
+    return present(found, least, figure, report, None, as_json=json)

@@ -1,0 +1,258 @@
+"""Gradients of ONNX graphs: every operator against differences, a whole network against PyTorch."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from onnx import TensorProto, helper
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.models.slopes import ONE, SEVERAL
+from surefoot.models.tape import read_tape
+from tests.unit.small_models import save_graph
+
+PLANE, FLAT = (2, 5, 6), (6,)
+RNG = np.random.default_rng(11)
+
+
+def noise(*shape):
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def the_same_noise_in_any_order():
+    RNG.bit_generator.state = np.random.default_rng(7).bit_generator.state
+
+
+def apart(*shape):
+    """Different values, none near another."""
+    size = int(np.prod(shape))
+    return (RNG.permutation(size) / size * 8 - 4).reshape(shape).astype(np.float32)
+
+
+def whole(*values):
+    return np.array(values, np.int64)
+
+
+def positive(x):
+    return 0.5 + x**2
+
+
+POOL = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}
+CASES = {
+    "Abs": (FLAT, (), {}),
+    "Add": (FLAT, (noise(6),), {}),
+    "AveragePool": (PLANE, (), POOL),
+    "BatchNormalization": (PLANE, (noise(2), noise(2), noise(2), positive(noise(2))), {}),
+    "Cast": (FLAT, (), {"to": TensorProto.FLOAT}),
+    "Clip": (FLAT, (np.float32(-0.4), np.float32(0.7)), {}),
+    "Concat": (FLAT, (noise(3, 4),), {"axis": 1}),
+    "Conv": (PLANE, (noise(4, 1, 3, 2), noise(4)),
+             {"group": 2, "strides": [2, 1], "pads": [1, 0, 0, 1], "dilations": [1, 2]}),
+    "DepthToSpace": ((4, 2, 2), (), {"blocksize": 2}),
+    "Div": (FLAT, (positive(noise(6)),), {}),
+    "Dropout": (FLAT, (), {}),
+    "Elu": (FLAT, (), {"alpha": 0.7}),
+    "Erf": (FLAT, (), {}),
+    "Exp": (FLAT, (), {}),
+    "Expand": ((1, 6), (whole(3, 4, 6),), {}),
+    "Flatten": (PLANE, (), {"axis": 1}),
+    "Gather": (PLANE, (whole(1, 0, 1),), {"axis": 2}),
+    "Gelu": (FLAT, (), {}),
+    "Gemm": (FLAT, (noise(4, 6), noise(4)), {"transB": 1, "alpha": 0.5, "beta": 2.0}),
+    "GlobalAveragePool": (PLANE, (), {}),
+    "GlobalMaxPool": (PLANE, (), {}),
+    "HardSigmoid": (FLAT, (), {"alpha": 0.3}),
+    "HardSwish": (FLAT, (), {}),
+    "Identity": (FLAT, (), {}),
+    "LayerNormalization": (PLANE, (noise(5, 6), noise(5, 6)), {"axis": 2}),
+    "LeakyRelu": (FLAT, (), {"alpha": 0.2}),
+    "Log": (FLAT, (), {}),
+    "LogSoftmax": (PLANE, (), {"axis": 1}),
+    "MatMul": (PLANE, (noise(6, 3),), {}),
+    "MaxPool": (PLANE, (), {**POOL, "ceil_mode": 1}),
+    "Mul": (PLANE, (noise(2, 1, 1),), {}),
+    "Neg": (FLAT, (), {}),
+    "PRelu": (PLANE, (noise(2, 1, 1),), {}),
+    "Pad": (PLANE, (whole(0, 0, 1, 2, 0, 1, 0, 1),), {}),
+    "Pow": (FLAT, (np.float32(3.0),), {}),
+    "Reciprocal": (FLAT, (), {}),
+    "ReduceMean": (PLANE, (whole(2, 3),), {"keepdims": 0}),
+    "ReduceSum": (PLANE, (whole(-1),), {}),
+    "Relu": (FLAT, (), {}),
+    "Reshape": (PLANE, (whole(0, -1),), {}),
+    "Sigmoid": (FLAT, (), {}),
+    "Slice": (PLANE, (whole(1, 4), whole(5, 0), whole(2, 3), whole(2, -1)), {}),
+    "Softmax": (PLANE, (), {"axis": 2}),
+    "Softplus": (FLAT, (), {}),
+    "Split": (FLAT, (whole(2, 4),), {"axis": 1}),
+    "Sqrt": (FLAT, (), {}),
+    "Squeeze": ((1, 6), (whole(1),), {}),
+    "Sub": (FLAT, (noise(6),), {}),
+    "Sum": (FLAT, (noise(6), noise(1, 6)), {}),
+    "Tanh": (FLAT, (), {}),
+    "Tile": (FLAT, (whole(1, 3),), {}),
+    "Transpose": (PLANE, (), {"perm": [0, 2, 3, 1]}),
+    "Unsqueeze": (FLAT, (whole(1),), {}),
+}  # fmt: skip
+OPSETS = {"Gelu": 20, "ReduceMean": 18}
+ROOTS, GREATEST = {"Log", "Sqrt", "Reciprocal"}, {"MaxPool", "GlobalMaxPool"}
+
+
+def tape_of(path, nodes, shape, constants):
+    place = ("x", TensorProto.FLOAT, ["n", *shape])
+    graph = save_graph(path, nodes, [place], [("y", TensorProto.FLOAT)], constants)
+    return read_tape(graph, "x", "y")
+
+
+def sloped(tape, x, weights):
+    values = tape.run(x)
+    return float((values[tape.scores] * weights).sum()), tape.back(values, weights)
+
+
+def agrees(tape, x):
+    """The gradient along some directions is what moving along them shows."""
+    weights = noise(*tape.run(x)[tape.scores].shape)
+    _, gradient = sloped(tape, x, weights)
+    for _ in range(4):
+        way, step = noise(*x.shape), 2e-3
+        ahead, behind = (sloped(tape, x + s * step * way, weights)[0] for s in (1, -1))
+        shown = (ahead - behind) / (2 * step)
+        assert float((gradient * way).sum()) == pytest.approx(shown, rel=0.02, abs=0.03)
+
+
+def test_every_operator_has_a_case():
+    assert CASES.keys() == ONE.keys() | SEVERAL.keys()
+
+
+@pytest.mark.parametrize("kind", sorted(CASES))
+def test_an_operators_slope_is_what_small_steps_show(kind, tmp_path):
+    shape, constants, attributes = CASES[kind]
+    named = {f"c{i}": np.asarray(c) for i, c in enumerate(constants)}
+    outputs = ["y", "rest"] if kind == "Split" else ["y"]
+    inner = helper.make_node(kind, ["h", *named], outputs, **attributes)
+    first = helper.make_node("Add", ["x", "shift"], ["h"])
+    tape = made(tmp_path, kind, [first, inner], shape, {"shift": noise(*shape) * 0.1, **named})
+    agrees(tape, _clear(kind, (3, *shape)))
+
+
+def _clear(kind, shape):
+    """Values away from where slopes jump, or where there is none."""
+    x = noise(*shape)
+    if kind in ROOTS:
+        return positive(x)
+    return apart(*shape) if kind in GREATEST else np.where(abs(x) < 0.3, np.sign(x) * 0.35, x)
+
+
+def made(folder, kind, nodes, shape, constants):
+    """A last node keeps the operator from being taken for the end of a classifier."""
+    if kind in {"Softmax", "LogSoftmax", "Sigmoid", "Relu", "Identity"}:
+        nodes[-1].output[0] = "z"
+        nodes = [*nodes, helper.make_node("Mul", ["z", "two"], ["y"])]
+        constants = {**constants, "two": np.float32(2.0).reshape(1)}
+    place = ("x", TensorProto.FLOAT, ["n", *shape])
+    path = save_graph(folder / "m.onnx", nodes, [place], [("y", TensorProto.FLOAT)], constants)
+    return read_tape(_at_opset(path, OPSETS.get(kind, 17)), "x", "y")
+
+
+def _at_opset(path, opset):
+    import onnx
+
+    model = onnx.load(str(path))
+    model.opset_import[0].version = opset
+    onnx.save(model, str(path))
+    return path
+
+
+def test_two_branches_of_the_input_add_up_and_broadcasting_is_undone(tmp_path):
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["mean"], axes=[1], keepdims=1),
+        helper.make_node("Sub", ["x", "mean"], ["centred"]),
+        helper.make_node("Mul", ["centred", "centred"], ["square"]),
+        helper.make_node("Div", ["square", "mean"], ["part"]),
+        helper.make_node("Transpose", ["part"], ["turned"], perm=[1, 0]),
+        helper.make_node("MatMul", ["part", "turned"], ["y"]),
+    ]
+    agrees(tape_of(tmp_path / "b.onnx", nodes, (4,), {}), positive(noise(3, 4)))
+
+
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+def test_padding_by_name_is_followed(mode, tmp_path):
+    shape, weights = (2, 6, 7), {"w": noise(3, 2, 4, 3)}
+    how = {"auto_pad": mode, "strides": [2, 2]}
+    for node in (
+        helper.make_node("Conv", ["x", "w"], ["y"], **how),
+        helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[3, 2], **how),
+        helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 2], **how),
+    ):
+        agrees(tape_of(tmp_path / "p.onnx", [node], shape, weights), apart(2, *shape))
+
+
+def test_what_has_no_slope_is_named(tmp_path):
+    nodes = [helper.make_node("Sin", ["x"], ["h"]), helper.make_node("Neg", ["h"], ["y"])]
+    with pytest.raises(InvalidArgument, match="the operator Sin is not known"):
+        tape_of(tmp_path / "s.onnx", nodes, (4,), {})
+    nodes = [helper.make_node("Pow", ["c", "x"], ["y"])]
+    with pytest.raises(InvalidArgument, match="Pow is not known for a second input"):
+        tape_of(tmp_path / "q.onnx", nodes, (4,), {"c": np.float32(2.0).reshape(1)})
+
+
+def test_what_only_squeezes_or_names_the_scores_is_left_out(tmp_path):
+    nodes = [
+        helper.make_node("Gemm", ["x", "w"], ["z"]),
+        helper.make_node("Softmax", ["z"], ["p"]),
+        helper.make_node("Identity", ["p"], ["q"]),
+        helper.make_node("ZipMap", ["q"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+    ]
+    weights = noise(4, 2)
+    place = ("x", TensorProto.FLOAT, ["n", 4])
+    path = save_graph(tmp_path / "z.onnx", nodes, [place], [], {"w": weights})
+    tape = read_tape(path, "x", "y")
+    assert (tape.scores, tape.plain) == ("z", True)
+    x = noise(3, 4)
+    margin, slope = tape.slope(x, whole(0, 1, 0), whole(1, 0, 1), logits=True)
+    lead = weights[:, 0] - weights[:, 1]
+    assert np.allclose(margin, x @ lead * [1, -1, 1], atol=1e-5)
+    assert np.allclose(slope, lead * np.array([[1], [-1], [1]]), atol=1e-6)
+
+
+class Residual(torch.nn.Module):
+    """Convolutions, pools, a norm, an attention and a skip: most of what networks are made of."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.second = torch.nn.Conv2d(8, 8, 3, padding=1, groups=2)
+        self.layer, self.last = torch.nn.LayerNorm(8), torch.nn.Linear(8, 5)
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        h = torch.relu(self.norm(self.first(x)))
+        h = torch.nn.functional.max_pool2d(h + torch.tanh(self.second(h)), 3, 2, 1)
+        h = torch.nn.functional.gelu(torch.nn.functional.avg_pool2d(h, 2))
+        h = self.layer(torch.cat([h[:, 4:], h[:, :4]], 1).mean((2, 3)))
+        paid = torch.softmax(h[:, None, :] * h[:, :, None], -1)
+        return self.last((h + (paid @ h[:, :, None])[:, :, 0]).clamp(-2, 3))
+
+
+def test_a_network_has_the_gradients_that_pytorch_finds(tmp_path):
+    torch.manual_seed(4)
+    module, x = Residual().eval(), torch.rand(6, 3, 17, 19)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module, (x,), str(tmp_path / "r.onnx"), input_names=["x"], opset_version=17,
+            dynamic_axes={"x": {0: "n"}}, dynamo=False,
+        )  # fmt: skip
+    told = {"bounds": (0, 1), "mean": (0.1, 0.2, 0.3), "std": (0.5, 0.6, 0.7)}
+    graph = sf.load_model(tmp_path / "r.onnx", **told)
+    net = sf.load_model(module, shape=(3, 17, 19), **told)
+    labels, rivals = torch.arange(6) % 5, (torch.arange(6) + 2) % 5
+    mine = graph.margin_and_gradient(x.numpy(), labels.numpy(), rivals.numpy())
+    theirs = net.margin_and_gradient(x, labels, rivals)
+    assert np.abs(theirs[1].numpy()).max() > 0.01
+    for ours, known in zip(mine, theirs, strict=True):
+        assert np.abs(ours - known.numpy()).max() < 1e-5

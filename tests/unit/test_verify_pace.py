@@ -1,0 +1,36 @@
+"""The forecast of a tree's time: exact where its two rules hold, harmless where they do not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from surefoot.verify.pace import Pace, Spent, affordable
+
+
+def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:
+    pace = Pace()
+    for k in range(-8, 5):
+        pace.mark(2.0**k, 0.05 + 0.002 * k)
+    # 0.058 at 16 s, 0.002 for each doubling: 0.064 at 128 s
+    assert pace.total(16.0, 0.064) == pytest.approx(128.0)
+    assert pace.total(16.0, 0.058) == 16.0
+
+
+def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
+    pace = Pace()
+    assert pace.total(5.0, 0.1) == math.inf
+    pace.mark(1.0, 0.03)
+    assert pace.total(5.0, 0.1) == math.inf
+    assert pace.total(1.5, 0.1) < math.inf
+    assert pace.total(1.5, 1e9) == math.inf
+
+
+def test_the_radius_that_the_time_pays_for_lies_on_the_line_of_logarithms() -> None:
+    easy, hard = Spent(0.04, 0.1), Spent(0.06, 1000.0)
+    assert affordable(easy, hard, 10.0) == pytest.approx(0.05)
+    assert affordable(easy, hard, 0.01) == 0.04
+    assert affordable(easy, hard, 1e9) == 0.06
+    assert 0.04 < affordable(easy, Spent(0.06, math.inf), 10.0) < 0.06
+    assert affordable(easy, Spent(0.03, 5.0), 10.0) == 0.03
