@@ -184,6 +184,9 @@ def summary(found: list[dict[str, Run]], suffix: str = "") -> dict[str, float]:
         f"evaluations_vs_asap{suffix}": round(mean(found, ASAP, "evaluations") / ours, 2),
         f"evaluations_vs_oracle{suffix}": round(ORACLE_LEVELS / ours, 1),
         f"error_vs_asap{suffix}": round(mean(found, OURS, "error") / mean(found, ASAP, "error"), 3),
+        f"levels_vs_asap{suffix}": round(
+            mean(found, ASAP, "levels") / mean(found, OURS, "levels"), 2
+        ),
     }
 
 
@@ -235,14 +238,12 @@ def main() -> None:
         told(world.title, found)
         if not figures:
             figures = summary(found)
-            few_levels = mean(found, ASAP, "levels") / mean(found, OURS, "levels")
-            figures["levels_vs_asap"] = round(few_levels, 2)
         coverage = min(coverage, mean(found, OURS, "covers"))
     figures["coverage"] = round(coverage, 4)
     if options.mnist:
         figures |= network(options.mnist, quick=options.quick)
     print("\ntargets: evaluations_vs_asap >= 5, evaluations_vs_oracle >= 50, error_vs_asap <= 1,")
-    print("coverage >= 0.95 (the lowest of all tables of its kind)")
+    print("levels_vs_asap >= 1 (ASAP's over ours), coverage >= 0.95 (the lowest of all tables)")
     print(json.dumps(figures))
 
 

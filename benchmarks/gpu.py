@@ -93,7 +93,8 @@ def rows_of(device: str) -> list[Row]:
     noises = {
         "linf": sf.perturb.LinfNoise(8 / 255),
         "gaussian": sf.perturb.GaussianNoise(0.1),
-        "blur": sf.perturb.GaussianBlur(1.0),
+        # a strength of its own for each trial: what draws nothing is run once an input
+        "blur": sf.perturb.Spread(1.0, sf.perturb.GaussianBlur(1.0)),
         "rotation": sf.perturb.Spread(10.0, sf.perturb.Rotation(10.0), lowest=-1.0),
     }
     found = []

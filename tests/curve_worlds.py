@@ -84,13 +84,29 @@ def flickering(turns: np.ndarray) -> Goodness:
 
 def share_flickering(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
     """Exactly on which share of the range enough of them hold."""
+    edges, held = _steps(turns, low, high)
+    enough = held >= math.ceil(threshold * len(turns) - 1e-9)
+    return float(np.diff(edges)[enough].sum() / (high - low))
+
+
+def wiggle_at(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
+    """Exactly how far their curve comes back across the threshold after it fell, as a share."""
+    edges, steps = _steps(turns, low, high)
+    held = steps[np.diff(edges) > 0]
+    enough = math.ceil(threshold * len(turns) - 1e-9)
+    lowest, highest = np.minimum.accumulate(held), np.maximum.accumulate(held[::-1])[::-1]
+    back = (lowest < enough) & (highest >= enough)
+    apart = np.maximum(highest - enough + 1, enough - lowest)
+    return float(np.max(apart, where=back, initial=0)) / len(turns)
+
+
+def _steps(turns: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Where the number of inputs that hold changes, within the range, and the number between."""
     turns = np.sort(turns, axis=1)
     change = np.broadcast_to(np.where(np.arange(turns.shape[1]) % 2 == 0, -1, 1), turns.shape)
     order = np.argsort(turns, axis=None)
     held = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
-    edges = np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high)
-    enough = held >= math.ceil(threshold * len(turns) - 1e-9)
-    return float(np.diff(edges)[enough].sum() / (high - low))
+    return np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high), held
 
 
 def share_at_least(world: Goodness, threshold: float, low: float, high: float, n: int) -> float:

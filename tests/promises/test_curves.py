@@ -3,6 +3,8 @@
 The driver in `tests.curve_worlds` refuses a second question for one input at one level.
 """
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from tests.curve_worlds import (
     share_at_least,
     share_flickering,
     share_unbroken,
+    wiggle_at,
     within,
 )
 
@@ -56,8 +59,8 @@ def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
         assert within(truth, reading.interval)
         assert reading.interval.width <= 0.00101
         assert abs(reading.value - truth) <= 0.00101
-        assert reading.guarantee.footing is Footing.SOUND
-        assert "one way" in reading.guarantee.assumption
+        assert reading.guarantee.footing is Footing.CONDITIONAL
+        assert reading.guarantee.assumption.endswith("goes one way, up or down, from 0 to 1")
         assert found.notes == ()
 
 
@@ -139,21 +142,31 @@ def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
     assert missed <= 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="wiggles are judged by two levels only, between which short flickers cancel: 15 of 20 "
-    "intervals miss, by up to one input, where 1 may",
-)
-def test_inputs_that_flicker_before_they_break_leave_the_truth_inside():
-    """Each fails, recovers, fails, recovers and fails within some 0.02 of the range."""
-    missed = 0
+def stated(assumption):
+    """The wiggle that a result takes for granted, as a share."""
+    found = re.search(r"wiggles of up to ([\d.]+) points", assumption)
+    return float(found[1]) / 100 if found else 0.0
+
+
+@pytest.mark.parametrize(("pause", "least"), [(0.0005, 1), (0.005, 10), (0.02, 15)])
+def test_inputs_that_flicker_no_more_than_stated_leave_the_truth_inside(pause, least):
+    """Each fails, recovers, fails, recovers and fails within some four pauses.
+
+    The promise is on the condition that the curve comes back across the threshold by no more than
+    the wiggle stated; how far it does is known here. Where it is more, nothing is promised: the
+    shorter the flickers are, the fewer of them are seen. `least` of the 20 must be a trial.
+    """
+    true = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        pauses = rng.exponential(0.005, (100, 5))
+        pauses = rng.exponential(pause, (100, 5))
         turns = rng.normal(0.5, 0.2, (100, 1)) + np.cumsum(pauses, axis=1)
         found = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
-        missed += not within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
-    assert missed <= 1
+        assert found.guarantee.footing is Footing.CONDITIONAL
+        if wiggle_at(turns, 0.8, 0.0, 1.0) <= stated(found.guarantee.assumption) + 1e-9:
+            true += 1
+            assert within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
+    assert true >= least
 
 
 def valley(size, seed, centre=0.5, half=0.2):

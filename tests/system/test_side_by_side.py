@@ -56,13 +56,25 @@ def test_a_trial_of_a_tail_can_be_replayed(desk):
 
 def test_levels_are_one_line_and_resume_from_the_store(desk):
     words = ("tail", "model.onnx", "test.npz", "--perturb", "linf", "--levels", "8/255,0.2",
-             "--first", "6", "--draws", "60", "--report", "l.html")  # fmt: skip
+             "--first", "6", "--draws", "60", "--report", "l.html",
+             "--figure", "l.json")  # fmt: skip
     first, second = desk.run(*words), desk.run(*words)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
     assert "From level 8/255 to 0.2" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
     assert "Level by level" in (desk.folder / "l.html").read_text()
+    (points,) = json.loads((desk.folder / "l.json").read_text())["datasets"].values()
+    told = json.loads(desk.run(*words, "--json").stdout)["members"]
+    for point, member in zip(points, told, strict=True):
+        counted = member["whole"]["counted"]
+        assert point["level"] == member["level"]
+        assert point["guess"] == 100 * member["whole"]["value"]
+        assert (point["value"], point["low"], point["high"]) == (
+            100 * counted["value"],
+            100 * counted["interval"]["low"],
+            100 * counted["interval"]["high"],
+        )
     runs = json.loads(desk.run("show", "--list", "--json").stdout)
     assert len(runs) == 2
     for run in runs:
@@ -153,6 +165,8 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
         ((*TAIL, "--normality", "2"), "--normality lies between 0 and 1"),
         ((*TAIL, "--levels", "0.1"), "two different levels"),
         ((*TAIL, "--levels", "0.1,x"), "'x' is no number"),
+        ((*TAIL, "--figure", "a.svg"), "a figure is of several levels: add --levels"),
+        ((*TAIL, "--levels", "0.1,0.2", "--figure", "a.gif"), "written as .svg, .png, .json"),
         ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "for one level"),
         ((*TAIL, "--require-each", "5"), "--require-each lies between 0 and 1"),
     ],

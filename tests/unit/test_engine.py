@@ -214,3 +214,29 @@ def test_severities_keep_the_order_of_trials():
         )
     whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
     assert [m.values for m in mixed] == [tuple(row.tolist()) for row in whole]
+
+
+@pytest.mark.parametrize("perturbation", [sf.perturb.Contrast(0.5), sf.perturb.LinfNoise(0.4)])
+def test_what_leaves_nothing_to_chance_is_run_once_an_input(perturbation):
+    """And each trial counts as it would if it had been run."""
+    asked = []
+
+    def scores(batch):
+        asked.append(len(batch))
+        return linear(batch.reshape(len(batch), -1) - 0.5)
+
+    pictures = np.random.default_rng(1).random((7, 1, 4, 4), dtype=np.float32)
+    model = sf.load_model(scores, shape=(1, 4, 4), bounds=(0, 1))
+    made = study(model=model, inputs=sf.load_inputs(pictures), perturbation=perturbation)
+    bench = SamplingBench(
+        made.fitted, made.references, made.model, made.perturbation, made.property, Severities, 1
+    )
+    tasks = [Task(s, perturbation.level, 3, 3 + n) for n, s in enumerate(made.fitted.subjects(), 1)]
+    trials = sum(task.units for task in tasks)
+    asked.clear()
+    found = bench.severities(tasks)
+    certain = isinstance(perturbation, sf.perturb.Contrast)
+    assert sum(asked) == (len(tasks) if certain else trials)
+    alone = [bench.severities([replace(t, start=i, stop=i + 1)]) for t in tasks
+             for i in range(t.start, t.stop)]  # fmt: skip
+    assert found.tolist() == pytest.approx(np.concatenate(alone).tolist(), abs=1e-6)

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.results import Footing, Interval, Point
-from surefoot.search.inner import inner, supposed
+from surefoot.search.inner import End, Goal, inner, supposed
 from surefoot.search.looks import Over
 from surefoot.search.next_level import Sight, around, may_cross, sharpest_bend
-from surefoot.search.oneway import assumed, backtrack, notes, tightened
+from surefoot.search.oneway import assumed, backtrack, falls, notes, tightened
 from surefoot.search.seen import Seen, Terms
-from surefoot.search.segments import Segment
+from surefoot.search.segments import Segment, Stretch
 
-WHOLE = (Segment(0.0, 1.0, 10),)
+FALLS, RISES, EITHER = ((Stretch(0.0, 1.0, falls=way),) for way in (True, False, None))
 
 
 def bounded(*rows):
@@ -50,15 +50,18 @@ def test_slack_is_never_more_than_a_walk_without_a_trend_needs(with_it, against)
 
 def test_a_falling_curve_lends_its_bounds_to_other_levels():
     points = bounded((0.0, 0.9, 1.0), (0.25, 0.2, 1.0), (0.5, 0.6, 0.95), (1.0, 0.1, 0.7))
-    found = [(p.interval.low, p.interval.high) for p in tightened(points, WHOLE, 0.0)]
+    assert falls(points, 0.0)
+    found = [(p.interval.low, p.interval.high) for p in tightened(points, FALLS)]
     assert found == [(0.9, 1.0), (0.6, 1.0), (0.6, 0.95), (0.1, 0.7)]
-    eased = [(p.interval.low, p.interval.high) for p in tightened(points, WHOLE, 0.05)]
+    wavy = (Stretch(0.0, 1.0, 0.05, falls=True),)
+    eased = [(p.interval.low, p.interval.high) for p in tightened(points, wavy)]
     assert eased[1] == pytest.approx((0.55, 1.0))
 
 
 def test_a_rising_curve_lends_them_the_other_way():
     points = bounded((0.0, 0.1, 0.3), (0.5, 0.0, 1.0), (1.0, 0.7, 0.9))
-    assert tightened(points, WHOLE, 0.0)[1].interval == Interval(0.1, 0.9)
+    assert falls(points, 0.0) is False
+    assert tightened(points, RISES)[1].interval == Interval(0.1, 0.9)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,8 @@ def test_a_rising_curve_lends_them_the_other_way():
     ids=["no direction", "both directions"],
 )
 def test_nothing_is_lent_where_no_single_direction_is_sure(rows):
-    assert tightened(bounded(*rows), WHOLE, 0.0) == tuple(bounded(*rows))
+    assert falls(bounded(*rows), 0.0) is None
+    assert tightened(bounded(*rows), EITHER) == tuple(bounded(*rows))
 
 
 @given(st.lists(st.tuples(st.floats(0, 0.4), st.floats(0, 0.4)), min_size=2, max_size=8), st.data())
@@ -81,30 +85,34 @@ def test_bounds_that_follow_are_true_of_every_falling_curve(margins, data):
         (i / len(margins), max(0.0, t - a), min(1.0, t + b))
         for i, (t, (a, b)) in enumerate(zip(truth, margins, strict=True))
     ]
-    found = tightened(bounded(*rows), WHOLE, 0.0)
+    assert falls(bounded(*rows), 0.0) is not False
+    found = tightened(bounded(*rows), FALLS)
     assert all(t in p.interval for t, p in zip(truth, found, strict=True))
     assert all(p.interval.width <= q[2] - q[1] + 1e-12 for p, q in zip(found, rows, strict=True))
-    assert notes(bounded(*rows), WHOLE, 0.0) == ()
+    assert notes(bounded(*rows), EITHER) == ()
 
 
 def test_a_curve_that_surely_goes_both_ways_is_told_of():
     points = bounded((0.0, 0.9, 0.95), (0.5, 0.5, 0.55), (1.0, 0.6, 0.65))
-    (told,) = notes(points, WHOLE, 0.0)
+    (told,) = notes(points, EITHER)
     assert "does not go one way from 0 to 1" in told
     assert "rises by at least 5 points between 0.5 and 1" in told
-    assert notes(points, WHOLE, 0.03) == ()
+    assert notes(points, (Stretch(0.0, 1.0, 0.03),)) == ()
 
 
 def test_what_is_taken_for_granted_is_said():
-    parts = (Segment(0, 1, 5), Segment(1, 2, 5))
-    plain = assumed(0.05, None, parts, 0.0, broken=False)
-    assert plain.footing is Footing.SOUND
+    plain = assumed(0.05, None, (Stretch(0, 1), Stretch(1, 2)), broken=False)
+    assert plain.footing is Footing.CONDITIONAL
     assert plain.assumption == "the curve goes one way, up or down, from 0 to 1 and from 1 to 2"
-    wiggly = assumed(0.05, None, parts, 0.012, broken=False)
-    assert "but for wiggles of up to 1.2 points" in wiggly.assumption
-    broken = assumed(0.05, None, parts, 0.0, broken=True)
+    wavy = (Stretch(0, 1, 0.012), Stretch(1, 2))
+    assert assumed(0.05, None, wavy, broken=False).assumption == (
+        "the curve goes one way, up or down, from 0 to 1 but for wiggles of up to 1.2 points "
+        "at the threshold and from 1 to 2"
+    )
+    broken = assumed(0.05, None, wavy, broken=True)
     assert broken.footing is Footing.CONDITIONAL
-    bending = assumed(0.05, 128.0, parts, 0.0, broken=False)
+    assert "stays on that side, from 0 to 1 but for wiggles of up to 1.2" in broken.assumption
+    bending = assumed(0.05, 128.0, wavy, broken=False)
     assert bending.footing is Footing.CONDITIONAL
     assert "depth 128" in bending.assumption
 
@@ -116,37 +124,52 @@ def known(level, values, size):
     return seen
 
 
-def search_among(critical, target, narrow=1 / 256, proof=(True, False)):
+def search_among(critical, goal):
     """Follow what `inner` asks for until it asks for no more."""
     size, part = len(critical), Segment(0.0, 1.0, 12)
     ends = known(0.0, critical > 0.0, size), known(1.0, critical > 1.0, size)
-    between: dict[float, Seen] = {}
-    asked = 0
-    while found := inner(part, ends, between, target, narrow, proof):
-        for level, some in found:
-            seen = between.setdefault(level, Seen(level, ends[0].terms))
-            wanted = np.arange(size) if some is None else some
-            for ask in seen.asks(wanted):
+    seen, asked = {end.level: end for end in ends}, 0
+    while found := inner(part, (End.of(ends[0]), End.of(ends[1])), list(seen.values()), goal):
+        for wish in found:
+            here = seen.setdefault(wish.level, Seen(wish.level, ends[0].terms))
+            for ask in here.asks(np.arange(size) if wish.some is None else wish.some):
                 chosen = slice(ask.start, ask.start + ask.units)
-                seen.put(ask.start, (critical > level)[chosen])
+                here.put(ask.start, (critical > wish.level)[chosen])
                 asked += ask.units
-            if some is None:
-                seen.look(size)
-        between = dict(sorted(between.items()))
-    return between, asked
+        seen = dict(sorted(seen.items()))
+    return list(seen.values()), asked
 
 
-@pytest.mark.parametrize("proof", [(True, False), (True,), (False,)])
+@pytest.mark.parametrize("sides", [(True, False), (True,), (False,)])
 @pytest.mark.parametrize("held", [20, 50, 99])
-def test_the_search_among_differing_inputs_ends_beside_the_crossing(proof, held):
+def test_the_search_among_differing_inputs_ends_beside_the_crossing(sides, held):
     critical = np.random.default_rng(held).uniform(0, 1.0, 100)
     crossing = np.sort(critical)[::-1][held - 1]
-    between, asked = search_among(critical, (held - 0.5) / 100, proof=proof)
-    sure = {seen.value >= (held - 0.5) / 100: seen for seen in between.values() if seen.whole}
-    assert set(sure) == set(proof)
-    assert all(abs(seen.level - crossing) <= 1 / 256 for seen in sure.values())
-    assert all((seen.level < crossing) == side for side, seen in sure.items())
-    assert asked < 4.2 * 100  # halving asks for half as many each time
+    goal = Goal((held - 0.5) / 100, sides, 1 / 256)
+    seen, asked = search_among(critical, goal)
+    for side in sides:
+        sure = [s.level for s in seen if s.side(goal.target) is side]
+        assert all((level < crossing) == side for level in sure)
+        assert min(abs(level - crossing) for level in sure) <= 2 / 256
+    assert asked < 4 * 100  # a pass or less to prove each side, and what differs to find it
+
+
+def test_a_side_is_proved_by_the_few_inputs_that_can():
+    """21 of 100 that fail are proof that fewer than 80 hold, whatever the others do."""
+    seen = Seen(0.5, Terms(100, Over.SET, True, 0.05, frozenset(), 100))
+    seen.put(0, np.zeros(20))
+    assert seen.side(0.795) is None
+    seen.put(20, np.zeros(1))
+    assert seen.side(0.795) is False
+    assert seen.interval == Interval(0.0, 0.79)
+    seen.put(21, np.ones(50))
+    assert seen.interval == Interval(0.5, 0.79)
+
+
+def test_what_few_inputs_prove_of_a_set_is_no_proof_for_a_population():
+    seen = Seen(0.5, Terms(100, Over.POPULATION, True, 0.05, frozenset(), 100))
+    seen.put(0, np.zeros(60))
+    assert seen.interval == Interval(0.0, 1.0)
 
 
 def test_inputs_not_looked_at_are_supposed_to_lie_between_their_neighbours():

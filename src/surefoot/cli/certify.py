@@ -10,7 +10,7 @@ from surefoot.cli.attacking import Attacking
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.requiring import Requiring
 from surefoot.cli.running import Asked, PropertyOption, Running, conclude
-from surefoot.cli.side import LevelsOption, run_levels
+from surefoot.cli.side import Side, run_levels
 from surefoot.errors import InvalidArgument
 
 _BUDGET = 200
@@ -40,7 +40,7 @@ def certify(
         typer.Option(min=1, help="For exact-binomial: how often to look; 1 is one fixed size."),
     ] = None,
     prop: PropertyOption = "same",
-    levels: LevelsOption = None,
+    side: Side,
     attacking: Attacking,
     requiring: Requiring,
     running: Running,
@@ -55,11 +55,12 @@ def certify(
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
     """
     requiring.check()
+    side.check()
     attack = attacking.asked()
     procedure = procedure_for(method, kappa, sil, confidence, budget, looks)
     asked = Asked(data, prop, procedure)
-    if levels is not None:
-        return run_levels(reading, model, asked, running, levels, requiring, attack)
+    if side.levels is not None:
+        return run_levels(reading, model, asked, running, side, requiring, attack)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring, lambda found: found.all_robust(), attack)
 

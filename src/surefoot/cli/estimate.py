@@ -9,7 +9,7 @@ import typer
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.requiring import Requiring
 from surefoot.cli.running import Asked, PropertyOption, Running, conclude
-from surefoot.cli.side import LevelsOption, run_levels
+from surefoot.cli.side import Side, run_levels
 from surefoot.errors import InvalidArgument
 
 
@@ -25,7 +25,7 @@ def estimate(
         str, typer.Option(help="exact-sequential, bu-sun, fixed-size or okamoto.")
     ] = "exact-sequential",
     prop: PropertyOption = "same",
-    levels: LevelsOption = None,
+    side: Side,
     requiring: Requiring,
     running: Running,
 ) -> int:
@@ -38,9 +38,10 @@ def estimate(
     --confidence 0.99 --report report.html
     """
     requiring.check()
+    side.check()
     asked = Asked(data, prop, procedure_for(method, width, confidence))
-    if levels is not None:
-        return run_levels(reading, model, asked, running, levels, requiring)
+    if side.levels is not None:
+        return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring)
 

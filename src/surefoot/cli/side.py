@@ -6,7 +6,7 @@ import json as jsonlib
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +29,33 @@ LevelsOption = Annotated[
     str | None,
     typer.Option(help="Repeat at these levels, side by side: 0.01,4/255. Nothing is claimed then."),
 ]
+FigureOption = Annotated[
+    str | None,
+    typer.Option(help="With --levels: write the curve here, as curve.svg, .png or .json."),
+]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Levels to be set side by side, and where the figure of them goes."""
+
+    levels: LevelsOption = None
+    figure: FigureOption = None
+
+    def check(self) -> None:
+        """Before anything is read or run."""
+        from surefoot.cli.options import check_folder
+        from surefoot.report.figures import check_figure
+
+        if self.figure is None:
+            return
+        if self.levels is None:
+            raise InvalidArgument(
+                f"a figure is of several levels: add --levels 0.01,0.02,0.04 to --figure "
+                f"{self.figure}"
+            )
+        check_folder(self.figure)
+        check_figure(self.figure)
 
 
 def run_levels(
@@ -36,11 +63,11 @@ def run_levels(
     model: str,
     asked: Asked,
     running: Running,
-    levels: str,
+    side: Side,
     requiring: Requiring,
     attack: Attack | None = None,
 ) -> int:
-    """The same study at every level: a table and a page of robustness against the level."""
+    """The same study at every level: a table, a page and a figure of robustness against it."""
     from surefoot.perturb.levels import level_words
     from surefoot.report.comparison import LEVELS, side_by_side
     from surefoot.study.comparing import at_levels
@@ -49,7 +76,7 @@ def run_levels(
 
     if requiring:
         raise InvalidArgument("a requirement is for one level: leave out --levels, or --require")
-    wanted = [number(part) for part in levels.split(",")]
+    wanted = [number(part) for part in (side.levels or "").split(",")]
     texts = {level_words(level): at_level(running.perturb, level) for level in wanted}
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
@@ -58,7 +85,10 @@ def run_levels(
         name: replace(source, options={**source.options, "perturb": texts[name]}) for name in made
     }
     records = run_each(made, sources, running, "level", attack)
-    return present(side_by_side(records, LEVELS, command=command_line()), running)
+    found = side_by_side(records, LEVELS, command=command_line())
+    if side.figure is not None:
+        sys.stderr.write(f"figure written to {found.figure(side.figure)}\n")
+    return present(found, running)
 
 
 def run_each(

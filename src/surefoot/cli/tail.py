@@ -9,7 +9,7 @@ import typer
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.requiring import Requiring
 from surefoot.cli.running import Asked, Running, conclude
-from surefoot.cli.side import LevelsOption, run_levels
+from surefoot.cli.side import Side, run_levels
 
 DrawsOption = Annotated[int, typer.Option(min=20, help="Trials an input.")]
 DELTA = "0.6"
@@ -34,7 +34,7 @@ def tail(
         typer.Option(help="To be tried in this order: none, box-cox, logit, yeo-johnson."),
     ] = "none,box-cox",
     confidence: Annotated[str, typer.Option(help="How sure to be of what is counted.")] = "0.95",
-    levels: LevelsOption = None,
+    side: Side,
     requiring: Requiring,
     running: Running,
 ) -> int:
@@ -47,10 +47,11 @@ def tail(
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --delta 0.6
     """
     requiring.check()
+    side.check()
     procedure = procedure_for(draws, confidence, normality, transforms)
     asked = Asked(data, f"confident:{delta}", procedure)
-    if levels is not None:
-        return run_levels(reading, model, asked, running, levels, requiring)
+    if side.levels is not None:
+        return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -82,8 +82,15 @@ class SamplingBench(Generic[S]):
     def severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
         """How badly each trial went, task after task.
 
-        Nothing waits for the device before all of the tray's work is handed to it.
+        Where nothing is drawn, all trials of an input are one, and it is run once.
         """
+        if self._certain and all(len(task.subject.rows) == 1 for task in tasks):
+            each = self._severities([replace(task, stop=task.start + 1) for task in tasks])
+            return np.repeat(each, [task.units for task in tasks])
+        return self._severities(tasks)
+
+    def _severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
+        """Nothing waits for the device before all of the tray's work is handed to it."""
         if self._row_by_row:
             keys, rows = self._names(tasks)
             x, labels = self._by_rows(tasks, keys, rows), self._placed_labels[rows]

@@ -12,7 +12,8 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.population import Difference, Rank, differences, not_worse, ranks, sound
 from surefoot.report.attacks import accuracy, attack_cautions
-from surefoot.report.comparison_words import comparison_page, comparison_text
+from surefoot.report.comparison_words import chart, comparison_page, comparison_text
+from surefoot.report.figures import write_figure
 from surefoot.report.html import write_whole
 from surefoot.report.kinds import population_of
 from surefoot.report.phrases import ended, once_in
@@ -74,6 +75,10 @@ class Comparison:
         """Write the page, whole or not at all."""
         write_whole(Path(path), comparison_page(self, verdict))
         return Path(path)
+
+    def figure(self, path: str | Path) -> Path:
+        """Write the figure as .svg, .png, or as Vega-Lite .json."""
+        return write_figure(chart(self), Path(path))
 
     def to_json(self) -> str:
         """Everything, for machines."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from surefoot.population import Difference, sound
@@ -162,7 +163,7 @@ def comparison_page(found: Comparison, verdict: str = "") -> str:
         members=member_table(found),
         pairs=difference_table(found),
         agreement=agreement_words(found),
-        figure=models_figure(found) if found.along == "model" else levels_figure(found),
+        figure=svg(chart(found)),
         verdict=verdict,
     )
 
@@ -182,7 +183,12 @@ def _points_of(found: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def models_figure(found: Comparison) -> str:
+def chart(found: Comparison) -> Any:  # noqa: ANN401
+    """The figure: models below each other, or a curve against the level."""
+    return _models(found) if found.along == "model" else _levels(found)
+
+
+def _models(found: Comparison) -> Any:  # noqa: ANN401
     """Each model with its interval, the most robust on top."""
     import altair as alt
 
@@ -193,28 +199,33 @@ def models_figure(found: Comparison) -> str:
     )
     lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
     dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    return svg(
-        (lines + dots + _guesses(base, y, "guess:Q")).properties(width=560, height=alt.Step(26))
-    )
+    return (lines + dots + _guesses(base, y, "guess:Q")).properties(width=560, height=alt.Step(26))
 
 
-def levels_figure(found: Comparison) -> str:
-    """Robustness against the level, with intervals."""
+def _levels(found: Comparison) -> Any:  # noqa: ANN401
+    """Robustness against the level: what was counted, with its band; dashed what is extrapolated.
+
+    Down to the tens below what is shown, so that 99.9 and 99.99 % can be told apart.
+    """
     import altair as alt
 
-    base = alt.Chart(alt.InlineData(values=_points_of(found)))
+    points = _points_of(found)
+    shown = [p[key] for p in points for key in ("low", "guess") if p[key] is not None]
+    dashed = any(p["guess"] is not None for p in points)
+    base = alt.Chart(alt.InlineData(values=points))
     x = alt.X("level:Q", title="level of the perturbation")
     y = alt.Y(
         "low:Q",
-        title=f"{found.quantity.removeprefix('the ')} (%)",
-        scale=alt.Scale(domain=[0, 100]),
+        title=f"{found.quantity.removeprefix('the ')} (%)" + ", dashed extrapolated" * dashed,
+        scale=alt.Scale(domain=[10 * math.floor(min(shown, default=0.0) / 10), 100], nice=False),
     )
-    band = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(x=x, y=y, y2="high:Q")
+    band = base.mark_area(color=STEADY, opacity=0.18).encode(x=x, y=y, y2="high:Q")
     line = base.mark_line(color=STEADY, strokeWidth=1.5).encode(x=x, y="value:Q")
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
-    return svg(
-        (band + line + dots + _guesses(base, "guess:Q", x)).properties(width=600, height=280)
-    )
+    known = base.transform_filter("datum.guess != null")
+    dashes = known.mark_line(color=WEAK, strokeDash=[5, 4]).encode(x=x, y="guess:Q")
+    layers = band + line + dots + dashes + _guesses(base, "guess:Q", x)
+    return layers.properties(width=600, height=280)
 
 
 def _guesses(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401

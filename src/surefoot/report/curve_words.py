@@ -108,10 +108,7 @@ def _footing(guarantee: Guarantee, *, population: bool) -> str:
     if guarantee.footing is Footing.NONE:
         return f"The robustness is an estimate; {guarantee.assumption}."
     sure = f"with confidence {confidence(guarantee.error)}" if guarantee.error else "for certain"
-    return (
-        f"The interval holds {sure} for the curve {whom}, if {guarantee.assumption}. "
-        + ("Nothing contradicted that." if guarantee.footing is Footing.SOUND else "")
-    ).strip()
+    return f"The interval holds {sure} for the curve {whom}, if {guarantee.assumption}."
 
 
 def reading_table(records: Mapping[str, CurveRecord]) -> Table:

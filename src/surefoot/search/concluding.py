@@ -15,8 +15,8 @@ from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen
-from surefoot.search.segments import Segment
+from surefoot.search.seen import Seen, Values
+from surefoot.search.segments import Stretch
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
     """How many inputs the curve may climb back where it crosses a threshold.
 
-    By those that went the other way between two levels, fully known and at most `near` apart, on
-    different sides of it; the widest such pair tells the most. Without one, the narrowest.
+    By those that went the other way from one level to the next, between and around two levels,
+    fully known and at most `near` apart, on different sides of it; the widest such pair tells the
+    most. Without one, the narrowest.
     """
     whole = [s for s in seen if s.whole and s.terms.counts]
     pairs = [
@@ -38,10 +39,21 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
     if chosen is None:
         return 0
-    a, b = chosen
-    down = int(np.count_nonzero(b.values < a.values))
-    up = int(np.count_nonzero(b.values > a.values))
+    middle = (chosen[0].level + chosen[1].level) / 2
+    low = min(chosen[0].level, middle - near / 2)
+    high = max(chosen[1].level, middle + near / 2)
+    down, up = _moves([s.values for s in seen if low <= s.level <= high])
     return backtrack(max(down, up), min(down, up))
+
+
+def _moves(rows: Sequence[Values]) -> tuple[int, int]:
+    """How often an input got worse, and better, from a level to the next at which it is known."""
+    last, down, up = rows[0].copy(), 0, 0
+    for row in rows[1:]:
+        down += int(np.count_nonzero(row < last))
+        up += int(np.count_nonzero(row > last))
+        np.copyto(last, row, where=~np.isnan(row))
+    return down, up
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
@@ -52,29 +64,30 @@ def concluded(
     asked: SequentialCurve,
     seen: Sequence[Seen],
     guesses: Mapping[float, float],
-    parts: Sequence[Segment],
+    stretches: Sequence[Stretch],
     settled: Settled,
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
     bends = asked.curvature is not None
-    near = (asked.high - asked.low) / 8
-    caught = _caught(seen, near)
-    best = {**guesses, **caught}
-    points = [_guessed(s.point, best[s.level]) for s in seen if s.first]
-    slack = max(
-        0 if bends else slack_of([s for s in seen if s.level in part], asked.thresholds, near)
-        for part in parts
-    )
-    wiggle = slack / asked.size
-    found = () if bends else notes(points, parts, wiggle)
-    promise = assumed(asked.error, asked.curvature, parts, wiggle, broken=bool(found))
-    basis = points if bends else tightened(points, parts, wiggle)
+    supposed_to_be = supposed(seen)
+    caught = _caught(seen, supposed_to_be, (asked.high - asked.low) / 8)
+    best = {**supposed_to_be, **guesses, **caught}
+    points = [
+        _guessed(s.point, best[s.level])
+        for s in seen
+        if s.first or any(s.side(t) is not None for t in asked.thresholds)
+    ]
+    found = () if bends else notes(points, stretches)
+    promise = assumed(asked.error, asked.curvature, stretches, broken=bool(found))
+    basis = points if bends else tightened(points, stretches)
     shown = (
         points
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    basis = sorted([*basis, *_between(seen, caught)], key=lambda p: p.level)
+    inside = [_guessed(s.point, caught[s.level]) for s in seen if s.level in caught]
+    told = {p.level for p in points}
+    basis = sorted([*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level)
     return Curve(
         span=Interval(asked.low, asked.high),
         size=asked.size,
@@ -85,8 +98,7 @@ def concluded(
                 t,
                 promise,
                 settled,
-                breaks=asked.cuts,
-                wiggle=wiggle,
+                stretches=stretches,
                 middle=middle(asked, t),
             )
             for t in asked.thresholds
@@ -102,23 +114,14 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _caught(seen: Sequence[Seen], near: float) -> dict[float, float]:
-    """Guesses at levels between two, at most `near` apart, at which all inputs are known."""
+def _caught(seen: Sequence[Seen], means: Mapping[float, float], near: float) -> dict[float, float]:
+    """Of the means supposed, those between two levels, at most `near` apart, that are whole."""
     whole = [s.level for s in seen if s.whole]
     return {
-        level: value
-        for level, value in supposed(seen).items()
+        level: mean
+        for level, mean in means.items()
         if any(a < level < b and b - a <= near for a, b in pairwise(whole))
     }
-
-
-def _between(seen: Sequence[Seen], caught: Mapping[float, float]) -> list[Point]:
-    """Levels where only inputs that differ on both sides were looked at: guesses, no bounds."""
-    return [
-        Point(s.level, int(s.known.sum()), caught[s.level], Interval(0.0, 1.0))
-        for s in seen
-        if not s.first and s.level in caught
-    ]
 
 
 def middle(asked: SequentialCurve, threshold: float) -> float:

@@ -20,37 +20,56 @@ class Sight:
     doubt: float
 
 
+@dataclass(frozen=True)
+class Guess:
+    """Where straight lines between sights meet a target, and how far off that may well be."""
+
+    level: float
+    off: float
+    bend: float
+    """How far off it may be because the curve bends between the two sights."""
+
+
+def guess(sights: Sequence[Sight], target: float, size: int) -> Guess | None:
+    """From the first neighbours with the target between them; None if there are none.
+
+    How far off follows from what is not known: values seen on part of the inputs, and the chance
+    by which single inputs fall.
+    """
+    for a, b in pairwise(sights):
+        if (a.value >= target) == (b.value >= target):
+            continue
+        drop, wide = abs(a.value - b.value), b.level - a.level
+        chance = math.sqrt(max(1.0, drop * size)) / 2 / size
+        off = math.hypot(chance, max(a.doubt, b.doubt)) / drop * wide
+        return Guess(a.level + wide * abs(a.value - target) / drop, off, _BEND * wide)
+    return None
+
+
 def around(
     sights: Sequence[Sight], target: float, narrow: float, turn: int, size: int
 ) -> list[float]:
     """Levels between the first and the last sight, which lie on different sides.
 
-    One a little before and one a little beyond where straight lines meet the target, so that the
+    One a little before and one a little beyond where the target seems to be met, so that the
     crossing is caught between them; only one of them if the other would be no better than the end
-    on its side. How little follows from what is not known: values seen on part of the inputs, the
-    chance by which single inputs fall, and some bending. Every fourth turn takes the middle, so
-    that the bracket shrinks for certain.
+    on its side. Every fourth turn takes the middle, so that the bracket shrinks for certain.
     """
     low, high = sights[0], sights[-1]
     width = high.level - low.level
-    pair = _straddling(sights, target)
-    if turn % 4 == 3 or width <= 2 * narrow or pair is None:
+    meets = guess(sights, target, size)
+    if turn % 4 == 3 or width <= 2 * narrow or meets is None:
         return [(low.level + high.level) / 2]
-    a, b = pair
-    drop = abs(a.value - b.value)
-    meets = a.level + (b.level - a.level) * abs(a.value - target) / drop
-    chance = math.sqrt(max(1.0, drop * size)) / 2 / size
-    doubt = math.hypot(chance, max(a.doubt, b.doubt))
-    reach = (_CAUTION * doubt / drop + _BEND) * (b.level - a.level)
+    reach = _CAUTION * meets.off + meets.bend
     if reach > width / 8:
-        return [meets]
+        return [meets.level]
     reach = max(reach, narrow / 2)
     found = []
-    if low.doubt > 0 or meets - low.level > 3 * reach:
-        found.append(max(meets - reach, low.level + width / 16))
-    if high.doubt > 0 or high.level - meets > 3 * reach:
-        found.append(min(meets + reach, high.level - width / 16))
-    return found or [meets]
+    if low.doubt > 0 or meets.level - low.level > 3 * reach:
+        found.append(max(meets.level - reach, low.level + width / 16))
+    if high.doubt > 0 or high.level - meets.level > 3 * reach:
+        found.append(min(meets.level + reach, high.level - width / 16))
+    return found or [meets.level]
 
 
 def sharpest_bend(sights: Sequence[Sight]) -> float:
@@ -70,6 +89,14 @@ def may_cross(a: Sight, b: Sight, bend: float, threshold: float) -> bool:
     return bend * ((b.level - a.level) / 2) ** 2 > gap
 
 
+def hiding(sights: Sequence[Sight], thresholds: Sequence[float]) -> list[tuple[Sight, Sight]]:
+    """Neighbours between which the curve, bending as it does elsewhere, may cross and come back."""
+    bend = sharpest_bend(sights)
+    return [
+        (a, b) for a, b in pairwise(sights) if any(may_cross(a, b, bend, t) for t in thresholds)
+    ]
+
+
 def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> bool:
     """Whether the side changes so near that the threshold must be near too."""
     return any(
@@ -77,9 +104,21 @@ def by_a_crossing(level: float, sides: Mapping[float, bool], near: float) -> boo
     )
 
 
-def _straddling(sights: Sequence[Sight], target: float) -> tuple[Sight, Sight] | None:
-    """The first neighbours with the target between them."""
-    for a, b in pairwise(sights):
-        if (a.value >= target) != (b.value >= target):
-            return a, b
-    return None
+def enough(value: float, thresholds: Sequence[float], error: float, size: int) -> float:
+    """How many of so many inputs are likely to tell on which side of each a level lies."""
+    gap = min(abs(value - t) for t in thresholds)
+    spread = max(value * (1 - value), 0.02)
+    needed = 2 * spread * math.log(2 / error) / max(gap, 1e-9) ** 2
+    return needed / (1 + needed / size)
+
+
+def flatness(sights: Sequence[Sight], target: float) -> float:
+    """Over how many levels the value changes by one, where the curve is flattest at the target."""
+    return max(
+        (
+            (b.level - a.level) / abs(a.value - b.value)
+            for a, b in pairwise(sights)
+            if (a.value >= target) != (b.value >= target)
+        ),
+        default=0.0,
+    )

@@ -8,37 +8,38 @@ from dataclasses import replace
 from itertools import combinations
 
 from surefoot.results import Footing, Guarantee, Interval, Point
-from surefoot.search.segments import Segment
+from surefoot.search.segments import Stretch
 
 _WIGGLE = 0.01
 """A rise after a fall that is worth a word."""
 
 
 def assumed(
-    error: float,
-    curvature: float | None,
-    parts: Sequence[Segment],
-    wiggle: float,
-    *,
-    broken: bool,
+    error: float, curvature: float | None, stretches: Sequence[Stretch], *, broken: bool
 ) -> Guarantee:
-    """The guarantee of a robustness read off, with what it takes for granted."""
+    """The guarantee of a robustness read off, with what it takes for granted.
+
+    A curve was looked at at some levels only, so it is never free of an assumption.
+    """
+    told = "the curve goes one way, up or down, "
     if curvature is not None:
         told = (
             f"between neighbouring levels the curve bends no more than a parabola of depth "
             f"{curvature:g} (in accuracy per squared share of the range)"
         )
-        return Guarantee(Footing.CONDITIONAL, error, told)
-    slack = f", but for wiggles of up to {100 * wiggle:.2g} points" if wiggle else ""
-    if broken:
+    elif broken:
         told = (
             "between two neighbouring levels on the same side of the threshold the curve stays on "
-            f"that side{slack}"
+            "that side, "
         )
-        return Guarantee(Footing.CONDITIONAL, error, told)
-    where = " and ".join(f"from {part.low:g} to {part.high:g}" for part in parts)
-    footing = Footing.CONDITIONAL if wiggle else Footing.SOUND
-    return Guarantee(footing, error, f"the curve goes one way, up or down, {where}{slack}")
+    where = " and ".join(_where(stretch) for stretch in stretches)
+    return Guarantee(Footing.CONDITIONAL, error, told if curvature is not None else told + where)
+
+
+def _where(stretch: Stretch) -> str:
+    wavy = f" but for wiggles of up to {100 * stretch.wiggle:.2g} points at the threshold"
+    slack = wavy if stretch.wiggle else ""
+    return f"from {stretch.low:g} to {stretch.high:g}{slack}"
 
 
 def backtrack(with_it: int, against: int) -> int:
@@ -56,12 +57,12 @@ def backtrack(with_it: int, against: int) -> int:
     return min(math.ceil(math.log(100) / math.log(with_it / against)), wander)
 
 
-def notes(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> tuple[str, ...]:
+def notes(points: Sequence[Point], stretches: Sequence[Stretch]) -> tuple[str, ...]:
     """Where the curve surely both falls and rises on one segment."""
     found = []
-    for part in parts:
-        here = [p for p in points if part.low <= p.level <= part.high]
-        rise, fall = _steepest(here, wiggle), _steepest(here[::-1], wiggle)
+    for part in stretches:
+        here = [p for p in points if p.level in part]
+        rise, fall = _steepest(here, part.wiggle), _steepest(here[::-1], part.wiggle)
         if rise is not None and fall is not None:
             small = min((rise, fall), key=lambda pair: _climb(*pair))
             low, high = sorted(p.level for p in small)
@@ -73,24 +74,27 @@ def notes(points: Sequence[Point], parts: Sequence[Segment], wiggle: float) -> t
     return tuple(found)
 
 
-def tightened(
-    points: Sequence[Point], parts: Sequence[Segment], wiggle: float
-) -> tuple[Point, ...]:
+def falls(points: Sequence[Point], wiggle: float) -> bool | None:
+    """Whether the curve surely falls somewhere and surely rises nowhere, or the other way round."""
+    down, up = (_steepest(side, wiggle) is not None for side in (points[::-1], points))
+    return None if down == up else down
+
+
+def tightened(points: Sequence[Point], stretches: Sequence[Stretch]) -> tuple[Point, ...]:
     """Bounds that follow from those of other levels, where the curve goes one way.
 
-    Where it surely falls somewhere on a segment and surely rises nowhere, it is at no level lower
-    than at any later one, but for the wiggle; and the other way round.
+    Where it falls, it is at no level lower than at any later one, but for the wiggle; and the
+    other way round.
     """
     found = {p.level: p for p in points}
-    for part in parts:
-        here = [p for p in points if part.low <= p.level <= part.high]
-        falls, rises = (_steepest(side, wiggle) is not None for side in (here[::-1], here))
-        if falls == rises:
+    for part in stretches:
+        if part.falls is None:
             continue
-        order = here if falls else here[::-1]
+        here = [p for p in points if p.level in part]
+        order = here if part.falls else here[::-1]
         for i, p in enumerate(order):
-            low = max(p.interval.low, max(q.interval.low for q in order[i:]) - wiggle)
-            high = min(p.interval.high, min(q.interval.high for q in order[: i + 1]) + wiggle)
+            low = max(p.interval.low, max(q.interval.low for q in order[i:]) - part.wiggle)
+            high = min(p.interval.high, min(q.interval.high for q in order[: i + 1]) + part.wiggle)
             if low <= high:
                 found[p.level] = replace(p, interval=Interval(low, high))
     return tuple(found[p.level] for p in points)

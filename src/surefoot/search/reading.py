@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
+from surefoot.search.segments import Stretch
 
 Settled = Callable[[Point, Point, float], bool]
 _ROUNDING = 1e-9
@@ -63,42 +64,63 @@ def read(
     guarantee: Guarantee,
     settled: Settled = same_side,
     *,
-    breaks: Sequence[float] = (),
-    wiggle: float = 0.0,
+    stretches: Sequence[Stretch] = (),
     middle: float | None = None,
 ) -> Reading:
     """Robustness and crossings from points in rising order of level, among them the ends of the
-    range and the breaks at which the curve may turn.
+    range and of the stretches, one after the other, between which the curve may turn.
 
     A part of the range between two settled points counts fully or not at all; of any other part,
     only the guess is drawn from the values, and the interval covers it whole. Points closer to the
-    threshold than `wiggle` settle nothing, and one seen on the other side unsettles. The guess is
-    where straight lines meet `middle`, the threshold itself if that is not given.
+    threshold than the wiggles of their stretch settle nothing, and one seen on the other side
+    unsettles. The guess is where straight lines meet `middle`, the threshold itself if that is not
+    given.
     """
     meets = threshold if middle is None else middle
-    up, down = wiggle - min(wiggle, _ROUNDING), wiggle + min(wiggle, _ROUNDING)
-    firm = [p for p in points if above(p, threshold + up) or below(p, threshold - down)]
     span = points[-1].level - points[0].level
-    fixed = {points[0].level, points[-1].level, *breaks}
     surely, perhaps, guess = 0.0, 0.0, 0.0
-    for a, b in pairwise(p for p in points if p in firm or p.level in fixed):
-        width = (b.level - a.level) / span
-        between = [p for p in points if a.level <= p.level <= b.level]
-        high = above(a, threshold)
-        against = any((below if high else above)(p, threshold) for p in between)
-        if a in firm and b in firm and not against and settled(a, b, threshold):
-            inside = width if high else 0.0
-            surely, perhaps, guess = surely + inside, perhaps + inside, guess + inside
-        else:
-            perhaps += width
-            guess += share_above(between, meets) / span
+    sure: dict[float, Point] = {}
+    for stretch in stretches or (Stretch(points[0].level, points[-1].level),):
+        here = [p for p in points if p.level in stretch]
+        firm = {p.level: p for p in here if _firm(p, threshold, stretch.wiggle)}
+        sides = {level: above(p, threshold) for level, p in firm.items()}
+        lent = _lent(stretch, set(sides.values()))
+        sure |= firm
+        for a, b in pairwise(p for p in here if p.level in {stretch.low, stretch.high, *firm}):
+            width = (b.level - a.level) / span
+            between = [p for p in here if a.level <= p.level <= b.level]
+            first, last = ((lent | sides).get(p.level) for p in (a, b))
+            against = any((below if first else above)(p, threshold) for p in between)
+            firmly = {a.level, b.level} <= set(sides) and settled(a, b, threshold)
+            if first is not None and first == last and not against and (firmly or lent):
+                inside = width if first else 0.0
+                surely, perhaps, guess = surely + inside, perhaps + inside, guess + inside
+            else:
+                perhaps += width
+                guess += share_above(between, meets) / span
     return Reading(
         threshold,
         min(max(guess, surely), perhaps, 1.0),
         Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0)),
-        crossings(points, firm, threshold, meets),
+        crossings(points, list(sure.values()), threshold, meets),
         guarantee,
     )
+
+
+def _lent(stretch: Stretch, sides: set[bool]) -> dict[float, bool]:
+    """Sides of the ends that follow from which way the curve goes: before a level surely above, a
+    curve that falls is above.
+    """
+    if stretch.falls is None:
+        return {}
+    ends = {stretch.low: stretch.falls, stretch.high: not stretch.falls}
+    return {level: side for level, side in ends.items() if side in sides}
+
+
+def _firm(point: Point, threshold: float, wiggle: float) -> bool:
+    """Whether its side is sure by more than the wiggle."""
+    spare = min(wiggle, _ROUNDING)
+    return above(point, threshold + wiggle - spare) or below(point, threshold - wiggle - spare)
 
 
 def share_above(points: Sequence[Point], threshold: float) -> float:

@@ -14,6 +14,8 @@ from surefoot.results import Interval, Point
 from surefoot.search.looks import Over, bounds_after, looks
 
 Values = NDArray[np.float64]
+_FEW = 256
+"""Inputs at most at a level of the scan, at first."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,20 @@ class Terms:
             times = len(schedule) if level in self.scan else 1
         return self.error / 2 / (len(self.scan) if level in self.scan else self.others) / times
 
+    @property
+    def few(self) -> int:
+        """Inputs at a level of the scan, at first."""
+        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 32))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A level, and which inputs to look at there: so many of the first, or some chosen ones."""
+
+    level: float
+    first: int
+    some: NDArray[np.intp] | None = None
+
 
 class Seen:
     """The values of single inputs at one level: NaN where it was not looked."""
@@ -56,6 +72,15 @@ class Seen:
     def put(self, start: int, goodness: Floats) -> None:
         """Note the values of inputs from `start` on."""
         self.values[start : start + len(goodness)] = goodness
+        self.interval = _both(self.interval, self.certain)
+
+    @property
+    def certain(self) -> Interval:
+        """What the inputs that are known leave possible, whichever they are."""
+        if self.terms.over is not Over.SET:
+            return Interval(0.0, 1.0)
+        held, missing = float(np.nansum(self.values)), float(np.count_nonzero(~self.known))
+        return Interval(held / self.terms.size, (held + missing) / self.terms.size)
 
     def look(self, first: int) -> None:
         """Draw conclusions from the first so many inputs; earlier conclusions stay true.
@@ -71,13 +96,17 @@ class Seen:
             terms.spend(self.level),
             counts=terms.counts,
         )
-        low, high = max(self.interval.low, found.low), min(self.interval.high, found.high)
-        self.interval = Interval(low, high) if low <= high else found
+        self.interval = _both(_both(self.interval, found), self.certain)
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which inputs were looked at."""
         return ~np.isnan(self.values)
+
+    @property
+    def later(self) -> list[int]:
+        """The sizes of looks still to come."""
+        return [n for n in looks(self.terms.size) if n > self.first] or [self.terms.size]
 
     @property
     def whole(self) -> bool:
@@ -108,3 +137,9 @@ class Seen:
             return []
         cuts = np.flatnonzero(np.diff(missing) > 1) + 1
         return [Ask(self.level, len(run), int(run[0])) for run in np.split(missing, cuts)]
+
+
+def _both(first: Interval, last: Interval) -> Interval:
+    """Where both hold; the last alone if they cannot."""
+    low, high = max(first.low, last.low), min(first.high, last.high)
+    return Interval(low, high) if low <= high else last

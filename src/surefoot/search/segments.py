@@ -58,6 +58,23 @@ class Segment:
         return found
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Levels on which the curve is taken to go one way, but for wiggles so high.
+
+    `falls` tells which way, where that is sure.
+    """
+
+    low: float
+    high: float
+    wiggle: float = 0.0
+    falls: bool | None = None
+
+    def __contains__(self, level: float) -> bool:
+        """Whether the level lies in it, ends included."""
+        return self.low <= level <= self.high
+
+
 def segments(low: float, high: float, breaks: Sequence[float], depth: int) -> tuple[Segment, ...]:
     """The range cut at the breaks."""
     cuts = [low, *sorted(set(breaks)), high]

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Interval, Point
 from surefoot.search.concluding import concluded, middle, slack_of
-from surefoot.search.inner import inner
-from surefoot.search.looks import Over, looks, targets
-from surefoot.search.next_level import Sight, around, by_a_crossing, may_cross, sharpest_bend
-from surefoot.search.oneway import tightened
+from surefoot.search.crossing import closing
+from surefoot.search.inner import End, Goal, inner
+from surefoot.search.looks import Over, targets
+from surefoot.search.next_level import Sight, around, by_a_crossing, enough, flatness, hiding
+from surefoot.search.oneway import falls, tightened
 from surefoot.search.reading import same_side, stays
-from surefoot.search.seen import Seen, Terms
-from surefoot.search.segments import Segment, segments
+from surefoot.search.seen import Seen, Terms, Wish
+from surefoot.search.segments import Segment, Stretch, segments
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
 
 _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
-_FEW = 256
-"""Inputs at most at a level of the scan, at first."""
+_BLUR, _BLURRED = 2.0, 4.0
+"""To how many inputs beside wiggles a crossing is caught; how many precisions make it blurred."""
 _TRIES, _CLEAR = 3, 2.0
 """Looks for one crossing by guess; and standard deviations that settle a side well enough."""
-
-
-@dataclass(frozen=True)
-class Wish:
-    """A level, and which inputs to look at there: so many of the first, or some chosen ones."""
-
-    level: float
-    first: int
-    some: NDArray[np.intp] | None = None
 
 
 class Tracing:
@@ -67,15 +58,16 @@ class Tracing:
         counts = asked.measure == "accuracy"
         self.terms = Terms(self.size, self.over, counts, asked.error, frozenset(finer), others)
         self.settled = same_side if asked.curvature is None else stays(asked.curvature, self.span)
+        self.exact = exact and counts
         self.seen: dict[float, Seen] = {}
         self.pursued: set[float] = set()
-        self.turns: dict[tuple[float, float], int] = {}
+        self.turns = Counter[tuple[float, float]]()
         self.looked: list[Wish] = []
 
     def next_asks(self, most_levels: int) -> tuple[Ask, ...]:
         """What to look at next; nothing when nothing is open, or too many levels were seen."""
         if not self.seen:
-            return self._asks([Wish(level, self._few()) for level in self.scan])
+            return self._asks([Wish(level, self.terms.few) for level in self.scan])
         for wishes in self._wishes():
             fresh = {wish.level for wish in wishes} - set(self.seen)
             if len(self.seen) + len(fresh) <= most_levels and (asks := self._asks(wishes)):
@@ -104,7 +96,8 @@ class Tracing:
     def curve(self) -> Curve:
         """What was found."""
         guesses = {s.level: self._sight(s).value for s in self.sorted() if s.first}
-        return concluded(self.asked, self.sorted(), guesses, self.parts, self.settled)
+        stretches = [self._stretch(part) for part in self.parts]
+        return concluded(self.asked, self.sorted(), guesses, stretches, self.settled)
 
     def sorted(self) -> list[Seen]:
         """By level."""
@@ -116,7 +109,7 @@ class Tracing:
         for part in self.parts:
             for threshold in self.asked.thresholds:
                 for target, proof in self._targets(part, threshold):
-                    yield self._towards(part, target)
+                    yield self._towards(part, target, proof)
                     yield from self._open(part, target, proof)
                 yield from self._inside(part, threshold)
                 if self.asked.curvature is not None:
@@ -127,73 +120,84 @@ class Tracing:
     def _targets(self, part: Segment, threshold: float) -> list[tuple[float, tuple[bool, ...]]]:
         """Means to find the levels of, and on which side of them all inputs must be known."""
         error, counts = self.terms.spend(math.nan), self.terms.counts
-        slack = 0 if self.asked.curvature else self._slack(part)
+        slack = self._slack(part)
         up, down = targets(threshold, self.size, self.over, error, slack, counts=counts)
         if up == down:
             return [(up, (True, False))]
         return [(up, (True,)), (down, (False,))]
 
+    def _stretch(self, part: Segment) -> Stretch:
+        wiggle, bends = self._slack(part) / self.size, self.asked.curvature is not None
+        way = None if bends else falls([s.point for s in self._in(part)], wiggle)
+        return Stretch(part.low, part.high, wiggle, way)
+
     def _slack(self, part: Segment) -> int:
+        if self.asked.curvature is not None:
+            return 0
         return slack_of(self._in(part), self.asked.thresholds, self.span / 8)
 
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
         sights = [self._sight(self.seen[level]) for level in sorted(self.scan) if level in part]
-        depth = 2 * sharpest_bend(sights)
-        return [
-            Wish(middle, self._few())
-            for a, b in pairwise(sights)
-            if (middle := part.middle(a.level, b.level)) not in self.seen
-            and any(may_cross(a, b, depth, t) for t in self.asked.thresholds)
-        ]
+        middles = [part.middle(a.level, b.level) for a, b in hiding(sights, self.asked.thresholds)]
+        return [Wish(level, self.terms.few) for level in middles if level not in self.seen]
 
-    def _towards(self, part: Segment, target: float) -> list[Wish]:
+    def _towards(self, part: Segment, target: float, sides: tuple[bool, ...]) -> list[Wish]:
         """The first looks for a crossing: around where the scan seems to meet the target."""
         firm = [s.side(target) for s in self._in(part) if s.side(target) is not None]
         sights = [self._sight(s) for s in self._in(part) if s.first]
         seems = {s.value >= target for s in sights}
-        if len(set(firm)) == 2 or len(seems) < 2 or self.turns.get((part.low, target), 0) >= _TRIES:
+        if len(set(firm)) == 2 or len(seems) < 2:
             return []
-        return self._around(part, sights, target)
+        if self.exact:
+            return self._closing(part, Interval(part.low, part.high), target, sides)
+        return [] if self.turns[part.low, target] >= _TRIES else self._around(part, sights, target)
 
-    def _open(self, part: Segment, target: float, proof: tuple[bool, ...]) -> Iterator[list[Wish]]:
+    def _open(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Iterator[list[Wish]]:
         """Looks between two neighbours on different sides of a target."""
         firm = [s for s in self._in(part) if s.side(target) is not None]
         for a, b in pairwise(firm):
             if a.side(target) == b.side(target) or b.level - a.level <= self.narrow:
                 continue
-            within = [s for s in self._in(part) if a.level < s.level < b.level]
-            if self.terms.counts and a.whole and b.whole:
-                between = {s.level: s for s in within}
-                found = inner(part, (a, b), between, target, self._close(a, b, proof), proof)
-                yield [Wish(level, self.size, some) for level, some in found]
+            if self.exact:
+                yield self._closing(part, Interval(a.level, b.level), target, sides)
                 continue
+            within = [s for s in self._in(part) if a.level < s.level < b.level]
             begun = [Wish(s.level, self.size) for s in within if s.level in self.pursued]
             sights = [self._sight(s) for s in (a, *within, b) if s.first]
             yield begun or self._around(part, sights, target)
 
+    def _closing(
+        self, part: Segment, within: Interval, target: float, sides: tuple[bool, ...]
+    ) -> list[Wish]:
+        turn, goal = self.turns[part.low, target], self._goal(part, target, sides)
+        found = closing(part, self._in(part), within, self._sight, goal, turn)
+        if any(wish.level not in self.seen and wish.some is None for wish in found):
+            self.turns[part.low, target] += 1
+        return found
+
     def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
         """Where wiggles keep a stretch open: the crossing by inputs that differ, as a guess."""
-        if self.over is not Over.SET or not self._slack(part):
+        if not self.exact or not self._slack(part):
             return
         target = middle(self.asked, threshold)
         for a, b in pairwise([s for s in self._in(part) if s.whole]):
             if a.side(target) != b.side(target):
-                between = {s.level: s for s in self._in(part) if a.level < s.level < b.level}
-                found = inner(part, (a, b), between, target, self.narrow, ())
-                yield [Wish(level, self.size, some) for level, some in found]
+                goal = Goal(target, (), 2 * self.narrow)
+                yield inner(part, (End.of(a), End.of(b)), self._in(part), goal)
 
-    def _close(self, a: Seen, b: Seen, proof: tuple[bool, ...]) -> float:
+    def _goal(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Goal:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
-        if len(proof) == 2:
-            return self.narrow
-        slope = abs(a.value - b.value) / (b.level - a.level)
-        blur = 2 / self.size / slope
-        return min(max(self.narrow, blur / 2), (b.level - a.level) / 2)
+        close = self.narrow / 2
+        if len(sides) == 1:
+            sights = [self._sight(s) for s in self._in(part) if s.first]
+            inputs = (_BLUR + self._slack(part)) / self.size
+            close = max(close, inputs * flatness(sights, target))
+        return Goal(target, sides, close, close > _BLURRED * self.narrow)
 
     def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
-        turn = self.turns.get((part.low, target), 0)
-        self.turns[part.low, target] = turn + 1
+        turn = self.turns[part.low, target]
+        self.turns[part.low, target] += 1
         inside = Interval(sights[0].level, sights[-1].level)
         near = [
             part.nearest(at, inside) for at in around(sights, target, self.narrow, turn, self.size)
@@ -212,10 +216,10 @@ class Tracing:
             depth = (self.asked.curvature or 0) * (wide / self.span) ** 2 / 4
             loose = min((a, b), key=lambda s: abs(s.value - threshold))
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
-                yield [Wish(loose.level, self._later(loose)[0])]
+                yield [Wish(loose.level, loose.later[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
                 once = self.over is Over.POPULATION and level not in self.terms.scan
-                yield [Wish(level, self.size if once else self._few())]
+                yield [Wish(level, self.size if once else self.terms.few)]
             elif not self.seen[level].whole:
                 yield [Wish(level, self._enough(self.seen[level]))]
 
@@ -245,18 +249,18 @@ class Tracing:
             if before and after and before[0][1] == after[0][1]:
                 by = by_a_crossing(seen.level, sides, 1.5 * cell)
                 if (clear if before[0][1] else -clear) < (0 if by else _CLEAR):
-                    found.append(Wish(seen.level, self._later(seen)[0]))
+                    found.append(Wish(seen.level, seen.later[0]))
             elif abs(clear) < _CLEAR:
                 left = before[0][0] if before else part.low
                 if (after[0][0] if after else part.high) - left > 1.5 * cell:
-                    found.append(Wish(seen.level, self._later(seen)[0]))
+                    found.append(Wish(seen.level, seen.later[0]))
         return found
 
     def _sides(self, part: Segment, threshold: float) -> dict[float, bool]:
         """On which side levels lie, by themselves or by what follows from going one way."""
-        points: Sequence[Point] = [s.point for s in self._in(part) if s.first]
+        points: Sequence[Point] = [s.point for s in self._in(part)]
         if self.asked.curvature is None:
-            points = tightened(points, self.parts, self._slack(part) / self.size)
+            points = tightened(points, [self._stretch(part)])
         known = {p.level: p.interval for p in points}
         return {
             level: low_side
@@ -276,22 +280,11 @@ class Tracing:
         doubt = math.hypot(math.sqrt(spread * rest), nearest.doubt)
         return Sight(seen.level, nearest.value + float(differ.mean()), doubt)
 
-    def _few(self) -> int:
-        """Inputs at a level of the scan, at first."""
-        return next(n for n in looks(self.size) if n >= min(_FEW, self.size // 16))
-
-    def _later(self, seen: Seen) -> list[int]:
-        return [n for n in looks(self.size) if n > seen.first] or [self.size]
-
     def _enough(self, seen: Seen) -> int:
         """How many inputs are likely to decide here."""
         guess = self._sight(seen).value if seen.first else 0.5
-        gap = min(abs(guess - t) for t in self.asked.thresholds)
-        spread = max(guess * (1 - guess), 0.02)
-        needed = 2 * spread * math.log(2 / self.terms.spend(seen.level)) / max(gap, 1e-9) ** 2
-        needed = needed / (1 + needed / self.size)
-        later = self._later(seen)
-        return next((n for n in later if n >= min(needed, 0.7 * self.size)), self.size)
+        needed = enough(guess, self.asked.thresholds, self.terms.spend(seen.level), self.size)
+        return next((n for n in seen.later if n >= min(needed, 0.7 * self.size)), self.size)
 
     def _in(self, part: Segment) -> list[Seen]:
         return [s for s in self.sorted() if s.level in part]
