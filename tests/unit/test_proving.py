@@ -7,11 +7,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
+from surefoot.engine.proving import unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.results import Decision, Undecided
 from surefoot.store.records import record_from_json, record_to_json
 from surefoot.study.proving import proved
+from surefoot.study.witnesses import write_properties
 
 
 def write(path, layers, opset=17):
@@ -314,3 +316,26 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     assert "strong is more robust" in told
     same = str(sf.Criticals({"one": record, "other": record}))
     assert "is more robust" not in same
+
+
+def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_got_it(tmp_path):
+    from surefoot.verify.vnnlib import read_property
+
+    path = write(tmp_path / "n.onnx", LINEAR)
+    model = sf.load_model(path, bounds=(0, 1), mean=(0.1, 0.4), std=(0.3, 0.7))
+    x = np.random.default_rng(1).random((12, 2)).astype(np.float32)
+    names = ["a/b", "a_b", "A_b", "..", "x" * 300, *(f"n{i}" for i in range(7))]
+    study = sf.Study(
+        model, sf.load_inputs(x, ids=names), sf.perturb.LinfNoise(0.1),
+        sf.CriticalLevel(1e-3, 5, samples=0),
+    )  # fmt: skip
+    record = sf.prove(study, path).records[""]
+    count = write_properties(study, record, tmp_path / "n.onnx", tmp_path / "v")
+    assert len(list((tmp_path / "v").glob("*.vnnlib"))) == count > len(names)
+    given = (tmp_path / "v" / "instances.csv").read_text().splitlines()
+    refuted = [line.split(",")[1] for line in given if "refuted" in line]
+    rows = [row for row in record.rows if row.high]
+    for row, name in zip(rows, refuted, strict=True):
+        box = read_property((tmp_path / "v" / name).read_text())
+        point = model.normalise(unpacked(row.witness).astype(np.float32)[None])[0]
+        assert ((point >= box.lower) & (point <= box.upper)).all()
