@@ -1,6 +1,7 @@
 """Critical levels through the whole engine: known by construction, resumed, told, refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import surefoot as sf
 from surefoot.engine.proving import unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
+from surefoot.report.critical import Criticals
+from surefoot.report.critical_tables import pair_table
 from surefoot.results import Decision, Undecided
 from surefoot.store.records import record_from_json, record_to_json
 from surefoot.study.proving import proved
@@ -250,6 +253,18 @@ def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     assert whole.high - whole.low <= 0.12
     true = np.quantile(np.abs(points.sum(axis=1) - 1) / 2, 0.3)
     assert whole.low <= true <= whole.high
+
+
+def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.2, samples=0)
+    study, path = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
+    record = sf.prove(study, path).records[""]
+    assert len(record.quantiles) == 1
+    both = Criticals({"a": record, "b": record})
+    assert pair_table(both.records) is None
+    assert "not set against each other" in str(both)
+    with pytest.raises(InvalidArgument, match="leave out --within or --by-class"):
+        sf.prove(replace(study, by_class=True), path)
 
 
 def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):

@@ -138,8 +138,11 @@ def _shaken(name: str, at: list[Shaken]) -> tuple[str, ...]:
 
 
 def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
-    """By how much the quantiles of two networks differ on the inputs that both have."""
-    if len(records) < 2:
+    """By how much the quantiles of two networks differ on the inputs that both have.
+
+    None where a network chose how many inputs to look at: fixed ranks are wrong too often then.
+    """
+    if len(records) < 2 or any(stops(record) for record in records.values()):
         return None
     ids = set.intersection(*({row.id for row in r.rows} for r in records.values()))
     if not ids:
@@ -168,6 +171,11 @@ def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
         f"{len(ids):,} inputs are enough for resampling. What is told apart is by the former."
     )
     return Table("Network against network", headings, rows, 1, note)
+
+
+def stops(record: CriticalRecord) -> bool:
+    """Whether it stopped when the quantile was known well enough."""
+    return record.spec["procedure"].get("width") is not None
 
 
 def _brackets(record: CriticalRecord, ids: set[str]) -> list[Bracket]:

@@ -72,6 +72,11 @@ def proved(
         raise InvalidArgument(
             f"{type(study.procedure).__name__} proves nothing: use sf.CriticalLevel()"
         )
+    if study.by_class and getattr(study.procedure, "width", None) is not None:
+        raise InvalidArgument(
+            f"to ± {study.procedure.width:g} it takes as many inputs as the whole needs, which "
+            "would spoil the error of a class: leave out --within or --by-class"
+        )
     network, apart = _network(study, Path(graph))
 
     def measured(findings: tuple[Finding, ...], journal: Journal) -> CriticalRecord:
