@@ -1,5 +1,6 @@
 """Critical levels through the whole engine: known by construction, resumed, told, refused."""
 
+import importlib
 import json
 from dataclasses import replace
 
@@ -8,15 +9,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.engine.proving import unpacked
+from surefoot.engine.proving import ProvingBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.report.critical import Criticals
-from surefoot.report.critical_tables import pair_table
-from surefoot.results import Decision, Undecided
+from surefoot.report.critical_tables import pair_table, quantile_table
+from surefoot.results import Decision, Footing, Interval, Undecided
 from surefoot.store.records import record_from_json, record_to_json
 from surefoot.study.proving import proved
 from surefoot.study.witnesses import write_properties
+from surefoot.subject import Task
 
 
 def write(path, layers, opset=17):
@@ -354,3 +356,43 @@ def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_go
         box = read_property((tmp_path / "v" / name).read_text())
         point = model.normalise(unpacked(row.witness).astype(np.float32)[None])[0]
         assert ((point >= box.lower) & (point <= box.upper)).all()
+
+
+def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
+    """Nothing is refuted, so the log-normal posterior says nothing."""
+    path = write(tmp_path / "c.onnx", [([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])])
+    model = sf.load_model(path, bounds=(0, 1), scores="logits")
+    inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
+    asked = sf.CriticalLevel(1e-3, 5, samples=0)
+    told = sf.prove(sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), asked), path)
+    row = told.records[""].quantiles[2]
+    assert row.kind == "log-normal"
+    assert row.guarantee.footing is Footing.NONE
+    (line,) = (cells for cells in quantile_table(told.records).rows if "log-normal" in cells[0])
+    assert line[2:] == ("undecided", "none")
+
+
+def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
+    verify = importlib.import_module("surefoot.verify.critical")
+    given = []
+
+    def slow(*_, seconds, **more):
+        given.append(seconds)
+        return verify.Found(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
+
+    monkeypatch.setattr(verify, "critical", slow)
+    study, _ = linear_study(tmp_path, POINTS)
+    known = {0: Proof(0.0, None, "", "", 0, 4.0)}
+    bench = ProvingBench(
+        study.fitted,
+        study.references,
+        study.model,
+        None,
+        Interval(0.0, 1.0),
+        1e-3,
+        (5.0,),
+        1,
+        known,
+    )
+    bench.answer([Task(study.fitted.subjects()[0], 0.1, 0, 1)])
+    assert given == [pytest.approx(1.0)]
