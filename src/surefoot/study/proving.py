@@ -98,7 +98,10 @@ def _network(study: Study, path: Path) -> tuple[Network, float]:
     if path.suffix != ".onnx":
         raise InvalidArgument(f"{path}: proofs need an ONNX file")
     if hashlib.sha256(content).hexdigest() != signature.digest:
-        raise InvalidArgument(f"{path} is not the file that the model was loaded from")
+        raise InvalidArgument(
+            f"{path} is not the file that the model was loaded from, or keeps its weights in "
+            "another file: proofs need them inside"
+        )
     if signature.bounds is None:
         raise InvalidArgument("proofs need the range of input values: say --bounds 0,1")
     network = read_network(content, signature.shape)
