@@ -1,17 +1,24 @@
 """Critical levels through the whole engine: known by construction, resumed, told, refused."""
 
+import importlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
+from surefoot.engine.proving import ProvingBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
-from surefoot.results import Decision, Undecided
+from surefoot.report.critical import Criticals
+from surefoot.report.critical_tables import pair_table, quantile_table
+from surefoot.results import Decision, Footing, Interval, Undecided
 from surefoot.store.records import record_from_json, record_to_json
 from surefoot.study.proving import proved
+from surefoot.study.witnesses import write_properties
+from surefoot.subject import Task
 
 
 def write(path, layers, opset=17):
@@ -250,6 +257,18 @@ def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     assert whole.low <= true <= whole.high
 
 
+def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.2, samples=0)
+    study, path = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
+    record = sf.prove(study, path).records[""]
+    assert len(record.quantiles) == 1
+    both = Criticals({"a": record, "b": record})
+    assert pair_table(both.records) is None
+    assert "not set against each other" in str(both)
+    with pytest.raises(InvalidArgument, match="leave out --within or --by-class"):
+        sf.prove(replace(study, by_class=True), path)
+
+
 def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
     study, path = linear_study(tmp_path, POINTS)
     (record,) = sf.prove(study, path).records.values()
@@ -314,3 +333,66 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     assert "strong is more robust" in told
     same = str(sf.Criticals({"one": record, "other": record}))
     assert "is more robust" not in same
+
+
+def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_got_it(tmp_path):
+    from surefoot.verify.vnnlib import read_property
+
+    path = write(tmp_path / "n.onnx", LINEAR)
+    model = sf.load_model(path, bounds=(0, 1), mean=(0.1, 0.4), std=(0.3, 0.7))
+    x = np.random.default_rng(1).random((12, 2)).astype(np.float32)
+    names = ["a/b", "a_b", "A_b", "..", "x" * 300, *(f"n{i}" for i in range(7))]
+    study = sf.Study(
+        model, sf.load_inputs(x, ids=names), sf.perturb.LinfNoise(0.1),
+        sf.CriticalLevel(1e-3, 5, samples=0),
+    )  # fmt: skip
+    record = sf.prove(study, path).records[""]
+    count = write_properties(study, record, tmp_path / "n.onnx", tmp_path / "v")
+    assert len(list((tmp_path / "v").glob("*.vnnlib"))) == count > len(names)
+    given = (tmp_path / "v" / "instances.csv").read_text().splitlines()
+    refuted = [line.split(",")[1] for line in given if "refuted" in line]
+    rows = [row for row in record.rows if row.high]
+    for row, name in zip(rows, refuted, strict=True):
+        box = read_property((tmp_path / "v" / name).read_text())
+        point = model.normalise(unpacked(row.witness).astype(np.float32)[None])[0]
+        assert ((point >= box.lower) & (point <= box.upper)).all()
+
+
+def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
+    """Nothing is refuted, so the log-normal posterior says nothing."""
+    path = write(tmp_path / "c.onnx", [([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])])
+    model = sf.load_model(path, bounds=(0, 1), scores="logits")
+    inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
+    asked = sf.CriticalLevel(1e-3, 5, samples=0)
+    told = sf.prove(sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), asked), path)
+    row = told.records[""].quantiles[2]
+    assert row.kind == "log-normal"
+    assert row.guarantee.footing is Footing.NONE
+    (line,) = (cells for cells in quantile_table(told.records).rows if "log-normal" in cells[0])
+    assert line[2:] == ("undecided", "none")
+
+
+def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
+    verify = importlib.import_module("surefoot.verify.critical")
+    given = []
+
+    def slow(*_, seconds, **more):
+        given.append(seconds)
+        return verify.Found(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
+
+    monkeypatch.setattr(verify, "critical", slow)
+    study, _ = linear_study(tmp_path, POINTS)
+    known = {0: Proof(0.0, None, "", "", 0, 4.0)}
+    bench = ProvingBench(
+        study.fitted,
+        study.references,
+        study.model,
+        None,
+        Interval(0.0, 1.0),
+        1e-3,
+        (5.0,),
+        1,
+        known,
+    )
+    bench.answer([Task(study.fitted.subjects()[0], 0.1, 0, 1)])
+    assert given == [pytest.approx(1.0)]

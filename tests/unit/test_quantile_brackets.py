@@ -7,6 +7,7 @@ import pytest
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.results import Footing
+from surefoot.study.published import published
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 
@@ -53,7 +54,8 @@ def test_other_columns_may_be_there(file):
         (HEAD + "net,test,7,0.1,-1,1\n", "line 2: upper is '-1'"),
         (HEAD + "net,test,7,nan,0.2,1\n", "line 2: lower is 'nan'"),
         (HEAD + "net,test,6,0.1,0.2,1\nnet,test,7,0.3,0.2,1\n", "line 3: lower is 0.3 and upper"),
-        (HEAD + "net,test,7,inf,,1\n", "line 2: lower is inf"),
+        (HEAD + "net,test,7,inf,,1\n", "line 2: lower is 'inf'"),
+        (HEAD + "\n\nnet,test,7,0.1,inf,inf\n", "line 4: runtime_s is 'inf'"),
         (HEAD + "net,test,7\n", "line 2: there are fewer cells"),
     ],
 )
@@ -65,3 +67,9 @@ def test_a_bad_file_is_refused_with_the_place(file, text, message):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
         read_brackets(tmp_path / "none.csv")
+
+
+def test_a_choice_of_no_rows_is_told_what_there_is(file):
+    path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
+    with pytest.raises(InvalidArgument, match="no rows of split test: it has split train"):
+        published(path, split="test")

@@ -43,6 +43,8 @@ class Files:
             o.check_folder(place)
         if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
             raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
+        if self.vnnlib is not None and Path(self.vnnlib).is_file():
+            raise InvalidArgument(f"--vnnlib writes into a folder, and {self.vnnlib} is a file")
 
     def write(self, study: Study, record: CriticalRecord, graph: str, name: str) -> None:
         """Write what was asked for; the network's name is in it where there are several."""
@@ -143,6 +145,8 @@ def critical(
         o.check_folder(figure)
         check_figure(figure)
     least = None if require is None else number(require)
+    if least is not None and least < 0:
+        raise InvalidArgument(f"--require is a radius of at least 0, got {require}: try 8/255")
     told = (
         number(tolerance),
         seconds_per_input,

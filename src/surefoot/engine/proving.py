@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _GLANCE = 2.0
+_LEAST = 0.01
 
 
 class Prover(Protocol):
@@ -135,6 +136,8 @@ class ProvingBench:
         if task.level >= self.bounds.width:
             seconds = min(seconds, _GLANCE)
         before = self.known.get(row)
+        if task.level and before is not None:  # one limit for all radii that are asked for
+            seconds = max(seconds - before.seconds, _LEAST)
         wish = Wish(
             tolerance=self.tolerance,
             seconds=seconds,

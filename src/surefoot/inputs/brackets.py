@@ -54,12 +54,12 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
     try:
         with file.open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened)
-            rows = list(reader)
+            rows = [(reader.line_num, row) for row in reader]
             names = reader.fieldnames or ()
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidArgument(f"{file} cannot be read as CSV ({error})") from error
     if "epsilon_value" in names:
-        names, rows = COLUMNS, [_from_verona(row) for row in rows]
+        names, rows = COLUMNS, [(line, _from_verona(row)) for line, row in rows]
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InvalidArgument(
@@ -67,7 +67,7 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
         )
     if not rows:
         raise InvalidArgument(f"{file} has no rows below its header")
-    return tuple(_published(file, place, row) for place, row in enumerate(rows, start=2))
+    return tuple(_published(file, line, row) for line, row in rows)
 
 
 def _from_verona(row: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -89,7 +89,7 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
     text = {name: str(value).strip() for name, value in row.items() if isinstance(value, str)}
     low = _number(file, line, "lower", text["lower"], 0.0)
     high = _number(file, line, "upper", text["upper"], math.inf)
-    if not low <= high or math.isinf(low):
+    if not low <= high:
         raise InvalidArgument(
             f"{file}, line {line}: lower is {low:g} and upper is {high:g}; what is proved cannot "
             "lie above what is refuted"
@@ -118,7 +118,8 @@ def _number(file: Path, line: int, column: str, cell: str, empty: float) -> floa
         value = float(cell)
     except ValueError:
         value = math.nan
-    if math.isnan(value) or value < 0:
+    endless = math.isinf(value) and column != "upper"
+    if math.isnan(value) or value < 0 or endless:
         raise InvalidArgument(
             f"{file}, line {line}: {column} is {cell!r}; give a number of at least 0 or leave the "
             "cell empty"

@@ -11,7 +11,7 @@ from surefoot.report.phrases import percent
 from surefoot.report.tables import Table
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.store.records import CriticalRecord, CriticalRow, Shaken
+from surefoot.store.records import CriticalRecord, CriticalRow, QuantileRow, Shaken
 
 KINDS = {
     "spread-ranks": "ranks spread within brackets",
@@ -47,8 +47,7 @@ def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
         (
             name or KINDS.get(row.kind, row.kind),
             KINDS.get(row.kind, row.kind) if name else percent(row.share),
-            level(row.value),
-            between(row.low, row.high),
+            *_found(row),
         )
         for name, record in records.items()
         for row in record.quantiles
@@ -65,14 +64,20 @@ def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
     return Table("Quantile", headings, rows, 2, "; ".join(fits))
 
 
+def _found(row: QuantileRow) -> tuple[str, str]:
+    """The radius and its interval; no number where there is none."""
+    if row.guarantee.footing is Footing.NONE:
+        return "undecided", "none"
+    return level(row.value), between(row.low, row.high)
+
+
 def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
     """One line for each class."""
     rows = tuple(
         (
             f"{name}: {row.name}" if name else row.name,
             f"{row.inputs:,}",
-            level(row.value),
-            between(row.low, row.high),
+            *_found(row),
         )
         for name, record in records.items()
         for row in record.classes
@@ -138,8 +143,11 @@ def _shaken(name: str, at: list[Shaken]) -> tuple[str, ...]:
 
 
 def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
-    """By how much the quantiles of two networks differ on the inputs that both have."""
-    if len(records) < 2:
+    """By how much the quantiles of two networks differ on the inputs that both have.
+
+    None where a network chose how many inputs to look at: fixed ranks are wrong too often then.
+    """
+    if len(records) < 2 or any(stops(record) for record in records.values()):
         return None
     ids = set.intersection(*({row.id for row in r.rows} for r in records.values()))
     if not ids:
@@ -168,6 +176,11 @@ def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
         f"{len(ids):,} inputs are enough for resampling. What is told apart is by the former."
     )
     return Table("Network against network", headings, rows, 1, note)
+
+
+def stops(record: CriticalRecord) -> bool:
+    """Whether it stopped when the quantile was known well enough."""
+    return record.spec["procedure"].get("width") is not None
 
 
 def _brackets(record: CriticalRecord, ids: set[str]) -> list[Bracket]:

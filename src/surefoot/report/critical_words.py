@@ -13,6 +13,7 @@ from surefoot.report.critical_tables import (
     quantile_table,
     sampled_table,
     seconds,
+    stops,
 )
 from surefoot.report.phrases import confidence, ended, odds, percent, short
 from surefoot.report.told import Told
@@ -84,6 +85,11 @@ def how_sure(records: Mapping[str, CriticalRecord]) -> list[str]:
     own = [
         f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
+    if len(records) > 1 and any(stops(record) for record in records.values()):
+        shared.append(
+            "The networks are not set against each other: that takes a number of inputs that was "
+            "settled beforehand, without --within."
+        )
     return [*own, *shared]
 
 

@@ -58,13 +58,17 @@ def quantiles_of(
     """Ours first, then the distribution-free one, then the thesis' log-normal.
 
     What a search for the quantile itself has settled comes first where there is one: its brackets
-    are wide by intention, so nothing is read from inside them.
+    are wide by intention, so nothing is read from inside them. Where it also chose how many inputs
+    to look at, it stands alone: the others are right for a number settled beforehand.
     """
     share, error = asked.quantile, asked.error
+    searched = isinstance(asked, CriticalQuantile)
     others: tuple[Any, ...] = (OrderStatistics(share, error),)
     if share < 0.5:  # its prior puts the quantile below the median
         others += (LogNormalPosterior(share, error),)
-    ours: Any = SpreadRanks(share, error) if settled is None else ShortestRanks(share, error)
+    if searched and asked.width is not None:
+        others = ()
+    ours: Any = ShortestRanks(share, error) if searched else SpreadRanks(share, error)
     first = ours.conclude(found, error) if settled is None else settled
     return (
         _told("all inputs", len(found), ours, first),

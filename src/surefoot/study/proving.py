@@ -72,6 +72,11 @@ def proved(
         raise InvalidArgument(
             f"{type(study.procedure).__name__} proves nothing: use sf.CriticalLevel()"
         )
+    if study.by_class and getattr(study.procedure, "width", None) is not None:
+        raise InvalidArgument(
+            f"to ± {study.procedure.width:g} it takes as many inputs as the whole needs, which "
+            "would spoil the error of a class: leave out --within or --by-class"
+        )
     prover, apart = _prover(study, Path(graph))
 
     def measured(findings: tuple[Finding, ...], journal: Journal) -> CriticalRecord:
@@ -90,7 +95,10 @@ def _prover(study: Study, path: Path) -> tuple[Prover, float | None]:
     if path.suffix != ".onnx":
         raise InvalidArgument(f"{path}: proofs need an ONNX file")
     if hashlib.sha256(content).hexdigest() != signature.digest:
-        raise InvalidArgument(f"{path} is not the file that the model was loaded from")
+        raise InvalidArgument(
+            f"{path} is not the file that the model was loaded from, or keeps its weights in "
+            "another file: proofs need them inside"
+        )
     if signature.bounds is None:
         raise InvalidArgument("proofs need the range of input values: say --bounds 0,1")
     command = getattr(study.procedure, "verifier", "")

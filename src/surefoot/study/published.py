@@ -30,9 +30,10 @@ def published(
 ) -> Criticals:
     """Quantiles of the brackets in a CSV file, network by network."""
     asked = CriticalLevel(quantile=quantile, error=error)
+    every = read_brackets(path)
     rows = [
         row
-        for row in read_brackets(path)
+        for row in every
         if (not networks or row.network in networks)
         and (split is None or row.split == split)
         and (source is None or row.source == source)
@@ -44,7 +45,10 @@ def published(
         _check(Path(path), name, own, split, source)
         records[name] = _record(Path(path), own, asked, split, source)
     if not records:
-        raise InvalidArgument(f"{path} has no rows of split {split!r} and source {source!r}")
+        raise InvalidArgument(
+            f"{path} has no rows of {_choice(split, source)}: it has "
+            + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
+        )
     return Criticals(records if len(records) > 1 else {"": next(iter(records.values()))}, command)
 
 
@@ -79,11 +83,10 @@ def _record(
 ) -> CriticalRecord:
     widths = [row.bracket.interval.width for row in rows if math.isfinite(row.bracket.high)]
     tolerance = min((width for width in widths if width > 0), default=asked.tolerance) + _NARROW
-    chosen = [f"split {split}"] * (split is not None) + [f"source {source}"] * (source is not None)
     spec = {
         "procedure": {"kind": "published", "tolerance": round(tolerance, 6)},
         "bounds": {"low": 0.0, "high": 1.0},
-        "inputs": {"selection": ", ".join(chosen) or "all rows"},
+        "inputs": {"selection": _choice(split, source)},
         "words": {"source": str(path), "property": "keep its label"},
     }
     content = path.read_bytes()
@@ -99,6 +102,12 @@ def _record(
         reader=None,
         source=Source(rows[0].network, str(path)),
     )
+
+
+def _choice(split: str | None, source: str | None) -> str:
+    """Which rows, in words."""
+    chosen = [f"split {split}"] * (split is not None) + [f"source {source}"] * (source is not None)
+    return ", ".join(chosen) or "all rows"
 
 
 def _row(row: PublishedBracket) -> CriticalRow:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from surefoot.engine.proving import unpacked
-from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.errors import ReportFailed
 from surefoot.report.html import write_whole
 from surefoot.results import Interval
 from surefoot.store.records import CriticalRecord
 from surefoot.study.spec import Study
+
+_LONGEST = 60
 
 
 def write_counterexamples(study: Study, record: CriticalRecord, path: Path) -> int:
@@ -60,20 +63,26 @@ def write_properties(study: Study, record: CriticalRecord, graph: Path, folder: 
     except OSError as error:
         raise ReportFailed(f"{folder} cannot be made ({error.strerror or error})") from error
     seen = os.path.relpath(graph, folder)
+    names = _names([row.id for row in record.rows])
     instances = []
     for row in record.rows:
         i = study.fitted.ids.index(row.id)
         for word, radius in (("proved", row.low), ("refuted", row.high or 0.0)):
             if not 0 < radius <= bounds.width:
                 continue
-            name = f"{_safe(row.id)}-{word}.vnnlib"
-            write_whole(folder / name, write_property(_property(study, i, radius, bounds)))
+            name = f"{names[row.id]}-{word}.vnnlib"
+            point = unpacked(row.witness) if word == "refuted" and row.witness else None
+            wanted = _property(study, i, radius, bounds, point)
+            write_whole(folder / name, write_property(wanted))
             instances.append(Instance(seen, name, study.procedure.seconds))
     write_whole(folder / "instances.csv", write_instances(instances))
     return len(instances)
 
 
-def _property(study: Study, i: int, radius: float, bounds: Interval) -> Any:  # noqa: ANN401
+def _property(
+    study: Study, i: int, radius: float, bounds: Interval, point: np.ndarray | None
+) -> Any:  # noqa: ANN401
+    """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
     from surefoot.verify.vnnlib import Property, box_property
 
     x, label = study.fitted.x[i], int(study.references[i])
@@ -87,15 +96,24 @@ def _property(study: Study, i: int, radius: float, bounds: Interval) -> Any:  # 
         np.asarray(normalise(end.reshape(shape)), np.float64).reshape(-1)
         for end in (made.lower, made.upper)
     ]
-    lower, upper = np.minimum(*ends), np.maximum(*ends)
-    return Property(
-        np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf), made.label, made.classes
-    )
+    lower = np.nextafter(np.minimum(*ends), -np.inf)
+    upper = np.nextafter(np.maximum(*ends), np.inf)
+    if point is not None:
+        single = point.astype(np.float32).reshape(shape)
+        given = np.asarray(normalise(single), np.float32).astype(np.float64).reshape(-1)
+        lower, upper = np.minimum(lower, given), np.maximum(upper, given)
+    return Property(lower, upper, made.label, made.classes)
 
 
-def _safe(name: str) -> str:
-    """A file's name from an input's id."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
-    if not kept.strip("."):
-        raise InvalidArgument(f"input {name!r} gives no name for a file: rename it")
-    return kept
+def _names(ids: Sequence[str]) -> dict[str, str]:
+    """A file's name for each id; where two would get the same, or none, it is numbered."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for place, name in enumerate(ids):
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[-_LONGEST:]
+        kept = plain if plain.strip(".") else f"input{place}"
+        while kept.lower() in taken:
+            kept += f"-{place}"
+        taken.add(kept.lower())
+        found[name] = kept
+    return found
