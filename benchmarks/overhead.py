@@ -15,7 +15,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from importlib.resources import files
 from pathlib import Path
@@ -32,7 +32,7 @@ from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Inputs, Model, Perturbation, Task
+from surefoot.subject import Inputs, Model, Perturbation, Subject, Task
 
 LEVEL = 32 / 255
 ERROR = 0.05
@@ -102,7 +102,7 @@ def compare(
     ratios, ours, bare = [], [], []
     for _ in range(turns):
         bare.append(bare_rate(bench.model.predict, batches, each * subjects, workers))
-        ours.append(engine_rate(bench, subjects, each, tray, workers))
+        ours.append(engine_rate(bench, chosen, each, tray, workers))
         ratios.append(ours[-1] / bare[-1])
     return {
         "ours": statistics.median(ours),
@@ -124,7 +124,7 @@ def bare_rate(
 
 
 def engine_rate(
-    bench: SamplingBench[sf.Counts], subjects: int, each: int, tray: int, workers: int
+    bench: SamplingBench[sf.Counts], subjects: Sequence[Subject], each: int, tray: int, workers: int
 ) -> float:
     """Trials a second of a whole run with a journal on disk."""
     level = bench.perturbation.level
@@ -135,7 +135,7 @@ def engine_rate(
         measure(
             Pinned(Fixed(each), level),
             bench,
-            bench.inputs.subjects()[:subjects],
+            subjects,
             pool=pool,
             journal=store.journal("benchmark"),
             tray=tray,
@@ -144,7 +144,7 @@ def engine_rate(
         )
         took = time.perf_counter() - begun
         store.close()
-    return each * subjects / took
+    return each * len(subjects) / took
 
 
 def where_the_time_goes(bench: SamplingBench[sf.Counts], tray: int) -> list[list[str]]:

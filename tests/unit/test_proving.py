@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.engine.proving import ProvingBench, unpacked
+from surefoot.engine.proving import OwnProver, ProvingBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.report.critical import Criticals
@@ -303,7 +303,6 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
 
 def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
-    from surefoot.engine.proving import OwnProver, ProvingBench
     from surefoot.results import Interval
     from surefoot.subject import Task
     from surefoot.verify.graph import read_network
@@ -387,7 +386,7 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
         study.fitted,
         study.references,
         study.model,
-        None,
+        OwnProver(None),
         Interval(0.0, 1.0),
         1e-3,
         (5.0,),

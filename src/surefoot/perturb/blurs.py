@@ -66,8 +66,8 @@ class GaussianBlur:
         n = drawn.shape[0]
         if is_zero(level):
             return unchanged(x, n)
-        one = isinstance(level, int | float)
-        return finished(smoothed(x, float(level) if one else on_host(level)), x, n, level, bounds)
+        wide = float(level) if isinstance(level, int | float) else level
+        return finished(smoothed(x, wide), x, n, level, bounds)
 
 
 @dataclass(frozen=True)

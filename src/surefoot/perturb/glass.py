@@ -63,7 +63,7 @@ class GlassBlur:
             return unchanged(x, n)
         one = isinstance(level, int | float)
         deviations, reaches, rounds = between(on_host(level), self._table(*x.shape[-2:]))
-        wide: Floats | float = float(deviations[0]) if one else deviations
+        wide = float(deviations[0]) if one else placed(deviations, x)
         count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
         goals = partners(

@@ -164,26 +164,39 @@ def mirrored_band(taps: NDArray[np.float32], size: int) -> Banded:
     return banded(matrix)
 
 
-def gaussian(deviations: NDArray[np.floating], size: int) -> NDArray[np.float32]:
+def gaussian(deviations: Array, size: int) -> Array:
     """(n, size, size): a Gaussian of each deviation along an axis, the edge pixel continued.
 
     As `skimage.filters.gaussian` with mode "nearest" and truncate 4: taps up to
     int(4 · deviation + 0.5), weights normalised. What falls beyond an edge counts for the edge.
     """
-    wide = np.maximum(np.asarray(deviations, dtype=np.float64), 1e-3)[:, None]
-    reach = np.floor(_TRUNCATE * wide + 0.5)
-    steps = np.arange(max(size, int(reach.max()) + 1))
-    taps = np.where(steps <= reach, np.exp(-0.5 * (steps / wide) ** 2), 0.0)
-    tails = np.cumsum(taps[:, ::-1], axis=1)[:, ::-1]  # in order: no length changes a sum
+    xp, there = array_namespace(deviations), device(deviations)
     if size == 1:
-        return np.ones((len(wide), 1, 1), dtype=np.float32)
-    whole = tails[:, :1] + tails[:, 1:2] if tails.shape[1] > 1 else tails[:, :1]
-    taps, tails = (taps / whole).astype(np.float32), (tails / whole).astype(np.float32)
+        return xp.ones((len(deviations), 1, 1), dtype=xp.float32, device=there)
+    wide = xp.clip(xp.astype(deviations, xp.float64), 1e-3, None)[:, None]
+    reach = xp.floor(_TRUNCATE * wide + 0.5)
+    steps = xp.arange(max(size, int(xp.max(reach)) + 1), dtype=xp.float64, device=there)
+    taps = xp.where(steps <= reach, xp.exp(-0.5 * (steps / wide) ** 2), 0.0)
+    tails = _from_the_end(taps)
+    whole = tails[:, :1] + tails[:, 1:2]
+    taps, tails = xp.astype(taps / whole, xp.float32), xp.astype(tails / whole, xp.float32)
     i = np.arange(size)
-    matrix: NDArray[np.float32] = np.take(taps, np.abs(i[:, None] - i[None, :]), axis=1)
+    apart = xp.asarray(np.abs(i[:, None] - i).reshape(-1), device=there)
+    matrix = xp.reshape(xp.take(taps, apart, axis=1), (-1, size, size))
     matrix[:, :, 0] = tails[:, :size]
-    matrix[:, :, -1] = tails[:, size - 1 :: -1]
+    matrix[:, :, -1] = xp.flip(tails[:, :size], axis=1)
     return matrix
+
+
+def _from_the_end(taps: Array) -> Array:
+    """Sums of all from each place on, added in order: no length and no batch changes a sum."""
+    if isinstance(taps, np.ndarray):
+        return np.cumsum(taps[:, ::-1], axis=1)[:, ::-1]
+    tails, last = array_namespace(taps).empty_like(taps), taps[:, -1] * 0
+    for k in range(taps.shape[1] - 1, -1, -1):
+        last = last + taps[:, k]
+        tails[:, k] = last
+    return tails
 
 
 def zoom(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
@@ -200,10 +213,10 @@ def gaussian_band(deviation: float, size: int) -> Banded:
     return banded(gaussian(np.asarray([deviation]), size))
 
 
-def smoothed(x: Array, deviations: NDArray[np.floating] | float) -> Array:
-    """The pictures under a Gaussian of this deviation, or of one for each row."""
+def smoothed(x: Array, deviations: Array | float) -> Array:
+    """The pictures under a Gaussian of this deviation, or of one for each row, beside them."""
     height, width = x.shape[-2:]
     if isinstance(deviations, float):
         return along(x, gaussian_band(deviations, height), gaussian_band(deviations, width))
-    rows = placed(gaussian(deviations, height), x)
-    return along(x, rows, rows if height == width else placed(gaussian(deviations, width), x))
+    rows = gaussian(deviations, height)
+    return along(x, rows, rows if height == width else gaussian(deviations, width))

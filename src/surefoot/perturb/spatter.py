@@ -20,7 +20,6 @@ from surefoot.perturb.severity import (
     is_small,
     painted,
 )
-from surefoot.perturb.strengths import on_host
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -128,4 +127,4 @@ def _smooth(x: Array, sigma: Any) -> Array:  # noqa: ANN401
     """Under a Gaussian filter of this deviation: a number, or an array (n, 1, 1, 1)."""
     if isinstance(sigma, int | float):
         return smoothed(x, float(sigma))
-    return smoothed(x, on_host(array_namespace(x).reshape(sigma, (-1,))))
+    return smoothed(x, array_namespace(x).reshape(sigma, (-1,)))
