@@ -174,7 +174,7 @@ def critical(
             sys.stderr.write(f"model {name} ({place} of {len(models)})\n")
         source = reading.source(path, data, command=command_line(), property=held.kind)
         key = name if len(models) > 1 else ""
-        early = partial(_reached, records, key)
+        early = partial(_reached, records, key, as_json=json)
         what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
         with progress_on_stderr(what) as watch:
             record, known = proved(study, path, store, workers, watch, source, early)
@@ -187,9 +187,15 @@ def critical(
     return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
 
 
-def _reached(done: Mapping[str, CriticalRecord], name: str, record: CriticalRecord) -> None:
+def _reached(
+    done: Mapping[str, CriticalRecord], name: str, record: CriticalRecord, *, as_json: bool
+) -> None:
     """Show the brackets that a stopped run has reached."""
     from surefoot.report.critical import Criticals
 
+    found = Criticals({**done, name: record})
+    if as_json:
+        typer.echo(found.to_json())
+        return
     typer.echo("Stopped early. What was reached so far:\n")
-    show_told(Criticals({**done, name: record}).told())
+    show_told(found.told())

@@ -18,6 +18,8 @@ from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import check_share
 
+_ROOM = 2**22
+"""Inputs drawn at a time: enough to be quick, few enough to fit."""
 RESAMPLED = "the inputs are enough for resampling to stand for sampling"
 
 
@@ -85,16 +87,23 @@ class PairedBootstrap:
         n = len(first)
         if n < 1:
             raise InvalidArgument("there are no inputs to compare on")
-        chosen = np.random.default_rng(1).integers(0, n, (self.draws, n))
-        rank = math.ceil(self.share * n - 1e-9) - 1
-
-        def again(values: list[float]) -> np.ndarray:
-            found: np.ndarray = np.partition(np.array(values)[chosen], rank, axis=1)[:, rank]
-            return found
-
+        rng, rank = np.random.default_rng(1), math.ceil(self.share * n - 1e-9) - 1
+        ends = [
+            np.array([b.low for b in first]),
+            np.array([b.high for b in second]),
+            np.array([b.high for b in first]),
+            np.array([b.low for b in second]),
+        ]
+        found: list[np.ndarray] = []
+        for begin in range(0, self.draws, max(1, _ROOM // n)):
+            size = min(self.draws - begin, max(1, _ROOM // n))
+            chosen = rng.integers(0, n, (size, n))
+            found.append(
+                np.stack([np.partition(end[chosen], rank, axis=1)[:, rank] for end in ends])
+            )
+        low_first, high_second, high_first, low_second = np.concatenate(found, axis=1)
         with np.errstate(invalid="ignore"):
-            least = again([b.low for b in first]) - again([b.high for b in second])
-            most = again([b.high for b in first]) - again([b.low for b in second])
+            least, most = low_first - high_second, high_first - low_second
         low = np.quantile(least, error / 2, method="lower")
         high = np.quantile(most, 1 - error / 2, method="higher")
         return Interval(float(low), float(high))

@@ -192,7 +192,9 @@ def _brackets(record: CriticalRecord, ids: set[str]) -> list[Bracket]:
 
 
 def _signed(around: Interval) -> str:
-    return f"{around.low:+.4g} to {around.high:+.4g}"
+    low = "anything" if math.isinf(around.low) else f"{around.low:+.4g}"
+    high = "anything" if math.isinf(around.high) else f"{around.high:+.4g}"
+    return "not known" if low == high == "anything" else f"{low} to {high}"
 
 
 def _larger(around: Interval, first: str, second: str) -> str:

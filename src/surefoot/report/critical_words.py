@@ -70,9 +70,10 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
         for name, r in records.items()
     )
     bounds = first.spec["bounds"]
+    sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.rows) for r in records.values()))
     return (
         f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
-        f"{first.spec['inputs']['selection']} ({len(first.rows):,} inputs). The critical radius of "
+        f"{first.spec['inputs']['selection']} ({sizes} inputs). The critical radius of "
         f"an input is the largest L∞ distance, within [{bounds['low']:g}, {bounds['high']:g}], up "
         f"to which every point is sure to {first.spec['words']['property']}."
     )
