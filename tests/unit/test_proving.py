@@ -82,7 +82,7 @@ def test_a_misclassified_input_has_radius_zero_and_is_counted(tmp_path):
     (record,) = sf.prove(study, path).records.values()
     assert (record.rows[0].low, record.rows[0].high) == (0.0, 0.0)
     assert record.rows[0].reason == "misclassified"
-    assert "1 inputs are misclassified" in str(sf.prove(study, path))
+    assert "Misclassified undisturbed: 1." in str(sf.prove(study, path))
 
 
 def test_the_record_survives_the_store_and_comes_back(tmp_path):

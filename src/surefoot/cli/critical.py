@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,10 +123,11 @@ def critical(
     Up to the lower end the label is proved constant; at the upper end stands a point that the model
     itself gives another label. Then the radius that a share of the inputs does not exceed, with an
     interval for the population. Interrupted, it gives the brackets reached, and the same command
-    goes on from there. Needs pip install 'surefoot[verify]'.
+    goes on from there. Needs pip install 'surefoot\\[verify]'.
 
     Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
     """
+    _one_thread_each()
     from surefoot import perturb
     from surefoot.population import CriticalQuantile
     from surefoot.properties import SameLabel, TrueLabel
@@ -185,6 +187,15 @@ def critical(
         records[key] = record
         files.write(study, record, path, key)
     return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
+
+
+def _one_thread_each() -> None:
+    """Every worker is a thread of ours: more of the libraries' own would only be in the way.
+
+    Nor would their time be counted. It must be said before they are loaded.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def _reached(

@@ -92,13 +92,18 @@ def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
 
 def bracket_table(record: CriticalRecord, name: str = "", most: int = 12) -> Table:
     """The least robust inputs."""
-    rows = sorted(record.rows, key=lambda row: (row.low, row.id))[:most]
+    rows = sorted(record.rows, key=_weakness)[:most]
     return Table(
         _titled("Least robust inputs", name),
         ("input", "critical radius", "how it ended", "seconds"),
         tuple(_line(row) for row in rows),
         1,
     )
+
+
+def _weakness(row: CriticalRow) -> tuple[float, float, str]:
+    """The nearest counterexample first; what was never refuted last."""
+    return math.inf if row.high is None else row.high, row.low, row.id
 
 
 def _line(row: CriticalRow) -> tuple[str, ...]:

@@ -34,8 +34,16 @@ def headline(records: Mapping[str, CriticalRecord]) -> str:
     return (
         f"{percent(whole.share)} of such inputs have a critical L∞ radius of no more than "
         f"{whole.value:.4g} ({between(whole.low, whole.high)}, {odds(whole.guarantee.error)}; "
-        f"{len(record.rows):,} inputs, {closed(record):,} brackets closed)."
+        f"{_extent(record)})."
     )
+
+
+def _extent(record: CriticalRecord) -> str:
+    """How many inputs, and how far they got."""
+    missing = sum(row.reason == "not reached" for row in record.rows)
+    left = f", {missing:,} of them not reached" if missing else ""
+    done = "" if published(record) else f", {closed(record):,} brackets closed"
+    return f"{len(record.rows):,} inputs{left}{done}"
 
 
 def _said(row: QuantileRow) -> str:
@@ -69,13 +77,16 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
         short(r.source.model) if r.source else name or "a model in memory"
         for name, r in records.items()
     )
-    bounds = first.spec["bounds"]
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.rows) for r in records.values()))
+    taken = "; as many as it took, in a random order" if stops(first) else ""
+    within = ""
+    if not published(first):
+        within = f", within [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}]"
     return (
         f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
-        f"{first.spec['inputs']['selection']} ({sizes} inputs). The critical radius of "
-        f"an input is the largest L∞ distance, within [{bounds['low']:g}, {bounds['high']:g}], up "
-        f"to which every point is sure to {first.spec['words']['property']}."
+        f"{first.spec['inputs']['selection']} ({sizes} inputs{taken}). The critical radius of an "
+        f"input is the largest L∞ distance{within}, up to which every point is sure to "
+        f"{first.spec['words']['property']}."
     )
 
 
@@ -100,14 +111,19 @@ def _how_sure(record: CriticalRecord) -> list[str]:
     wide = [row for row in rows if row.high is None or row.high - row.low > 0]
     widest = max((math.inf if r.high is None else r.high - r.low for r in wide), default=0.0)
     line = f"{closed(record):,} of {len(rows):,} brackets are closed to {tolerance_of(record):g}; "
+    line = "" if published(record) else line
     if record.spec["procedure"]["kind"] == "critical-quantile":
-        line += "the others were proved or refuted no further than the quantile needs. "
+        line += "the others were proved or refuted no further than the quantile needs, or than the "
+        line += "time allowed."
     elif math.isinf(widest):
-        line += "the widest was never refuted. "
+        line += "the widest was never refuted."
     else:
-        line += f"the widest is {widest:.4g} wide. "
-    line += f"{wrong:,} inputs are misclassified undisturbed: their critical radius is 0, and they "
-    lines = [line + "are counted.", _footing(record)]
+        line += f"the widest is {widest:.4g} wide."
+    lines = [line[:1].upper() + line[1:], _footing(record)]
+    if wrong:
+        lines.append(
+            f"Misclassified undisturbed: {wrong:,}. Their critical radius is 0, and they count."
+        )
     whole = record.quantiles[0]
     if whole.guarantee.footing is not Footing.NONE:
         lines.append(
@@ -161,8 +177,8 @@ def cautions(records: Mapping[str, CriticalRecord]) -> list[str]:
         if row.contradicted
     ]
     found += [
-        f"Look: {f.name}: {ended(f.finding)}"
-        for record in records.values()
+        f"Look: {name + ': ' if name else ''}{f.name}: {ended(f.finding)}"
+        for name, record in records.items()
         for f in record.findings
         if f.odd
     ]

@@ -64,7 +64,7 @@ def quantiles_of(
     share, error = asked.quantile, asked.error
     searched = isinstance(asked, CriticalQuantile)
     others: tuple[Any, ...] = (OrderStatistics(share, error),)
-    if share < 0.5:  # its prior puts the quantile below the median
+    if share < 0.5 and not searched:  # its prior puts the quantile below the median
         others += (LogNormalPosterior(share, error),)
     if searched and asked.width is not None:
         others = ()
