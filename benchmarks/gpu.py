@@ -162,7 +162,8 @@ def main() -> None:
     options = parser.parse_args()
     x = np.random.default_rng(0).random((200, *SHAPE), dtype=np.float32)
     inputs = sf.load_inputs(x, np.arange(200) % 10)
-    seconds, turns = (0.5, 1) if options.quick else (2.0, 3)
+    # long enough for the ends of a run not to count
+    seconds, turns = (0.5, 1) if options.quick else (6.0, 3)
     found = {}
     rows = rows_of(options.device)
     for row in rows:
