@@ -12,7 +12,7 @@ from typing import Any
 
 from surefoot.results import Interval
 
-_TILE = 1024
+_TILE, _WARPS = 1024, 8
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +101,7 @@ def sampled(
             out, x, ys, xs, 0 if len(x) == 1 else x.stride(0), *ys.stride(), *xs.stride(),
             channels, height, width, rows, columns, fill, 0.5 * (edge == "symmetric"), low, high,
             mirrored=edge in ("mirror", "symmetric"), black=edge == "black",
-            clip=bounds is not None, tile=tile,
+            clip=bounds is not None, tile=tile, num_warps=_WARPS,
         )  # fmt: skip
     return out
 
