@@ -114,17 +114,18 @@ def sampled_table(record: CriticalRecord, name: str = "") -> Table | None:
     """How likely a slip is within the proved radius and at multiples of the refuted one."""
     inside = [s for row in record.rows for s in row.sampled if s.radius <= row.low]
     rows = [_shaken("within what is proved", inside)] if inside else []
-    for factor in (1.0, 1.5, 2.0, 4.0):
-        at = [
-            s
-            for row in record.rows
-            for s in row.sampled
-            if row.high and math.isclose(s.radius, factor * row.high, rel_tol=1e-12)
-        ]
-        if at:
-            rows.append(_shaken(f"{factor:g} × the nearest counterexample", at))
+    beyond: dict[float, list[Shaken]] = {}
+    for row in record.rows:
+        for s in row.sampled:
+            if row.high and s.radius >= row.high:
+                beyond.setdefault(round(s.radius / row.high, 6), []).append(s)
+    for factor, at in sorted(beyond.items()):
+        rows.append(_shaken(f"{factor:g} × the nearest counterexample", at))
     headings = ("points drawn within", "inputs", "points", "slipped", "share", "worst input")
-    note = "Points are drawn evenly; the last column is the 95 % interval of its worst input."
+    note = (
+        "Points are drawn evenly; the last column is the 95 % interval of its worst input. Radii "
+        "wider than the bounds are left out."
+    )
     title = _titled("How likely a slip is there", name)
     return Table(title, headings, tuple(rows), 1, note) if rows else None
 

@@ -189,9 +189,9 @@ def _measured(
                 procedure, bench, subjects, pool=pool, journal=keeper, tray=1, in_flight=crew,
                 watch=watch,
             )  # fmt: skip
-    except BaseException:
-        reached = {i: bracket_of(keeper.proofs.get(i, NOTHING)) for i in range(len(inputs))}
-        if keeper.proofs:
+    except BaseException as ended:
+        if keeper.proofs and not isinstance(ended, Exception):  # stopped, not failed
+            reached = {i: bracket_of(keeper.proofs.get(i, NOTHING)) for i in range(len(inputs))}
             early(record(reached, None, {}))
         raise
     settled = found[0].quantile if isinstance(found[0], Settled) else None
