@@ -169,6 +169,26 @@ def test_misclassified_inputs_have_radius_zero() -> None:
     assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")
 
 
+def test_the_model_as_run_says_what_is_misclassified() -> None:
+    network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
+    found = critical(network, x, 0, replay=lambda point: 1)
+    assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")
+    assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 1), Refuted)
+
+
+def test_an_input_that_only_the_network_as_read_loses_has_nothing_proved() -> None:
+    network, x = two_ways([1.0, 1.0], 0.5), np.array([0.25, 0.2501])
+    found = critical(network, x, 0, replay=lambda point: int(point.sum() > 0.5002))
+    assert found.low == 0
+    assert 5e-5 - 1e-8 <= found.high < 1e-4
+    assert found.witness is not None
+    assert found.witness.sum() > 0.5002
+    assert "the network as read in float64 does not" in found.reason
+    stubborn = critical(network, x, 0, replay=lambda point: 0)
+    assert (stubborn.low, stubborn.high) == (0.0, np.inf)
+    assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 0), Unknown)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("side", [0.8, 1.2])
 def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float) -> None:

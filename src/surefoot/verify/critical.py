@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Target, nearby, nearer, target_of
-from surefoot.verify.bracket import Bracket, Replay
+from surefoot.verify.attack import Effort, Target, nearby, nearer, outwards, target_of
+from surefoot.verify.bracket import Bracket, Found, Replay
 from surefoot.verify.descent import Singles
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
@@ -33,25 +33,7 @@ _PATIENCE = 0.15
 _SHARE = 0.6
 _A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The label is proved constant within `low`; `witness`, at distance `high`, has another.
-
-    `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
-    points that failed here only, not when the model itself was asked; `prover` is whose arithmetic
-    the lower end rests on.
-    """
-
-    low: float
-    high: float
-    witness: Floats | None
-    nodes: int
-    seconds: float
-    reason: str
-    discarded: int = 0
-    prover: str = "surefoot"
+_ODDS = "the model keeps the label undisturbed, the network as read in float64 does not"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,22 +86,27 @@ def critical(
 
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
-    is not one. What an earlier search has proved and found may be `known`. A misclassified input
-    has the bracket (0, 0).
+    is not one. What an earlier search has proved and found may be `known`. An input that the model
+    misclassifies has the bracket (0, 0); where only the network as read does, nothing is proved.
     """
     started = clock()
     flat = _checked(network, x, tolerance, seconds, low, high, goal)
     bracket = Bracket(network, flat, label, (low, high), replay, on_bracket or (lambda a, b: None))
-    if network.label(flat) != label:
+    here = network.label(flat)
+    if (here if replay is None else replay(flat)) != label:
         return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified")
-    bracket.prove(known[0])
     if known[1] is not None:
         bracket.offer(np.asarray(known[1], np.float64))
     question = keeps(network, label)
+    target = target_of(question, flat, low, high)
     reach = float(np.maximum(flat - low, high - flat).max())
+    if here != label:
+        any(bracket.offer(point) for point in outwards(target, reach))
+        return bracket.found(_ODDS, clock() - started)
+    bracket.prove(known[0])
     task = _Task(
         question,
-        target_of(question, flat, low, high),
+        target,
         bracket,
         tolerance,
         None if goal is None else min(goal, reach),
@@ -134,15 +121,7 @@ def critical(
         )
     if bracket.discarded and reason != "closed":
         reason += f"; {bracket.discarded} counterexamples here were none of the model's"
-    return Found(
-        bracket.low,
-        bracket.high,
-        bracket.witness,
-        bracket.nodes,
-        clock() - started,
-        reason,
-        bracket.discarded,
-    )
+    return bracket.found(reason, clock() - started)
 
 
 def _checked(
