@@ -18,7 +18,10 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
     most = max((row["radius"] for row in rows), default=1.0) or 1.0
-    legend = alt.Legend(title=None, orient="bottom-right") if len(names) > 1 else None
+    above = alt.Legend(  # where no line crosses it, whatever the curves are
+        title=None, orient="top", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2
+    )
+    legend = above if len(names) > 1 else None
     colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=_COLOURS), legend=legend)
     x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
     y = alt.Y("share:Q", title="inputs (%)", scale=alt.Scale(domain=[0, 100]))
@@ -32,7 +35,9 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
             strokeDash=alt.StrokeDash(
                 "end:N",
                 scale=alt.Scale(domain=["certainly changed", "not proved"], range=[[1, 0], [4, 3]]),
-                legend=alt.Legend(title=None, orient="top-left"),
+                legend=alt.Legend(
+                    title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2
+                ),
             ),
         )
     )
@@ -83,7 +88,7 @@ def times(record: CriticalRecord) -> str:
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=["closed", "open"], range=[STEADY, WEAK]),
-                legend=alt.Legend(title=None, orient="top-left"),
+                legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
             ),
         )
     )
