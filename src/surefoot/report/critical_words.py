@@ -81,11 +81,11 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
     taken = "; as many as it took, in a random order" if stops(first) else ""
     within = ""
     if not published(first):
-        within = f", within [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}]"
+        within = f", within [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}],"
     return (
         f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
         f"{first.spec['inputs']['selection']} ({sizes} inputs{taken}). The critical radius of an "
-        f"input is the largest L∞ distance{within}, up to which every point is sure to "
+        f"input is the largest L∞ distance{within} up to which every point is sure to "
         f"{first.spec['words']['property']}."
     )
 
