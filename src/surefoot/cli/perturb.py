@@ -69,7 +69,8 @@ def _list(as_json: bool) -> None:
         return
     rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in found)
     headings = ("name", "of", "levels", "severities 1-5, small and large pictures", "options")
-    show_table(open_console(), Table("Perturbations", headings, rows, 5))
+    note = "A level below 0 is the other direction; it is written in a range, as rotation:-10..10."
+    show_table(open_console(), Table("Perturbations", headings, rows, 5, note))
 
 
 def _define(name: str) -> None:

@@ -100,7 +100,12 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
     if ".." in level:
         return _spread(kind, level, made, options, frame)
-    found: Perturbation = made(level=_level(kind, level, made, frame), **options)
+    strength = _level(kind, level, made, frame)
+    if strength < 0 and getattr(made, "signed", False):
+        raise InvalidArgument(
+            f"{text}: a level below 0 is written in a range, such as {kind}:{level}..{-strength:g}"
+        )
+    found: Perturbation = made(level=strength, **options)
     return found
 
 
