@@ -72,6 +72,7 @@ def test_levels_replace_the_level_and_keep_the_rest():
     assert at_level("linf", 0.1) == "linf:0.1"
     assert at_level("linf:0.3", 0.1) == "linf:0.1"
     assert at_level("rotation:3,edge=black", 5.0) == "rotation:5.0,edge=black"
+    assert at_level("rotation,edge=black", 5.0) == "rotation:5.0,edge=black"
     assert at_level("rotation:-10..10", 5.0) == "rotation:-5.0..5.0"
     with pytest.raises(InvalidArgument, match="one perturbation"):
         at_level("linf:0.1+gaussian:0.2", 0.1)

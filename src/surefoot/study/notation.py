@@ -173,8 +173,18 @@ def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, Any]:
     return options
 
 
+def written_level(text: str) -> str:
+    """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
+    return text.partition(":")[2].partition(",")[0].strip()
+
+
 def at_level(text: str, level: float) -> str:
-    """The same text at another level, for a single perturbation; other options stay."""
+    """The same text at another level, for a single perturbation; other options stay.
+
+    Of a range only the proportion of its ends stays.
+    """
+    if ":" not in text and not text.startswith("@"):
+        text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
     kind, _, rest = text.partition(":")
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
         raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
