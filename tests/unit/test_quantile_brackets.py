@@ -6,6 +6,7 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
+from surefoot.report.critical_figures import times
 from surefoot.results import Footing
 from surefoot.study.published import published
 
@@ -73,3 +74,18 @@ def test_a_choice_of_no_rows_is_told_what_there_is(file):
     path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
     with pytest.raises(InvalidArgument, match="no rows of split test: it has split train"):
         published(path, split="test")
+
+
+def test_no_tolerance_is_made_up_for_networks_of_others(file):
+    """One narrow bracket says nothing of how narrow the others were to be."""
+    rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
+    found = published(file(HEAD + rows))
+    for record in found.records.values():
+        assert "tolerance" not in record.spec["procedure"]
+        assert "closed" not in str(found)
+    drawn = times(found.records["a"])
+    assert "seconds by the file" in drawn
+    assert ">refuted<" in drawn
+    assert ">never refuted<" in drawn
+    assert "closed" not in drawn
+    assert drawn.count('aria-label="proved L∞ radius: 0.05; seconds by the file: 2; kind: refuted"')

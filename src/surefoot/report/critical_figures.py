@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,12 +72,16 @@ def _steps(name: str, record: CriticalRecord) -> list[dict[str, Any]]:
 
 
 def times(record: CriticalRecord) -> str:
-    """CPU seconds of every input, against its radius."""
+    """Seconds that every input took, against its radius."""
     import altair as alt
 
+    tolerance = record.spec["procedure"].get("tolerance")  # brackets of others come without one
+    kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
+    clock = "CPU seconds" if tolerance is not None else "seconds by the file"
+    most = math.inf if tolerance is None else tolerance * (1 + 1e-6)
     rows = [
         {"radius": row.low, "seconds": max(row.seconds, 1e-3),
-         "kind": "closed" if _closed(record, row.low, row.high) else "open"}
+         "kind": kinds[row.high is None or row.high - row.low > most]}
         for row in record.rows
     ]  # fmt: skip
     chart = (
@@ -84,17 +89,12 @@ def times(record: CriticalRecord) -> str:
         .mark_circle(size=36, opacity=0.8)
         .encode(
             x=alt.X("radius:Q", title="proved L∞ radius"),
-            y=alt.Y("seconds:Q", title="CPU seconds", scale=alt.Scale(type="log")),
+            y=alt.Y("seconds:Q", title=clock, scale=alt.Scale(type="log")),
             color=alt.Color(
                 "kind:N",
-                scale=alt.Scale(domain=["closed", "open"], range=[STEADY, WEAK]),
+                scale=alt.Scale(domain=kinds, range=[STEADY, WEAK]),
                 legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
             ),
         )
     )
     return svg(chart.properties(width=620, height=200))
-
-
-def _closed(record: CriticalRecord, low: float, high: float | None) -> bool:
-    tolerance = record.spec["procedure"]["tolerance"] * (1 + 1e-6)
-    return high is not None and high - low <= tolerance

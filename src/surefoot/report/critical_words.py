@@ -110,8 +110,10 @@ def _how_sure(record: CriticalRecord) -> list[str]:
     wrong = sum(row.reason == "misclassified" for row in rows)
     wide = [row for row in rows if row.high is None or row.high - row.low > 0]
     widest = max((math.inf if r.high is None else r.high - r.low for r in wide), default=0.0)
-    line = f"{closed(record):,} of {len(rows):,} brackets are closed to {tolerance_of(record):g}; "
-    line = "" if published(record) else line
+    line = ""
+    if not published(record):
+        line = f"{closed(record):,} of {len(rows):,} brackets are closed to "
+        line += f"{tolerance_of(record):g}; "
     if record.spec["procedure"]["kind"] == "critical-quantile":
         line += "the others were proved or refuted no further than the quantile needs, or than the "
         line += "time allowed."
