@@ -48,7 +48,7 @@ def perturb(
     if image is None:
         _define(name)
         return HOLDS
-    o.check_folder(sheet)
+    o.check_file(sheet)
     picture = _picture(image)
     shown, columns = _shown(name, picture.shape[1:], levels)
     _write(picture, shown, columns, samples, seed, sheet)

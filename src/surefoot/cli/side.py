@@ -47,7 +47,7 @@ class Side:
 
     def check(self) -> None:
         """Before anything is read or run."""
-        from surefoot.cli.options import check_folder
+        from surefoot.cli.options import check_file
         from surefoot.report.figures import check_figure
 
         if self.figure is None:
@@ -57,7 +57,7 @@ class Side:
                 f"a figure is of several levels: add --levels 0.01,0.02,0.04 to --figure "
                 f"{self.figure}"
             )
-        check_folder(self.figure)
+        check_file(self.figure)
         check_figure(self.figure)
 
 
