@@ -66,7 +66,7 @@ def test_a_bad_file_is_refused_with_the_place(file, text, message):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
+    with pytest.raises(InvalidArgument, match="there is no file"):
         read_brackets(tmp_path / "none.csv")
 
 

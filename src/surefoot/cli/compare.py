@@ -59,7 +59,7 @@ def compare(
     All meet the same inputs and the same perturbations, so that differences are seen input by
     input. With --correct-only just the inputs that all of them classify correctly.
 
-    Example: surefoot compare new.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
+    Example: surefoot compare model.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
     """
     from surefoot.report.comparison import side_by_side
     from surefoot.study import Study

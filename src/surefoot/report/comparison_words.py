@@ -54,9 +54,10 @@ def about(found: Comparison) -> str:
 def how_sure(found: Comparison) -> list[str]:
     """What is promised."""
     kind = "models" if found.along == "model" else "levels"
+    pairs = len(found.differences)
     lines = [
         f"The intervals of the {len(found.members)} {kind}"
-        + (f" and of the {len(found.differences)} differences" if found.differences else "")
+        + {0: "", 1: " and of their difference"}.get(pairs, f" and of the {pairs} differences")
         + f" hold all together with confidence {confidence(found.error)} (Bonferroni), if the "
         "inputs are an independent random sample of the population they stand for."
     ]

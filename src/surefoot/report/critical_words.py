@@ -42,7 +42,10 @@ def _extent(record: CriticalRecord) -> str:
     """How many inputs, and how far they got."""
     missing = sum(row.reason == "not reached" for row in record.rows)
     left = f", {missing:,} of them not reached" if missing else ""
-    done = "" if published(record) else f", {closed(record):,} brackets closed"
+    done = ""
+    if not published(record):
+        many = closed(record)
+        done = f", {many:,} bracket{'s' * (many != 1)} closed"
     return f"{len(record.rows):,} inputs{left}{done}"
 
 
@@ -127,12 +130,15 @@ def _how_sure(record: CriticalRecord) -> list[str]:
             f"Misclassified undisturbed: {wrong:,}. Their critical radius is 0, and they count."
         )
     whole = record.quantiles[0]
+    if wrong and wrong >= whole.share * len(rows):
+        lines[-1] += " So many make the quantile 0: --correct-only asks it of those that are right."
     if whole.guarantee.footing is not Footing.NONE:
         lines.append(
             f"The interval of the quantile holds with confidence "
             f"{confidence(whole.guarantee.error)}, if {whole.guarantee.assumption}."
         )
-    lines += [ended(row.note) for row in record.quantiles[:1] if row.note]
+    if whole.note:
+        lines.append(ended(whole.note[:1].upper() + whole.note[1:]))
     inside = [s for row in rows for s in row.sampled if s.radius <= row.low]
     if inside:
         lines.append(
