@@ -1,5 +1,6 @@
 """Published brackets: what empty cells mean, and what a bad file says."""
 
+import json
 import math
 
 import pytest
@@ -89,3 +90,17 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     assert ">never refuted<" in drawn
     assert "closed" not in drawn
     assert drawn.count('aria-label="proved L∞ radius: 0.05; seconds by the file: 2; kind: refuted"')
+
+
+def test_a_time_that_is_not_told_is_not_none_at_all(file):
+    found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
+    (record,) = found.records.values()
+    assert [row.seconds for row in record.rows] == [2.0, None]
+    said = str(found)
+    assert "It took 2.0 seconds by the file, 2 for a middling input; of 1 it says no time." in said
+    assert "not told" in said
+    assert times(record).count("seconds by the file: ") == 1
+    bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
+    assert "How long it took, the file does not say." in str(bare)
+    assert "Time an input took" not in bare.report(file("").with_name("b.html")).read_text()
+    assert json.loads(bare.to_json())["critical"][""]["rows"][0]["seconds"] is None

@@ -83,6 +83,7 @@ def times(record: CriticalRecord) -> str:
         {"radius": row.low, "seconds": max(row.seconds, 1e-3),
          "kind": kinds[row.high is None or row.high - row.low > most]}
         for row in record.rows
+        if row.seconds is not None
     ]  # fmt: skip
     chart = (
         alt.Chart(alt.InlineData(values=rows))

@@ -145,10 +145,14 @@ def _how_sure(record: CriticalRecord) -> list[str]:
             f"Of {sum(s.trials for s in inside):,} points drawn within the proved radii "
             f"{sum(s.slips for s in inside):,} slipped; a proof allows none."
         )
-    spent = sum(row.seconds for row in rows)
-    middle = sorted(row.seconds for row in rows)[len(rows) // 2]
+    spent = sorted(row.seconds for row in rows if row.seconds is not None)
+    if not spent:
+        return [*lines, "How long it took, the file does not say."]
     whose = "seconds by the file" if published(record) else "CPU seconds"
-    return [*lines, f"It took {spent:,.1f} {whose}, {seconds(middle)} for a middling input."]
+    middle = seconds(spent[len(spent) // 2])
+    last = f"It took {sum(spent):,.1f} {whose}, {middle} for a middling input"
+    missing = len(rows) - len(spent)
+    return [*lines, last + (f"; of {missing:,} it says no time." if missing else ".")]
 
 
 def _footing(record: CriticalRecord) -> str:

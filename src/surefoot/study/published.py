@@ -116,7 +116,7 @@ def _row(row: PublishedBracket) -> CriticalRow:
         low=row.bracket.low,
         high=None if math.isinf(high) else high,
         reason=row.bracket.reason or "published",
-        seconds=row.seconds or 0.0,
+        seconds=row.seconds,
         nodes=0,
         discarded=0,
     )
