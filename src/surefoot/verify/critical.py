@@ -22,7 +22,7 @@ from surefoot.verify.bracket import Bracket, Found, Replay
 from surefoot.verify.descent import Singles
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
-from surefoot.verify.pace import Pace, Spent, affordable
+from surefoot.verify.pace import Climb, Pace, Spent
 from surefoot.verify.scene import Box, OutOfTime, look
 from surefoot.verify.tree import DEFAULT, PATIENT, Growth, bound, grow
 
@@ -30,7 +30,9 @@ Clock = Callable[[], float]
 
 _HASTE = 0.03
 _PATIENCE = 0.15
-_SHARE = 0.6
+_SHARE = 0.85
+_CLOSING = 0.9
+_FARTHER = 8.0
 _A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 _ODDS = "the model keeps the label undisturbed, the network as read in float64 does not"
@@ -169,7 +171,7 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
         before = bracket.high
         _search_again(task, rng)
         if bracket.high < before or tree.seconds < task.left():
-            ended, tree = _direct(task, _PATIENCE * begun)
+            ended, tree = _direct(task, _HASTE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
@@ -225,7 +227,7 @@ def _shot(
     try:
         scene = look(task.question, task.box(radius), expired)
     except OutOfTime:
-        return _Shot.LATE, Spent(radius, math.inf)
+        return _Shot.LATE, Spent(radius, math.inf, begun - task.left())
     grown = grow(scene, task.target, bracket, spare, task.tolerance, expired, growth, told)
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
@@ -235,7 +237,7 @@ def _shot(
     pointless = bracket.high <= radius or bracket.high - spare < radius - 0.1 * task.tolerance
     return (
         _Shot.NEARER if pointless and task.left() > 0 else _Shot.LATE,
-        Spent(radius, pace.total(spent, radius)),
+        Spent(radius, pace.total(spent, radius), spent),
     )
 
 
@@ -260,20 +262,22 @@ def _rise_without_branching(task: _Task) -> None:
 
 def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
-    bracket = task.bracket
-    easy, growth = Spent(bracket.low, _A_LOOK), DEFAULT
+    bracket, growth = task.bracket, DEFAULT
+    climb = Climb([Spent(bracket.low, _A_LOOK)], hard)
     while (reason := task.reason()) is None:
-        top = min(_below_high(task), task.goal or math.inf)
-        seconds = task.left()
-        wanted = affordable(easy, hard, _SHARE * seconds)
-        radius = min(max(wanted, bracket.low + 0.1 * task.tolerance), top)
-        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least), growth)
+        top, seconds = min(_below_high(task), task.goal or math.inf), task.left()
+        radius = top
+        if climb.seconds(top) > _CLOSING * seconds:
+            part = min(_SHARE * seconds, _FARTHER * climb.done[-1].seconds)
+            radius = min(max(climb.affordable(part), bracket.low + 0.1 * task.tolerance), top)
+        patience = max(_PATIENCE * seconds, 1.5 * climb.seconds(radius), least)
+        ended, spent = _shot(task, radius, 0.0, patience, growth)
         if bracket.low >= radius:
-            easy = spent
-        elif ended is _Shot.COMPLETE:
+            climb.done.append(spent)
+        elif ended is _Shot.COMPLETE and task.reason() is None:
             return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
         elif ended is _Shot.LATE:
             # What one way of searching could not close, the other may.
-            hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
+            climb.hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
             _offer(task, nearer(task.target, min(task.reach, bracket.high), Effort(), rng))
     return reason
