@@ -267,14 +267,14 @@ def main() -> None:
     args = parser.parse_args()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
-    several = args.workers > 1
-    pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if several else None
+    pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None
     found = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
     header = ["network", "images", "closed", "within 10 s", "widest", "median s", "mean s"]
     together = [row for part in found.values() for row in part]
+    total = [("all", together)] if len(found) > 1 else []
     print_table(
         [*header, "times faster", "proved too far", f"refutes (> {TIME_LIMITED:.0f} s)"],
-        [summary(name, rows) for name, rows in [*found.items(), ("all", together)]],
+        [summary(name, rows) for name, rows in (*found.items(), *total)],
     )
     if args.marabou:
         beside_marabou(args.data, names[0], found[names[0]][: args.marabou], args.seconds)
