@@ -38,15 +38,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tables import print_table
 
-from surefoot.verify import (
-    External,
-    Found,
-    Network,
-    check_reader,
-    critical,
-    read_network,
-    settle,
-)
+from surefoot.verify import External, Found, Network, check_reader, critical, read_network, settle
 from surefoot.verify.vnnlib import box_property
 
 NETWORKS = (
