@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point
-from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
 from surefoot.search.oneway import assumed, backtrack, notes, tightened
 from surefoot.search.reading import Settled, read
 from surefoot.search.seen import Seen, Values
 from surefoot.search.segments import Stretch
+from surefoot.search.supposing import supposed
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
@@ -29,11 +29,11 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     fully known and at most `near` apart, on different sides of it; the widest such pair tells the
     most. Without one, the narrowest.
     """
-    whole = [s for s in seen if s.whole and s.terms.counts]
+    full = [s for s in seen if s.full(thresholds) and s.terms.counts]
     pairs = [
         (a, b)
-        for a, b in combinations(whole, 2)
-        if any((a.value >= t) != (b.value >= t) for t in thresholds)
+        for a, b in combinations(full, 2)
+        if any(None is not a.side(t) != b.side(t) is not None for t in thresholds)
     ]
     close = [pair for pair in pairs if _distance(pair) <= near]
     chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
@@ -44,6 +44,25 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     high = max(chosen[1].level, middle + near / 2)
     down, up = _moves([s.values for s in seen if low <= s.level <= high])
     return backtrack(max(down, up), min(down, up))
+
+
+def caught(seen: Sequence[Seen], thresholds: Sequence[float]) -> bool:
+    """Whether there are two levels, next to fully known, on different sides of a threshold."""
+    full = [s for s in seen if s.full(thresholds)]
+    return any({True, False} <= {s.side(t) for s in full} for t in thresholds)
+
+
+def scanned_moves(seen: Sequence[Seen]) -> tuple[int, int]:
+    """How many moves went with the curve and how many against it, of the inputs of the scan."""
+    few = seen[0].terms.few
+    moves = _moves([s.values[:few] for s in seen if s.first])
+    return max(moves), min(moves)
+
+
+def all_moves(seen: Sequence[Seen]) -> tuple[int, int]:
+    """The same, of all inputs."""
+    moves = _moves([s.values for s in seen])
+    return max(moves), min(moves)
 
 
 def _moves(rows: Sequence[Values]) -> tuple[int, int]:
@@ -69,9 +88,10 @@ def concluded(
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
     bends = asked.curvature is not None
-    supposed_to_be = supposed(seen)
-    caught = _caught(seen, supposed_to_be, (asked.high - asked.low) / 8)
-    best = {**supposed_to_be, **guesses, **caught}
+    supposed_to_be = {level: float(v.mean()) for level, v in supposed(seen).items()}
+    full = [s.level for s in seen if s.full(asked.thresholds)]
+    close = _caught(full, supposed_to_be, (asked.high - asked.low) / 8)
+    best = {**supposed_to_be, **guesses, **close}
     points = [
         _guessed(s.point, best[s.level])
         for s in seen
@@ -85,7 +105,7 @@ def concluded(
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    inside = [_guessed(s.point, caught[s.level]) for s in seen if s.level in caught]
+    inside = [_guessed(s.point, close[s.level]) for s in seen if s.level in close]
     told = {p.level for p in points}
     basis = sorted([*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level)
     return Curve(
@@ -114,13 +134,14 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def _caught(seen: Sequence[Seen], means: Mapping[float, float], near: float) -> dict[float, float]:
-    """Of the means supposed, those between two levels, at most `near` apart, that are whole."""
-    whole = [s.level for s in seen if s.whole]
+def _caught(
+    full: Sequence[float], means: Mapping[float, float], near: float
+) -> dict[float, float]:
+    """Of the means supposed, those between two levels, at most `near` apart, that are full."""
     return {
         level: mean
         for level, mean in means.items()
-        if any(a < level < b and b - a <= near for a, b in pairwise(whole))
+        if any(a <= level <= b and b - a <= near for a, b in pairwise(full))
     }
 
 

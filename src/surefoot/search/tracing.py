@@ -13,23 +13,29 @@ import numpy as np
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Interval, Point
-from surefoot.search.concluding import concluded, middle, slack_of
+from surefoot.search.concluding import all_moves, caught, concluded, middle, scanned_moves, slack_of
 from surefoot.search.crossing import closing
-from surefoot.search.inner import End, Goal, inner
+from surefoot.search.inner import Goal, inner
 from surefoot.search.looks import Over, targets
 from surefoot.search.next_level import Sight, around, by_a_crossing, enough, flatness, hiding
-from surefoot.search.oneway import falls, tightened
+from surefoot.search.oneway import backtrack, falls, tightened
 from surefoot.search.reading import same_side, stays
 from surefoot.search.seen import Seen, Terms, Wish
 from surefoot.search.segments import Segment, Stretch, segments
+from surefoot.search.supposing import End, supposed
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
 
 _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
-_BLUR, _BLURRED = 2.0, 4.0
+import os
+_BLUR, _BLURRED = float(os.environ.get("BLUR",3)), 4.0
 """To how many inputs beside wiggles a crossing is caught; how many precisions make it blurred."""
+import os
+_EXPECTED = int(os.environ.get("EXP",4))
+_DOUBT = float(os.environ.get("DOUBT",10)); _AG=float(os.environ.get("AG",0))
+_VALUE = float(os.environ.get("VALUE", 1))
 _TRIES, _CLEAR = 3, 2.0
 """Looks for one crossing by guess; and standard deviations that settle a side well enough."""
 
@@ -120,7 +126,7 @@ class Tracing:
     def _targets(self, part: Segment, threshold: float) -> list[tuple[float, tuple[bool, ...]]]:
         """Means to find the levels of, and on which side of them all inputs must be known."""
         error, counts = self.terms.spend(math.nan), self.terms.counts
-        slack = self._slack(part)
+        slack = self._expected(part)
         up, down = targets(threshold, self.size, self.over, error, slack, counts=counts)
         if up == down:
             return [(up, (True, False))]
@@ -135,6 +141,13 @@ class Tracing:
         if self.asked.curvature is not None:
             return 0
         return slack_of(self._in(part), self.asked.thresholds, self.span / 8)
+
+    def _expected(self, part: Segment) -> int:
+        """The slack; before it can be told, what the scan lets expect."""
+        seen = self._in(part)
+        if not self.exact or self.asked.curvature is not None or caught(seen, self.asked.thresholds):
+            return self._slack(part)
+        return min(max(backtrack(*scanned_moves(seen)), backtrack(*all_moves(seen))), _EXPECTED)
 
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
@@ -170,30 +183,37 @@ class Tracing:
     def _closing(
         self, part: Segment, within: Interval, target: float, sides: tuple[bool, ...]
     ) -> list[Wish]:
-        turn, goal = self.turns[part.low, target], self._goal(part, target, sides)
-        found = closing(part, self._in(part), within, self._sight, goal, turn)
-        if any(wish.level not in self.seen and wish.some is None for wish in found):
-            self.turns[part.low, target] += 1
-        return found
+        goal = self._goal(part, target, sides)
+        return closing(part, self._in(part), within, self._sight, goal)
 
     def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
         """Where wiggles keep a stretch open: the crossing by inputs that differ, as a guess."""
         if not self.exact or not self._slack(part):
             return
         target = middle(self.asked, threshold)
-        for a, b in pairwise([s for s in self._in(part) if s.whole]):
-            if a.side(target) != b.side(target):
-                goal = Goal(target, (), 2 * self.narrow)
-                yield inner(part, (End.of(a), End.of(b)), self._in(part), goal)
+        means, full = supposed(self._in(part)), [s for s in self._in(part) if s.full((threshold,))]
+        ends = [End(s.level, means[s.level]) for s in full if s.level in means]
+        for a, b in pairwise(ends):
+            if (a.mean >= target) != (b.mean >= target):
+                goal = Goal(target, (), _VALUE * self.narrow)
+                yield inner(part, (a, b), self._in(part), goal)
 
     def _goal(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Goal:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
-        close = self.narrow / 2
-        if len(sides) == 1:
-            sights = [self._sight(s) for s in self._in(part) if s.first]
-            inputs = (_BLUR + self._slack(part)) / self.size
-            close = max(close, inputs * flatness(sights, target))
-        return Goal(target, sides, close, close > _BLURRED * self.narrow)
+        close, near = self.narrow / 2, self._expected(part)
+        if len(sides) == 2 or not self.exact:
+            return Goal(target, sides, close, beyond=target)
+        beyond = target - (2 * near / self.size if sides[0] else 0)
+        down, up = scanned_moves(self._near(part, target))
+        against = (up + _AG) / (down + _DOUBT)
+        return Goal(target, sides, 2 * close, (_BLUR + near) / self.size, beyond, against)
+
+    def _near(self, part: Segment, target: float) -> list[Seen]:
+        """Levels of the scan around where it seems to meet a target."""
+        seen = [s for s in self._in(part) if s.first]
+        sides = [self._sight(s).value >= target for s in seen]
+        at = next((i for i, (a, b) in enumerate(pairwise(sides)) if a != b), len(seen) // 2)
+        return seen[max(0, at - 2) : at + 4]
 
     def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
         turn = self.turns[part.low, target]
@@ -284,6 +304,8 @@ class Tracing:
         """How many inputs are likely to decide here."""
         guess = self._sight(seen).value if seen.first else 0.5
         needed = enough(guess, self.asked.thresholds, self.terms.spend(seen.level), self.size)
+        if seen.first <= self.terms.few:
+            needed = min(needed, 4 * seen.first or self.size)
         return next((n for n in seen.later if n >= min(needed, 0.7 * self.size)), self.size)
 
     def _in(self, part: Segment) -> list[Seen]:
