@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.results import Interval
 from surefoot.search.inner import Goal, inner
@@ -17,22 +18,22 @@ from surefoot.search.seen import Seen, Wish
 from surefoot.search.segments import Segment
 from surefoot.search.supposing import End, beside
 
-import os
-_BEYOND = 0.7
-"""How far beyond a guess to look, in units of how far off it may well be."""
+_BEYOND, _STEP, _FAR = 0.7, 0.7, 2.0
+"""How far beyond a guess to look, in units of how far off it may well be, and at least, in units of
+how near is near enough; and both where the next look will be at most of the inputs."""
+_LEAST = 4
+"""How many inputs are near enough, for that, where wiggles do not tell."""
 _BEND = 0.1
 """How far off a line is that is drawn onwards, per length."""
-_LEAN, _MOST = float(os.environ.get("LEAN",1)), 0.06
+_LEAN, _MOST = 1.0, 0.06
 """How far beyond the first guess to look, likewise, towards the side that fewer inputs tell; and
 the most, in the mean."""
-_SAMPLE = int(os.environ.get("SAMPLE",4))
+_SAMPLE = 4
 """How many times the inputs of the scan tell where to look at all of them."""
-_SMOOTH=float(os.environ.get("SMOOTH",2))
-_STEP = float(os.environ.get("STEP",.7))
-"""How far beyond a guess to look at least, in units of how near is near enough."""
-_FAR=float(os.environ.get("FAR",2))
+_SMOOTH = 2.0
+"""Over how many cells of the scan its steps are smoothed."""
 _TURNS = 9
-"""Every so many levels the search takes the middle, so that it ends for certain."""
+"""Every so many levels the search takes a middle, so that it ends for certain."""
 
 
 def closing(
@@ -59,8 +60,8 @@ def closing(
     if pairs:
         a, b = min(pairs, key=lambda pair: pair[1].level - pair[0].level)
         close = goal.inputs * (b.level - a.level) / abs(a.mean - b.mean)
-        found = inner(part, (a, b), known, replace(goal, close=max(goal.close, close)))
-        return [fresh for wish in found for fresh in _fresh(known, wish)]
+        wishes = inner(part, (a, b), known, replace(goal, close=max(goal.close, close)))
+        return [fresh for wish in wishes for fresh in _fresh(known, wish)]
     scanned = [s.level for s in known if s.level in s.terms.scan]
     reach = _SMOOTH * (part.high - part.low) / (len(scanned) - 1)
     every = smoothed([sight(s) for s in known if s.first], reach)
@@ -78,7 +79,7 @@ def closing(
         heavy = (nearest.mean >= goal.target) != goal.light
         reach = max(
             (_FAR if heavy else _BEYOND) * meets.off + meets.bend,
-            (_FAR if heavy else _STEP) * max(goal.inputs, 4 / size) * meets.flat,
+            (_FAR if heavy else _STEP) * max(goal.inputs, _LEAST / size) * meets.flat,
         )
         at = meets.level + (reach if nearest.level < meets.level else -reach)
         if often:
@@ -117,7 +118,7 @@ def _first(
     return [Wish(begun[0] if begun else at, terms.size)]
 
 
-def _telling(ends: Sequence[End], level: float, goal: Goal) -> np.ndarray | None:
+def _telling(ends: Sequence[End], level: float, goal: Goal) -> NDArray[np.intp] | None:
     """The inputs that can make a difference to the nearest end, where they are few; or all.
 
     Where they are most of them, the rest tells how many come and go.

@@ -16,19 +16,23 @@ from surefoot.search.seen import Seen, Wish
 from surefoot.search.segments import Segment
 from surefoot.search.supposing import End, within
 
-import os
-_NH=float(os.environ.get("NH",3));_NL=float(os.environ.get("NL",1.5))
+HALF = 0.5
+"""From here on fewer inputs prove a mean to be below a target than to be above."""
 _HALVE = 3
 """Every so many levels the search takes the middle, so that the bracket shrinks for certain."""
 _REACH = 1.5
 """How far beyond a guess to look, in units of how far off it may well be."""
-_LEAN, _OFF, _MOST = 0.4, float(os.environ.get("OFF",1.0)), 1.5
-"""Where wiggles blur it, how far from a guess to look for certainty: a share of how far is close
-enough, and of how far off the guess may well be; no more than so many times the former."""
-_LEANS=(float(os.environ.get("LL",.6)),float(os.environ.get("LH",1.3)))
-_SPREAD=float(os.environ.get("SPREAD",.7))
+_LEAN, _SPREAD, _NEAR = (0.6, 1.3), 0.7, (1.5, 3.0)
+"""Where wiggles blur it, how far from a guess to look for certainty, how far from there an end may
+be to do as well, and how far is still near enough; in units of what is close, first for the side
+that takes few inputs. It costs little to miss it, and much to miss the other."""
 _LOOSE = 0.1
 """The share of inputs that differ that need not be known to tell a mean."""
+_SINGLE, _UNSEEN, _COARSE = 2.5, 1.5, 8.0
+"""Inputs that are too few to search among; how many may well come and go unseen, and how far they
+may move a guess, in units of what is close, before all inputs are looked at."""
+_BESIDE, _TWICE = 4.5, 2
+"""That is done where no such levels are within so many inputs, and not more often."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Goal:
     @property
     def light(self) -> bool:
         """The side that fewer inputs prove: below 0.8, a fifth of them that fail."""
-        return self.target < 0.5
+        return self.target < HALF
 
     @property
     def blurred(self) -> bool:
@@ -74,7 +78,7 @@ class Goal:
     def _near(self, level: float, ends: tuple[End, End], meets: float, side: bool) -> bool:
         if not self.blurred:
             return ends[0].level <= level <= ends[1].level
-        return abs(level - meets) <= (_NL if side == self.light else _NH) * self.close
+        return abs(level - meets) <= _NEAR[side != self.light] * self.close
 
 
 def inner(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal) -> list[Wish]:
@@ -85,27 +89,64 @@ def inner(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goa
     to be certain: all of them, or those that can prove it. So what is concluded rests on no
     supposition.
     """
-    upper = ends[0].mean >= goal.target
-    left, right = next(
-        (a, b)
-        for a, b in pairwise(within(ends, known, _LOOSE))
-        if (a.mean >= goal.target) == upper != (b.mean >= goal.target)
-    )
-    meets = _meets(left, right, goal.target)
+    left, right, meets = _bracket(ends, known, goal.target)
+    upper, size = left.mean >= goal.target, len(left.values)
     lacking = goal.lacking((left, right), meets.level, known)
     sides = [(side, left if side == upper else right) for side in lacking]
-    here, size = Interval(left.level, right.level), len(left.values)
     if goal.blurred:
         found, vague = _certain(part, (left, right), meets, sides, goal), bool(lacking)
     else:
         found, vague = [], right.level - left.level > 2 * goal.close
-    if found or not (vague or lacking):
-        return found
+    if vague and not found:
+        found = _among(part, ends, (left, right), meets, known)
+    return found or [
+        Wish(end.level, size, _proving(goal, side, end, end)) for side, end in sides[:1]
+    ]
+
+
+def guessed(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal) -> list[Wish]:
+    """What to look at to guess where the target is met, between two levels that are well known.
+
+    The inputs that differ, as long as they are more than a few; then, where the curve is so flat
+    that single inputs that come and go unseen move the crossing far, all of them.
+    """
+    left, right, meets = _bracket(ends, known, goal.target)
+    size, drop = len(left.values), abs(ends[0].mean - ends[1].mean)
+    found: list[Wish] = []
+    if meets.off + meets.bend > 2 * goal.close and abs(left.mean - right.mean) * size > _SINGLE:
+        found = _among(part, ends, (left, right), meets, known)
+    moved = _UNSEEN / size * (ends[1].level - ends[0].level) / drop
+    done = sum(1 for s in known if s.whole and abs(s.value - goal.target) * size <= _BESIDE)
+    if not found and moved > _COARSE * goal.close and drop * size > _BESIDE and done < _TWICE:
+        at = part.nearest(meets.level, Interval(ends[0].level, ends[1].level))
+        return [] if at is None else [Wish(at, size)]
+    return found
+
+
+def _bracket(ends: tuple[End, End], known: Sequence[Seen], target: float) -> tuple[End, End, Guess]:
+    """The first two neighbours with the target between them, and where it seems to be met."""
+    upper = ends[0].mean >= target
+    left, right = next(
+        (a, b)
+        for a, b in pairwise(within(ends, known, _LOOSE))
+        if (a.mean >= target) == upper != (b.mean >= target)
+    )
+    return left, right, _meets(left, right, target)
+
+
+def _among(
+    part: Segment,
+    ends: tuple[End, End],
+    bracket: tuple[End, End],
+    meets: Guess,
+    known: Sequence[Seen],
+) -> list[Wish]:
+    """Look at the inputs that differ, between the two; nothing if there is no level."""
+    left, right = bracket
     asked = sum(1 for s in known if ends[0].level < s.level < ends[1].level and not s.first)
-    at = part.nearest(_place(left, right, meets, asked), here)
-    if vague and at is not None:
-        return [Wish(at, size, np.flatnonzero(left.values != right.values))]
-    return [Wish(end.level, size, _proving(goal, side, end, end)) for side, end in sides[:1]]
+    at = part.nearest(_place(left, right, meets, asked), Interval(left.level, right.level))
+    differ = np.flatnonzero(left.values != right.values)
+    return [] if at is None else [Wish(at, len(left.values), differ)]
 
 
 def _certain(
@@ -119,7 +160,7 @@ def _certain(
     left, right = ends
     size = len(left.values)
     for side, end in lacking:
-        far, lean = abs(end.level - meets.level), _LEANS[side != goal.light] * goal.close
+        far, lean = abs(end.level - meets.level), _LEAN[side != goal.light] * goal.close
         if abs(far - lean) <= _SPREAD * goal.close:
             return [Wish(end.level, size, _proving(goal, side, end, end))]
         if meets.off + meets.bend <= goal.close:

@@ -140,15 +140,3 @@ def enough(value: float, thresholds: Sequence[float], error: float, size: int) -
     spread = max(value * (1 - value), 0.02)
     needed = 2 * spread * math.log(2 / error) / max(gap, 1e-9) ** 2
     return needed / (1 + needed / size)
-
-
-def flatness(sights: Sequence[Sight], target: float) -> float:
-    """Over how many levels the value changes by one, where the curve is flattest at the target."""
-    return max(
-        (
-            (b.level - a.level) / abs(a.value - b.value)
-            for a, b in pairwise(sights)
-            if (a.value >= target) != (b.value >= target)
-        ),
-        default=0.0,
-    )

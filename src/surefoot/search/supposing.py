@@ -10,6 +10,9 @@ import numpy as np
 
 from surefoot.search.seen import Seen, Values
 
+_BEND = 0.15
+"""How far off a mean may be because inputs do not change evenly between two levels, for each."""
+
 
 @dataclass(frozen=True, eq=False)
 class End:
@@ -31,17 +34,38 @@ class End:
         return float(self.values.mean()) + self.unseen
 
 
-def supposed(seen: Sequence[Seen]) -> dict[float, Values]:
-    """Values of all inputs at all levels, if there is a level at which all are known.
+@dataclass(frozen=True, eq=False)
+class Supposed:
+    """Values of all inputs at a level, known or drawn from where they are."""
+
+    values: Values
+    doubt: float
+    """How far the mean may be from that of all inputs, as a standard deviation."""
+
+    @property
+    def mean(self) -> float:
+        """Over all inputs."""
+        return float(self.values.mean())
+
+
+def supposed(seen: Sequence[Seen]) -> dict[float, Supposed]:
+    """Every level, if there is one at which all inputs are known.
 
     An input that was not looked at is supposed to be as at the nearest levels at which it was: the
-    same if they agree, and else to change somewhere between them.
+    same if they agree, and else to change somewhere between them, which leaves a doubt; and so
+    does one that is known on one side only.
     """
     if len(seen) < 3 or not any(s.whole for s in seen):
         return {}
     levels = np.array([s.level for s in seen])
-    found = between(levels, np.array([s.values for s in seen]))
-    return dict(zip(levels.tolist(), found, strict=True))
+    values = np.array([s.values for s in seen])
+    found = between(levels, values)
+    known = ~np.isnan(values)
+    both = np.logical_or.accumulate(known) & np.logical_or.accumulate(known[::-1])[::-1]
+    vague = np.count_nonzero(~known & ((found > 0) & (found < 1) | ~both), axis=1)
+    doubts = np.hypot(np.sqrt(vague) / 2, _BEND * vague) / values.shape[1]
+    rows = zip(found, doubts.tolist(), strict=True)
+    return {level: Supposed(*row) for level, row in zip(levels.tolist(), rows, strict=True)}
 
 
 def between(levels: Values, values: Values) -> Values:
