@@ -22,7 +22,8 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
 
     By those that went the other way from one level to the next, between and around two levels,
     fully known and at most `near` apart, on different sides of it; the widest such pair tells the
-    most. Without one, the narrowest.
+    most. Without one, the narrowest. Where none did so there, but some do elsewhere on the segment,
+    one is taken to have been missed.
     """
     full = {s.level for s in seen if s.full(thresholds)}
     pairs = [
@@ -38,8 +39,10 @@ def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> 
     middle = (chosen[0].level + chosen[1].level) / 2
     low = min(chosen[0].level, middle - near / 2)
     high = max(chosen[1].level, middle + near / 2)
-    down, up = _moves([s.values for s in seen if low <= s.level <= high])
-    return backtrack(max(down, up), min(down, up))
+    moves = _moves([s.values for s in seen if low <= s.level <= high])
+    if min(moves) == 0 and _flickers([s.values for s in seen]):
+        return backtrack(max(moves), 1)
+    return backtrack(max(moves), min(moves))
 
 
 def expected(seen: Sequence[Seen], thresholds: Sequence[float], slack: int) -> int:
@@ -71,12 +74,21 @@ def against(scanned: Sequence[Seen], above: Sequence[bool]) -> float:
 
 def _moves(rows: Sequence[Values]) -> tuple[int, int]:
     """How often an input got worse, and better, from a level to the next at which it is known."""
-    last, down, up = rows[0].copy(), 0, 0
-    for row in rows[1:]:
-        down += int(np.count_nonzero(row < last))
-        up += int(np.count_nonzero(row > last))
-        np.copyto(last, row, where=~np.isnan(row))
+    down, up = (sum(counts) for counts in zip((0, 0), *_steps(rows), strict=True))
     return down, up
+
+
+def _flickers(rows: Sequence[Values]) -> bool:
+    """Whether some got worse and some better at one and the same step."""
+    return any(down and up for down, up in _steps(rows))
+
+
+def _steps(rows: Sequence[Values]) -> list[tuple[int, int]]:
+    last, found = rows[0].copy(), []
+    for row in rows[1:]:
+        found.append((int(np.count_nonzero(row < last)), int(np.count_nonzero(row > last))))
+        np.copyto(last, row, where=~np.isnan(row))
+    return found
 
 
 def _distance(pair: tuple[Seen, Seen]) -> float:
