@@ -31,8 +31,8 @@ _LOOSE = 0.1
 _SINGLE, _UNSEEN, _COARSE = 2.5, 1.5, 8.0
 """Inputs that are too few to search among; how many may well come and go unseen, and how far they
 may move a guess, in units of what is close, before all inputs are looked at."""
-_BESIDE, _TWICE = 4.5, 2
-"""That is done where no such levels are within so many inputs, and not more often."""
+_BESIDE, _OFTEN = 4.5, 4
+"""That is done while levels so well known, and within so many inputs, are fewer than that."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def guessed(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: G
         found = _among(part, ends, (left, right), meets, known)
     moved = _UNSEEN / size * (ends[1].level - ends[0].level) / drop
     done = sum(1 for s in known if s.whole and abs(s.value - goal.target) * size <= _BESIDE)
-    if not found and moved > _COARSE * goal.close and drop * size > _BESIDE and done < _TWICE:
+    if not found and moved > _COARSE * goal.close and drop * size > _BESIDE and done < _OFTEN:
         at = part.nearest(meets.level, Interval(ends[0].level, ends[1].level))
         return [] if at is None else [Wish(at, size)]
     return found
