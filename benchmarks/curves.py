@@ -194,7 +194,7 @@ def summary(found: list[dict[str, Run]], suffix: str = "") -> dict[str, float]:
 
 def network(file: Path, *, quick: bool) -> dict[str, float]:
     """The same on a real network, and wall times."""
-    size, cells, finer, orders = (250, 64, 4, 2) if quick else (1000, 256, 8, 12)
+    size, cells, finer, orders = (250, 64, 4, 2) if quick else (1000, 256, 8, 8)
     found: list[dict[str, Run]] = []
     times = []
     for altered in curve_network.altered(file, size, FEW_ALTERATIONS if quick else ()):
