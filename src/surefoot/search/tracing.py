@@ -142,10 +142,8 @@ class Tracing:
         return slack_of(self._in(part), self.asked.thresholds, self.span / 8)
 
     def _expected(self, part: Segment) -> int:
-        slack = self._slack(part)
-        if not self.exact or self.asked.curvature is not None:
-            return slack
-        return expected(self._in(part), self.asked.thresholds, slack)
+        slack, told = self._slack(part), not self.exact or self.asked.curvature is not None
+        return slack if told else expected(self._in(part), self.asked.thresholds, slack)
 
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
