@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-_CAUTION = 2.0
+_CAUTION = 3.2
 _BEND = 0.04
 
 

@@ -290,7 +290,7 @@ class Tracing:
         """How many inputs are likely to decide here."""
         guess = self._sight(seen).value if seen.first else 0.5
         needed = enough(guess, self.asked.thresholds, self.terms.spend(seen.level), self.size)
-        if seen.first <= self.terms.few:
+        if self.exact and seen.first <= self.terms.few:
             needed = min(needed, _BELIEVED * seen.first or self.size)
         return next((n for n in seen.later if n >= min(needed, 0.7 * self.size)), self.size)
 
