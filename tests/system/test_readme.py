@@ -1,9 +1,12 @@
 """The README tells the truth: its example runs, its links exist, its demo works."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from surefoot.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -49,3 +52,29 @@ def test_the_embedded_model_is_small_and_its_licence_is_named():
     licence = (data / "LICENCE-fashion-mnist.txt").read_text()
     assert "Zalando" in licence
     assert "Permission is hereby granted" in licence
+
+
+def test_a_newcomer_without_files_can_run_what_is_written(desk):
+    for name in ("model.onnx", "test.npz"):
+        (desk.folder / name).unlink()
+    made = subprocess.run(
+        [sys.executable, ROOT / "examples" / "files_to_try.py"], cwd=desk.folder, text=True,
+        capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert "model.onnx, old.onnx and test.npz (100 pictures)" in made.stdout
+    proved = desk.run(*example_of("critical"), "--first", "4", "--samples", "0")
+    assert proved.returncode == 0, proved.stderr
+    assert "4 of 4 brackets are closed to 0.002" in proved.stdout
+    (rows,) = re.findall(
+        r"```csv\n(.*?)```", (ROOT / "docs/how-to/critical-radius.md").read_text(), re.DOTALL
+    )
+    (desk.folder / "results.csv").write_text(rows)
+    read = desk.run(*example_of("brackets"))
+    assert read.returncode == 0, read.stderr
+    assert (desk.folder / "critical.svg").exists()
+
+
+def example_of(command):
+    """What its help says to type."""
+    (helped,) = (c.help for c in app.registered_commands if c.name == command)
+    return shlex.split(helped.rpartition("Example: surefoot ")[2])

@@ -63,8 +63,12 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     assert first.stdout == second.stdout
     assert "From level 8/255 to 0.2" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
+    assert "in --perturb" not in first.stderr
     assert "Level by level" in (desk.folder / "l.html").read_text()
     (points,) = json.loads((desk.folder / "l.json").read_text())["datasets"].values()
+    drawn = (desk.folder / "l.html").read_text()
+    assert "counted, with its interval as a band" in drawn
+    assert "extrapolated, without any guarantee" in drawn
     told = json.loads(desk.run(*words, "--json").stdout)["members"]
     for point, member in zip(points, told, strict=True):
         counted = member["whole"]["counted"]
@@ -89,6 +93,7 @@ def test_every_measuring_command_takes_levels(desk, command):
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [m["level"] for m in json.loads(done.stdout)["members"]] == [0.05, 0.3]
+    assert "0.1 in --perturb linf:0.1 is not used beside --levels" in done.stderr
 
 
 def test_two_models_are_ranked_on_the_same_inputs(pair):

@@ -4,7 +4,9 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
-from surefoot.study.notation import at_level, parse_perturbation
+from surefoot.results import Interval
+from surefoot.study.catalogue import entries
+from surefoot.study.notation import at_level, parse_alteration, parse_perturbation
 from surefoot.study.registry import describe_perturbation
 
 mine = LinfNoise(0.25)
@@ -70,6 +72,7 @@ def test_levels_replace_the_level_and_keep_the_rest():
     assert at_level("linf", 0.1) == "linf:0.1"
     assert at_level("linf:0.3", 0.1) == "linf:0.1"
     assert at_level("rotation:3,edge=black", 5.0) == "rotation:5.0,edge=black"
+    assert at_level("rotation,edge=black", 5.0) == "rotation:5.0,edge=black"
     assert at_level("rotation:-10..10", 5.0) == "rotation:-5.0..5.0"
     with pytest.raises(InvalidArgument, match="one perturbation"):
         at_level("linf:0.1+gaussian:0.2", 0.1)
@@ -82,3 +85,28 @@ def test_a_description_tells_parts_within_parts():
     assert first["kind"] == "spread"
     assert first["inner"]["kind"] == "rotation"
     assert second == {"kind": "linf", "level": 0.1}
+
+
+LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its features too
+
+
+@pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry.kind)
+def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
+    low, _, high = entry.levels.replace("0 and above", "0 to 1").partition(" to ")
+    made, span = parse_alteration(f"{entry.kind}:{low}..{high}")
+    assert (span.low, span.high) == (float(low), float(high))
+    assert made.levels(Interval(0.0, 1.0)).high >= span.high
+    if float(low) < 0:
+        assert parse_perturbation(f"{entry.kind}:-{high}..{high}").lowest == -1
+        with pytest.raises(InvalidArgument, match="is written in a range, such as"):
+            parse_perturbation(f"{entry.kind}:-{high}")
+    else:
+        with pytest.raises(InvalidArgument, match="has no direction"):
+            parse_alteration(f"{entry.kind}:-0.5..0.5")
+
+
+def test_the_catalogue_knows_directions():
+    told = {entry.kind: entry.levels for entry in entries()}
+    assert told["rotation"] == "-180 to 180"
+    assert told["zoom"] == "-0.9 to 9"
+    assert told["linf"] == "0 to 1"

@@ -183,3 +183,19 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
     )
     bench.answer([Task(study.fitted.subjects()[0], 0.1, 0, 1)])
     assert given == [pytest.approx(1.0)]
+
+
+def test_the_legends_of_two_networks_stand_where_no_line_crosses_them(tmp_path):
+    from surefoot.report.critical_figures import distribution
+
+    study, path = linear_study(tmp_path, POINTS)
+    (record,) = sf.prove(study, path).records.values()
+    drawn = distribution({"one.onnx": record, "two.onnx": record}).to_dict()
+    legends = [
+        shown["legend"]
+        for layer in drawn["layer"]
+        for shown in layer["encoding"].values()
+        if isinstance(shown.get("legend"), dict)
+    ]
+    assert {legend["orient"] for legend in legends} == {"top", "bottom"}
+    assert all(x["symbolOpacity"] == 1 for x in legends if x["orient"] == "top")

@@ -1,11 +1,13 @@
 """Published brackets: what empty cells mean, and what a bad file says."""
 
+import json
 import math
 
 import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
+from surefoot.report.critical_figures import times
 from surefoot.results import Footing
 from surefoot.study.published import published
 
@@ -65,7 +67,7 @@ def test_a_bad_file_is_refused_with_the_place(file, text, message):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="cannot be read as CSV"):
+    with pytest.raises(InvalidArgument, match="there is no file"):
         read_brackets(tmp_path / "none.csv")
 
 
@@ -73,3 +75,32 @@ def test_a_choice_of_no_rows_is_told_what_there_is(file):
     path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
     with pytest.raises(InvalidArgument, match="no rows of split test: it has split train"):
         published(path, split="test")
+
+
+def test_no_tolerance_is_made_up_for_networks_of_others(file):
+    """One narrow bracket says nothing of how narrow the others were to be."""
+    rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
+    found = published(file(HEAD + rows))
+    for record in found.records.values():
+        assert "tolerance" not in record.spec["procedure"]
+        assert "closed" not in str(found)
+    drawn = times(found.records["a"])
+    assert "seconds by the file" in drawn
+    assert ">refuted<" in drawn
+    assert ">never refuted<" in drawn
+    assert "closed" not in drawn
+    assert drawn.count('aria-label="proved L∞ radius: 0.05; seconds by the file: 2; kind: refuted"')
+
+
+def test_a_time_that_is_not_told_is_not_none_at_all(file):
+    found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
+    (record,) = found.records.values()
+    assert [row.seconds for row in record.rows] == [2.0, None]
+    said = str(found)
+    assert "It took 2.0 seconds by the file, 2 for a middling input; of 1 it says no time." in said
+    assert "not told" in said
+    assert times(record).count("seconds by the file: ") == 1
+    bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
+    assert "How long it took, the file does not say." in str(bare)
+    assert "Time an input took" not in bare.report(file("").with_name("b.html")).read_text()
+    assert json.loads(bare.to_json())["critical"][""]["rows"][0]["seconds"] is None

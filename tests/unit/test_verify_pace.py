@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from surefoot.verify.pace import Pace, Spent, affordable
+from surefoot.verify.pace import Climb, Pace, Spent
 
 
 def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:
@@ -28,9 +28,25 @@ def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
 
 
 def test_the_radius_that_the_time_pays_for_lies_on_the_line_of_logarithms() -> None:
-    easy, hard = Spent(0.04, 0.1), Spent(0.06, 1000.0)
-    assert affordable(easy, hard, 10.0) == pytest.approx(0.05)
-    assert affordable(easy, hard, 0.01) == 0.04
-    assert affordable(easy, hard, 1e9) == 0.06
-    assert 0.04 < affordable(easy, Spent(0.06, math.inf), 10.0) < 0.06
-    assert affordable(easy, Spent(0.03, 5.0), 10.0) == 0.03
+    easy = Spent(0.04, 0.1)
+    climb = Climb([easy], Spent(0.06, 1000.0, 100.0))
+    assert climb.affordable(10.0) == pytest.approx(0.05)
+    assert climb.seconds(0.05) == pytest.approx(10.0)
+    assert climb.affordable(0.01) == 0.04
+    assert climb.affordable(1e9) == 0.06
+    assert Climb([easy], Spent(0.03, 5.0, 5.0)).affordable(10.0) == 0.03
+
+
+def test_a_tree_given_up_early_is_no_reason_to_stay_below_it() -> None:
+    closed = [Spent(0.04, 1.0), Spent(0.05, 2.0)]
+    soon = Climb(closed, Spent(0.06, math.inf, 0.1))
+    assert soon.affordable(100.0) == 0.06
+    late = Climb(closed, Spent(0.06, math.inf, 40.0))
+    assert 0.05 < late.affordable(100.0) < 0.06
+
+
+def test_closed_trees_tell_of_the_next_with_caution() -> None:
+    climb = Climb([Spent(0.04, 1.0), Spent(0.05, 10.0)], Spent(0.1, math.inf, 0.0))
+    assert 0.05 < climb.affordable(100.0) < 0.06
+    assert climb.seconds(0.06) > 100.0
+    assert math.isfinite(climb.seconds(1e9))

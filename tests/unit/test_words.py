@@ -5,9 +5,10 @@ import pytest
 import surefoot as sf
 from surefoot.population import requirement
 from surefoot.report import phrases, words
+from surefoot.report.tables import exhibit_table
 from surefoot.results import Interval
 from surefoot.store.records import Source
-from tests.worlds import study
+from tests.worlds import points, study
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,17 @@ def test_a_replay_command_survives_a_shell():
 def test_a_study_in_memory_is_replayed_in_python():
     record = study().run().record
     assert words.replay_command(record, 'a"b', 3, "s.db") == "study.replay('a\"b', 3)"
+
+
+def test_the_least_robust_inputs_have_their_true_class_where_it_is_known():
+    given = points()
+    wrong = sf.load_inputs(given.x, 1 - given.labels, class_names=("sun", "rain"))
+    found = exhibit_table(study(inputs=wrong).run().record)
+    place = found.headings.index("true class")
+    assert found.rows
+    for row in found.rows:
+        assert row[place] in ("sun", "rain")
+        assert row[place] != row[found.headings.index("undisturbed")]
+    bare = exhibit_table(study(inputs=sf.load_inputs(given.x)).run().record)
+    assert "true class" not in bare.headings
+    assert {len(row) for row in bare.rows} == {len(bare.headings)}

@@ -46,9 +46,9 @@ def brackets(
     from surefoot.study.published import published
     from surefoot.study.registry import number, share
 
-    o.check_folder(report)
+    o.check_file(report)
     if figure is not None:
-        o.check_folder(figure)
+        o.check_file(figure)
         check_figure(figure)
     found = published(
         path,

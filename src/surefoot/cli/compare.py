@@ -12,7 +12,7 @@ import typer
 from surefoot.cli.attacking import Attacking
 from surefoot.cli.certify import procedure_for as test_for
 from surefoot.cli.estimate import procedure_for as estimate_for
-from surefoot.cli.options import Reading, check_folder, expanded
+from surefoot.cli.options import Reading, check_file, expanded
 from surefoot.cli.running import Asked, PropertyOption, Running
 from surefoot.cli.side import command_line, present, run_each
 from surefoot.cli.tail import procedure_for as tail_for
@@ -59,7 +59,7 @@ def compare(
     All meet the same inputs and the same perturbations, so that differences are seen input by
     input. With --correct-only just the inputs that all of them classify correctly.
 
-    Example: surefoot compare new.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
+    Example: surefoot compare model.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
     """
     from surefoot.report.comparison import side_by_side
     from surefoot.study import Study
@@ -74,7 +74,7 @@ def compare(
     if kappa is not None and delta is not None:
         raise InvalidArgument("say either --kappa or --delta, not both")
     attack = attacking.asked()
-    check_folder(running.report)
+    check_file(running.report)
     names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
     given = None if reference is None else _reference(reference, names, models)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,14 +38,15 @@ class Files:
         typer.Option(help="Write VNN-LIB properties and instances.csv into this folder."),
     ] = None
 
-    def check(self) -> None:
+    def check(self, names: Sequence[str]) -> None:
         """Refuse early what could not be written."""
-        for place in (self.counterexamples, self.vnnlib):
-            o.check_folder(place)
+        for name in names:
+            if self.counterexamples is not None:
+                o.check_file(str(_apart(self.counterexamples, name)))
+            if self.vnnlib is not None:
+                o.check_folder(str(_apart(self.vnnlib, name)))
         if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
             raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
-        if self.vnnlib is not None and Path(self.vnnlib).is_file():
-            raise InvalidArgument(f"--vnnlib writes into a folder, and {self.vnnlib} is a file")
 
     def write(self, study: Study, record: CriticalRecord, graph: str, name: str) -> None:
         """Write what was asked for; the network's name is in it where there are several."""
@@ -63,7 +64,13 @@ class Files:
 
 def _apart(path: str, name: str) -> Path:
     given = Path(path)
-    return given.with_name(f"{given.stem}-{name}{given.suffix}") if name else given
+    if not name:
+        return given
+    plain = name.replace("/", "_").replace(
+        "\\", "_"
+    )  # a whole path, where file names are not enough
+    whole = given if given.name else given.resolve()
+    return whole.with_name(f"{whole.stem}-{plain}{whole.suffix}")
 
 
 @o.expanded
@@ -141,10 +148,11 @@ def critical(
     *models, data = paths
     if not models:
         raise InvalidArgument("critical takes an ONNX file or more, then the data")
-    o.check_folder(report)
-    files.check()
+    names = names_of(models)
+    o.check_file(report)
+    files.check(names if len(models) > 1 else [""])
     if figure is not None:
-        o.check_folder(figure)
+        o.check_file(figure)
         check_figure(figure)
     least = None if require is None else number(require)
     if least is not None and least < 0:
@@ -167,7 +175,6 @@ def critical(
         asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)
     held = SameLabel() if inputs.labels is None else TrueLabel()
-    names = names_of(models)
     records: dict[str, CriticalRecord] = {}
     for place, (path, name, model) in enumerate(zip(models, names, loaded, strict=True), start=1):
         noise = perturb.LinfNoise(asked.tolerance)

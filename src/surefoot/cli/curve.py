@@ -108,9 +108,9 @@ def curve(
     *models, data = paths
     if not models:
         raise InvalidArgument("curve takes a model or more, then the data: model.onnx test.npz")
-    o.check_folder(report)
+    o.check_file(report)
     if figure is not None:
-        o.check_folder(figure)
+        o.check_file(figure)
         check_figure(figure)
     least = None if require is None else share("--require", require)
     chosen = {

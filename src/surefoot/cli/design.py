@@ -59,7 +59,7 @@ def design(
 
 
 def _check_figure(figure: str | None) -> None:
-    o.check_folder(figure)
+    o.check_file(figure)
     if figure is not None and Path(figure).suffix.lower() != ".svg":
         raise InvalidArgument(f"a figure is drawn as SVG, got {figure}: call it design.svg")
 

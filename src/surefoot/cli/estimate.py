@@ -34,8 +34,7 @@ def estimate(
     The mean over the population of inputs, each class, and each input come with an interval.
     Interrupted, the same command goes on where it stopped.
 
-    Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --width 0.02
-    --confidence 0.99 --report report.html
+    Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
     """
     requiring.check()
     side.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import sys
@@ -39,21 +40,34 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("estimate")(estimate.estimate)
-app.command("certify")(certify.certify)
-app.command("tail")(tail.tail)
-app.command("curve")(curve.curve)
-app.command("critical")(critical.critical)
-app.command("brackets")(brackets.brackets)
-app.command("compare")(compare.compare)
-app.command("design")(design.design)
-app.command("perturb")(perturb.perturb)
-app.command("plan")(plan.plan)
-app.command("doctor")(doctor.doctor)
-app.command("show")(stored.show)
-app.command("report")(stored.report)
-app.command("replay")(stored.replay)
-app.command("demo")(demo.demo)
+
+
+def running_text(told: str) -> str:
+    """Paragraphs without the line breaks of the source; an example keeps its lines."""
+    paragraphs = inspect.cleandoc(told).split("\n\n")
+    return "\n\n".join(
+        part if part.startswith("Example") else " ".join(part.split()) for part in paragraphs
+    )
+
+
+for _name, _command in (
+    ("estimate", estimate.estimate),
+    ("certify", certify.certify),
+    ("tail", tail.tail),
+    ("curve", curve.curve),
+    ("critical", critical.critical),
+    ("brackets", brackets.brackets),
+    ("compare", compare.compare),
+    ("design", design.design),
+    ("perturb", perturb.perturb),
+    ("plan", plan.plan),
+    ("doctor", doctor.doctor),
+    ("show", stored.show),
+    ("report", stored.report),
+    ("replay", stored.replay),
+    ("demo", demo.demo),
+):
+    app.command(_name, help=running_text(_command.__doc__ or ""))(_command)
 
 
 def _version(asked: bool) -> None:

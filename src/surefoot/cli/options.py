@@ -228,7 +228,39 @@ def reading_of(source: Source) -> Reading:
     return Reading(**known)
 
 
+def check_file(path: str | None) -> None:
+    """Refuse early, before hours of work, a file that could not be written."""
+    if path is None:
+        return
+    place = Path(path).absolute()
+    if place.is_dir():
+        raise InvalidArgument(f"{path} is a folder: name a file, such as {Path(path) / 'out.html'}")
+    if not place.parent.is_dir():
+        raise InvalidArgument(f"there is no folder {place.parent} for {path}")
+    if place.exists() and not place.is_file():
+        raise InvalidArgument(f"{path} is no file that could be replaced: choose another place")
+    _try(path, place.parent, f".{place.name}.")
+
+
 def check_folder(path: str | None) -> None:
-    """Refuse early, before hours of work, a report that could not be written."""
-    if path is not None and not Path(path).absolute().parent.is_dir():
-        raise InvalidArgument(f"there is no folder {Path(path).absolute().parent} for {path}")
+    """The same of a folder to write into, which may be yet to be made."""
+    if path is None:
+        return
+    place = Path(path).absolute()
+    if place.exists() and not place.is_dir():
+        raise InvalidArgument(f"{path} is a file: name a folder to write into")
+    if not place.is_dir() and not place.parent.is_dir():
+        raise InvalidArgument(f"there is no folder {place.parent} for {path}")
+    _try(path, place if place.is_dir() else place.parent, ".")
+
+
+def _try(path: str, folder: Path, prefix: str) -> None:
+    """A file beside it, gone at once: what no look at permissions tells for certain."""
+    import tempfile
+
+    try:
+        tempfile.NamedTemporaryFile(dir=folder, prefix=prefix).close()
+    except OSError as error:
+        raise InvalidArgument(
+            f"{path} cannot be written ({error.strerror or error}): choose another place"
+        ) from error

@@ -48,7 +48,7 @@ def perturb(
     if image is None:
         _define(name)
         return HOLDS
-    o.check_folder(sheet)
+    o.check_file(sheet)
     picture = _picture(image)
     shown, columns = _shown(name, picture.shape[1:], levels)
     _write(picture, shown, columns, samples, seed, sheet)
@@ -69,7 +69,8 @@ def _list(as_json: bool) -> None:
         return
     rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in found)
     headings = ("name", "of", "levels", "severities 1-5, small and large pictures", "options")
-    show_table(open_console(), Table("Perturbations", headings, rows, 5))
+    note = "A level below 0 is the other direction; it is written in a range, as rotation:-10..10."
+    show_table(open_console(), Table("Perturbations", headings, rows, 5, note))
 
 
 def _define(name: str) -> None:

@@ -76,7 +76,7 @@ class Running:
         from surefoot.study.notation import parse_perturbation
         from surefoot.study.registry import parse_property
 
-        o.check_folder(self.report)
+        o.check_file(self.report)
         held = parse_property(asked.prop)
         parse_perturbation(self.perturb)  # a mistake in it is found before files are read
         loaded, inputs = reading.load(model, asked.data, self.seed)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 LevelsOption = Annotated[
     str | None,
-    typer.Option(help="Repeat at these levels, side by side: 0.01,4/255. Nothing is claimed then."),
+    typer.Option(
+        help="Repeat at these levels, side by side: --perturb linf --levels 0.01,4/255. Nothing "
+        "is claimed then."
+    ),
 ]
 FigureOption = Annotated[
     str | None,
@@ -44,7 +47,7 @@ class Side:
 
     def check(self) -> None:
         """Before anything is read or run."""
-        from surefoot.cli.options import check_folder
+        from surefoot.cli.options import check_file
         from surefoot.report.figures import check_figure
 
         if self.figure is None:
@@ -54,7 +57,7 @@ class Side:
                 f"a figure is of several levels: add --levels 0.01,0.02,0.04 to --figure "
                 f"{self.figure}"
             )
-        check_folder(self.figure)
+        check_file(self.figure)
         check_figure(self.figure)
 
 
@@ -71,7 +74,7 @@ def run_levels(
     from surefoot.perturb.levels import level_words
     from surefoot.report.comparison import LEVELS, side_by_side
     from surefoot.study.comparing import at_levels
-    from surefoot.study.notation import at_level
+    from surefoot.study.notation import at_level, written_level
     from surefoot.study.registry import number
 
     if requiring:
@@ -81,6 +84,9 @@ def run_levels(
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
     made = at_levels(study, wanted)
+    if given := written_level(running.perturb):
+        used = "is scaled to each of --levels" if ".." in given else "is not used beside --levels"
+        sys.stderr.write(f"{given} in --perturb {running.perturb} {used}\n")
     sources = {
         name: replace(source, options={**source.options, "perturb": texts[name]}) for name in made
     }

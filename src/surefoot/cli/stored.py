@@ -65,7 +65,7 @@ def report(
     from surefoot.report.html import write_report
     from surefoot.store.records import Record
 
-    o.check_folder(out)
+    o.check_file(out)
     record = _record(store, run)
     if not isinstance(record, Record):
         typer.echo(_whole(record, store).report(out))
@@ -91,6 +91,7 @@ def replay(
     """
     from surefoot.store.records import Record
 
+    o.check_file(save)
     record = _record(store, run)
     if not isinstance(record, Record):
         raise InvalidArgument(

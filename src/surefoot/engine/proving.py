@@ -18,7 +18,7 @@ from surefoot.results import Interval
 from surefoot.subject import Inputs, Model, Task
 
 if TYPE_CHECKING:
-    from surefoot.verify.critical import Found
+    from surefoot.verify.bracket import Found
     from surefoot.verify.external import External
     from surefoot.verify.network import Network
 

@@ -56,6 +56,8 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
             reader = csv.DictReader(opened)
             rows = [(reader.line_num, row) for row in reader]
             names = reader.fieldnames or ()
+    except FileNotFoundError as error:
+        raise InvalidArgument(f"there is no file {file}: check the path") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidArgument(f"{file} cannot be read as CSV ({error})") from error
     if "epsilon_value" in names:

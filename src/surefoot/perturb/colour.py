@@ -117,7 +117,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Saturate:
-    """The saturation of HSV becomes S · gain + offset, kept; hue and value stay.
+    """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
 
     Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5, and
     gain and offset are linear between the published pairs. In their order: up to 2 colours fade,

@@ -129,6 +129,7 @@ class Zoom:
     kind: ClassVar[str] = "zoom"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True
+    least: ClassVar[float] = -0.9
     phrase: ClassVar[str] = "a zoom about the centre to 1 + {level} times the size"
 
     def __post_init__(self) -> None:

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 _ZOOMS, _COARSE = 8, 17
 _NEGLIGIBLE = 18.0  # e^-18 of the highest: left out
 _TINY = 1e-300
+_MANY, _STEPS, _FINE = 2000, 64, 121
+_ROOM = 200_000  # numbers at a time, so that they stay in the cache
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 
 
@@ -66,7 +68,24 @@ class LogNormalPosterior:
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 
     def _posterior(self, seen: _Seen) -> tuple[Floats, Floats]:
-        """The quantile at every node of the last grid, with its weight."""
+        """The quantile at every node of the last grid, with its weight.
+
+        Where to look is found with rounded brackets if there are very many; should the posterior
+        not end within that region, with all of them as they are.
+        """
+        rough = seen.rounded()
+        for sought in (rough,) if rough is seen else (rough, seen):
+            middles, spreads = self._region(sought)
+            fine = seen.fineness
+            middles, spreads = (np.linspace(x[0], x[-1], fine) for x in (middles, spreads))
+            height = self._prior(middles, spreads) + seen.finely(middles, spreads)
+            inner = height[1:-1, 1:-1].max()
+            if inner == height.max() and _border(height).max() < inner - _NEGLIGIBLE / 2:
+                break
+        return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
+
+    def _region(self, seen: _Seen) -> tuple[Floats, Floats]:
+        """Log medians and log spreads that span all of the posterior that counts."""
         logs = np.log(seen.points())
         span = max(4.0, 2 * float(np.ptp(logs)))
         ceiling = math.log(self.ceiling)
@@ -74,16 +93,13 @@ class LogNormalPosterior:
         middles = np.unique(np.minimum(float(logs.mean()) + span * dense, ceiling))
         spreads = np.linspace(_NARROWEST, _WIDEST, _COARSE)
         for _ in range(_ZOOMS):
-            height = self._height(seen, middles, spreads)
+            height = self._prior(middles, spreads) + seen.likelihood(middles, np.exp(spreads))
             kept = height > height.max() - _NEGLIGIBLE
             rows, columns = kept.any(axis=1), kept.any(axis=0)
             middles, spreads = _closer(middles, rows, _COARSE), _closer(spreads, columns, _COARSE)
             if min(rows.sum(), columns.sum()) > _COARSE // 2:
                 break
-        fine = int(np.clip(420 / math.sqrt(len(seen.times)), 37, 121))
-        middles, spreads = (np.linspace(x[0], x[-1], fine) for x in (middles, spreads))
-        height = self._height(seen, middles, spreads)
-        return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
+        return middles, spreads
 
     def _quantile(self, middles: Floats, spreads: Floats) -> Floats:
         from scipy.special import ndtri
@@ -91,15 +107,14 @@ class LogNormalPosterior:
         found: Floats = np.exp(middles[:, None] + float(ndtri(self.share)) * np.exp(spreads))
         return found
 
-    def _height(self, seen: _Seen, middles: Floats, spreads: Floats) -> Floats:
-        """log of likelihood and prior over the log of the median and the log of the spread.
+    def _prior(self, middles: Floats, spreads: Floats) -> Floats:
+        """log of the prior over the log of the median and the log of the spread.
 
-        Prior: dq dM / (ceiling - q), with q = M e^(z s); so q M s / (ceiling - q) d(ln M) d(ln s).
+        dq dM / (ceiling - q), with q = M e^(z s); so q M s / (ceiling - q) d(ln M) d(ln s).
         """
         quantile = self._quantile(middles, spreads)
-        prior = np.log(np.maximum(quantile, _TINY)) + middles[:, None] + spreads
-        prior -= np.log(np.maximum(self.ceiling - quantile, _TINY))
-        found: Floats = prior + seen.likelihood(middles, np.exp(spreads))
+        found: Floats = np.log(np.maximum(quantile, _TINY)) + middles[:, None] + spreads
+        found -= np.log(np.maximum(self.ceiling - quantile, _TINY))
         return found
 
 
@@ -118,39 +133,88 @@ class _Seen:
         return cls(kinds[:, 0], kinds[:, 1], times.astype(np.float64))
 
     def likelihood(self, middles: Floats, spreads: Floats) -> Floats:
-        """log-likelihood at every pair of a log median and a spread; ends are scored once each."""
-        from scipy.special import ndtr
-
+        """log-likelihood at every pair of a log median and a spread, a few brackets at a time."""
         exact = self.lows == self.highs
-        wide = ~exact
         with np.errstate(divide="ignore"):
-            ends, places = np.unique(
-                np.log(np.concatenate([self.lows[wide], self.highs[wide]])), return_inverse=True
-            )
-        first, second = places[: wide.sum()], places[wide.sum() :]
-        z = (ends - middles[:, None, None]) / spreads[:, None]
-        tails, sides = ndtr(-np.abs(z)), z > 0
-        mass = np.where(sides, -tails, tails)
-        mass = mass[..., second] - mass[..., first] + (sides[..., second] & ~sides[..., first])
-        total: Floats = np.log(np.maximum(mass, _TINY)) @ self.times[wide]
-        points = np.log(self.lows[exact])
-        z = (points - middles[:, None, None]) / spreads[:, None]
-        total += (-0.5 * z**2 - np.log(spreads)[:, None] - points) @ self.times[exact]
+            lows, highs, times = np.log(self.lows), np.log(self.highs), self.times
+        total: Floats = np.zeros((len(middles), len(spreads)))
+        places, few = np.flatnonzero(~exact), max(1, _ROOM // total.size)
+        for part in (places[i : i + few] for i in range(0, len(places), few)):
+            total += _log_mass(lows[part], highs[part], middles, spreads) @ times[part]
+        points, often = lows[exact], times[exact]
+        if often.size:  # of a normal, the mean and the variance say all
+            count, mean = often.sum(), float(np.average(points, weights=often))
+            around = float(often @ (points - mean) ** 2)
+            total -= (around + count * (mean - middles[:, None]) ** 2) / (2 * spreads**2)
+            total -= count * (np.log(spreads) + mean)
         return total
+
+    @property
+    def fineness(self) -> int:
+        """How many nodes the last grid has along each side."""
+        few = int(np.clip(420 / math.sqrt(len(self.times)), 37, _FINE))
+        return few if len(self.times) <= _MANY else _FINE
+
+    def finely(self, middles: Floats, spreads: Floats) -> Floats:
+        """log-likelihood on an even grid of log medians and log spreads.
+
+        Of very many brackets it is so smooth there that a polynomial through few nodes gives it.
+        """
+        if len(self.times) <= _MANY:
+            return self.likelihood(middles, np.exp(spreads))
+        from numpy.polynomial.chebyshev import chebpts1, chebvander
+
+        nodes = chebpts1(_COARSE)
+        through = np.linalg.inv(chebvander(nodes, _COARSE - 1))
+        read = chebvander(np.linspace(-1, 1, len(middles)), _COARSE - 1) @ through
+        m, s = (x.mean() + nodes * (x[-1] - x[0]) / 2 for x in (middles, spreads))
+        found: Floats = read @ self.likelihood(m, np.exp(s)) @ read.T
+        return found
+
+    def rounded(self) -> _Seen:
+        """Very many brackets as fewer, their ends rounded on the log scale."""
+        step = float(np.log(self.points()).std()) / _STEPS
+        if len(self.times) <= _MANY or not step > 0:
+            return self
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.stack([self.lows, self.highs], axis=1))
+        kinds, places = np.unique(np.round(ends / step) * step, axis=0, return_inverse=True)
+        return _Seen(
+            np.exp(kinds[:, 0]),
+            np.exp(kinds[:, 1]),
+            np.bincount(places.ravel(), self.times).astype(np.float64),
+        )
 
     def points(self) -> Floats:
         """One level for each input: those with the same bracket spread evenly over it."""
-        known = np.isfinite(self.highs)
-        found = [
-            low + (np.arange(times) + 0.5) / times * (high - low)
-            for low, high, times in zip(
-                self.lows[known], self.highs[known], self.times[known].astype(int), strict=True
-            )
-        ]
-        found.append(np.repeat(self.lows[~known], self.times[~known].astype(int)))
-        every = np.concatenate(found)
+        known, times = np.isfinite(self.highs), self.times.astype(int)
+        kind = np.repeat(np.flatnonzero(known), times[known])
+        place = np.arange(len(kind)) - np.repeat(
+            np.cumsum(times[known]) - times[known], times[known]
+        )
+        within = (place + 0.5) / times[kind] * (self.highs[kind] - self.lows[kind])
+        every = np.append(self.lows[kind] + within, np.repeat(self.lows[~known], times[~known]))
         raised: Floats = np.maximum(every, every[every > 0].min() / 2)
         return raised
+
+
+def _border(grid: Floats) -> Floats:
+    return np.concatenate([grid[0], grid[-1], grid[:, 0], grid[:, -1]])
+
+
+def _log_mass(lows: Floats, highs: Floats, middles: Floats, spreads: Floats) -> Floats:
+    """log of the probability between two ends at every median and spread, the ends last.
+
+    Above the median it is the difference of the upper tails, which are not rounded to 1 there.
+    """
+    from scipy.special import ndtr
+
+    low = (lows - middles[:, None, None]) / spreads[:, None]
+    high = (highs - middles[:, None, None]) / spreads[:, None]
+    above = low > 0
+    low, high = np.where(above, -high, low), np.where(above, -low, high)
+    found: Floats = np.log(np.maximum(ndtr(high) - ndtr(low), _TINY))
+    return found
 
 
 def _closer(nodes: Floats, kept: NDArray[np.bool_], size: int) -> Floats:

@@ -26,6 +26,7 @@ from surefoot.statistics.ranks import (
 Floats = NDArray[np.float64]
 EVEN = "each critical level lies evenly anywhere within its bracket"
 _ROUNDING = 1e-9
+_ROOM = 2**20  # numbers at a time
 
 
 class LevelQuantile(Protocol):
@@ -229,14 +230,21 @@ class _Passed:
         lows, highs = _ends(local)
         every = np.unique(np.concatenate([lows, highs]))
         ends = every[(every >= within.low) & (every <= within.high)]
+        passed = int(np.count_nonzero(highs < within.low))
+        part = (highs >= within.low) & (lows <= within.high)
+        lows, highs = lows[part], highs[part]
         open_, exact = np.isinf(highs), highs == lows
         reach = np.where(open_ | exact, 1.0, highs - lows)
-        with np.errstate(over="ignore"):  # a bracket of almost no width is passed at once
-            parts = np.clip((ends[:, None] - lows) / reach, 0.0, 1.0)
-        before = np.where(exact, ends[:, None] > lows, parts)
-        before = np.where(open_, unknown * (ends[:, None] > lows), before).sum(axis=1)
-        jumps = np.where(exact, 1.0, unknown * open_) * (ends[:, None] == lows)
-        return cls(ends, before, before + jumps.sum(axis=1))
+        before, jumps = np.zeros(len(ends)), np.zeros(len(ends))
+        few = max(1, _ROOM // max(len(lows), 1))
+        for i in range(0, len(ends), few):
+            at = ends[i : i + few, None]
+            with np.errstate(over="ignore"):  # a bracket of almost no width is passed at once
+                parts = np.clip((at - lows) / reach, 0.0, 1.0)
+            parts = np.where(exact, at > lows, parts)
+            before[i : i + few] = np.where(open_, unknown * (at > lows), parts).sum(axis=1)
+            jumps[i : i + few] = (np.where(exact, 1.0, unknown * open_) * (at == lows)).sum(axis=1)
+        return cls(ends, passed + before, passed + before + jumps)
 
     def last(self, count: int) -> float:
         """The last level that at most `count` have passed."""

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference
@@ -18,6 +19,7 @@ from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import check_share
 
+Floats = NDArray[np.float64]
 _ROOM = 2**22
 """Inputs drawn at a time: enough to be quick, few enough to fit."""
 RESAMPLED = "the inputs are enough for resampling to stand for sampling"
@@ -97,16 +99,27 @@ class PairedBootstrap:
         found: list[np.ndarray] = []
         for begin in range(0, self.draws, max(1, _ROOM // n)):
             size = min(self.draws - begin, max(1, _ROOM // n))
-            chosen = rng.integers(0, n, (size, n))
-            found.append(
-                np.stack([np.partition(end[chosen], rank, axis=1)[:, rank] for end in ends])
-            )
+            chosen = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+            times = np.bincount(chosen.ravel(), minlength=size * n).reshape(size, n)
+            found.append(np.stack([_at_rank(end, times, rank) for end in ends]))
         low_first, high_second, high_first, low_second = np.concatenate(found, axis=1)
         with np.errstate(invalid="ignore"):
             least, most = low_first - high_second, high_first - low_second
         low = np.quantile(least, error / 2, method="lower")
         high = np.quantile(most, 1 - error / 2, method="higher")
         return Interval(float(low), float(high))
+
+
+def _at_rank(values: Floats, times: NDArray[np.int64], rank: int) -> Floats:
+    """For each row of `times`, how often each value came, the value that `rank` are before."""
+    order = np.argsort(values)
+    near = min(len(values), rank + 8 * math.isqrt(rank) + 16)  # a resample almost never needs more
+    for first in (order[:near], order):
+        heaped = np.cumsum(times[:, first], axis=1)
+        if heaped[:, -1].min() > rank:
+            break
+    found: Floats = values[first[(heaped > rank).argmax(axis=1)]]
+    return found
 
 
 def quantile_differences(

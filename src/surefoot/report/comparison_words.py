@@ -54,9 +54,10 @@ def about(found: Comparison) -> str:
 def how_sure(found: Comparison) -> list[str]:
     """What is promised."""
     kind = "models" if found.along == "model" else "levels"
+    pairs = len(found.differences)
     lines = [
         f"The intervals of the {len(found.members)} {kind}"
-        + (f" and of the {len(found.differences)} differences" if found.differences else "")
+        + {0: "", 1: " and of their difference"}.get(pairs, f" and of the {pairs} differences")
         + f" hold all together with confidence {confidence(found.error)} (Bonferroni), if the "
         "inputs are an independent random sample of the population they stand for."
     ]
@@ -216,15 +217,31 @@ def _levels(found: Comparison) -> Any:  # noqa: ANN401
     x = alt.X("level:Q", title="level of the perturbation")
     y = alt.Y(
         "low:Q",
-        title=f"{found.quantity.removeprefix('the ')} (%)" + ", dashed extrapolated" * dashed,
+        title=f"{found.quantity.removeprefix('the ').removeprefix('counted ')} (%)",
         scale=alt.Scale(domain=[10 * math.floor(min(shown, default=0.0) / 10), 100], nice=False),
     )
     band = base.mark_area(color=STEADY, opacity=0.18).encode(x=x, y=y, y2="high:Q")
-    line = base.mark_line(color=STEADY, strokeWidth=1.5).encode(x=x, y="value:Q")
+    names = [f"{'counted' if dashed else 'estimated'}, with its interval as a band"]
+    names += ["extrapolated, without any guarantee"] * dashed
+    legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300)
+    shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
+    dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
+
+    def line(column: str, name: str) -> Any:  # noqa: ANN401
+        told = base.transform_filter(f"datum.{column} != null").transform_calculate(
+            what=f"'{name}'"
+        )
+        return told.mark_line(strokeWidth=1.5).encode(
+            x=x,
+            y=f"{column}:Q",
+            color=alt.Color("what:N", scale=shade, legend=legend),
+            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
+        )
+
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
-    known = base.transform_filter("datum.guess != null")
-    dashes = known.mark_line(color=WEAK, strokeDash=[5, 4]).encode(x=x, y="guess:Q")
-    layers = band + line + dots + dashes + _guesses(base, "guess:Q", x)
+    layers = band + line("value", names[0]) + dots
+    if dashed:
+        layers += line("guess", names[1]) + _guesses(base, "guess:Q", x)
     return layers.properties(width=600, height=280)
 
 

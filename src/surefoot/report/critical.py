@@ -70,7 +70,11 @@ class Criticals:
             pairs=tables.pair_table(records),
             classes=tables.class_table(records),
             how_sure=words.how_sure(records),
-            times=[(name, times(record)) for name, record in records.items()],
+            times=[
+                (name, times(record))
+                for name, record in records.items()
+                if any(row.seconds is not None for row in record.rows)
+            ],
             brackets=[tables.bracket_table(record, name) for name, record in records.items()],
             sampled=[tables.sampled_table(record, name) for name, record in records.items()],
             examples=[(name, record.examples) for name, record in records.items()],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,10 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
     most = max((row["radius"] for row in rows), default=1.0) or 1.0
-    legend = alt.Legend(title=None, orient="bottom-right") if len(names) > 1 else None
+    above = alt.Legend(  # where no line crosses it, whatever the curves are
+        title=None, orient="top", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2
+    )
+    legend = above if len(names) > 1 else None
     colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=_COLOURS), legend=legend)
     x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
     y = alt.Y("share:Q", title="inputs (%)", scale=alt.Scale(domain=[0, 100]))
@@ -32,7 +36,9 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
             strokeDash=alt.StrokeDash(
                 "end:N",
                 scale=alt.Scale(domain=["certainly changed", "not proved"], range=[[1, 0], [4, 3]]),
-                legend=alt.Legend(title=None, orient="top-left"),
+                legend=alt.Legend(
+                    title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2
+                ),
             ),
         )
     )
@@ -66,30 +72,30 @@ def _steps(name: str, record: CriticalRecord) -> list[dict[str, Any]]:
 
 
 def times(record: CriticalRecord) -> str:
-    """CPU seconds of every input, against its radius."""
+    """Seconds that every input took, against its radius."""
     import altair as alt
 
+    tolerance = record.spec["procedure"].get("tolerance")  # brackets of others come without one
+    kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
+    clock = "CPU seconds" if tolerance is not None else "seconds by the file"
+    most = math.inf if tolerance is None else tolerance * (1 + 1e-6)
     rows = [
         {"radius": row.low, "seconds": max(row.seconds, 1e-3),
-         "kind": "closed" if _closed(record, row.low, row.high) else "open"}
+         "kind": kinds[row.high is None or row.high - row.low > most]}
         for row in record.rows
+        if row.seconds is not None
     ]  # fmt: skip
     chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_circle(size=36, opacity=0.8)
         .encode(
             x=alt.X("radius:Q", title="proved L∞ radius"),
-            y=alt.Y("seconds:Q", title="CPU seconds", scale=alt.Scale(type="log")),
+            y=alt.Y("seconds:Q", title=clock, scale=alt.Scale(type="log")),
             color=alt.Color(
                 "kind:N",
-                scale=alt.Scale(domain=["closed", "open"], range=[STEADY, WEAK]),
-                legend=alt.Legend(title=None, orient="top-left"),
+                scale=alt.Scale(domain=kinds, range=[STEADY, WEAK]),
+                legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
             ),
         )
     )
     return svg(chart.properties(width=620, height=200))
-
-
-def _closed(record: CriticalRecord, low: float, high: float | None) -> bool:
-    tolerance = record.spec["procedure"]["tolerance"] * (1 + 1e-6)
-    return high is not None and high - low <= tolerance

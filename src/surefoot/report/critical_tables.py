@@ -36,8 +36,10 @@ def between(low: float, high: float | None) -> str:
     return f"{down:g} to {math.ceil(high * 1e5 - _BINARY) / 1e5:g}"
 
 
-def seconds(value: float) -> str:
+def seconds(value: float | None) -> str:
     """A time as a person reads it."""
+    if value is None:
+        return "not told"
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 

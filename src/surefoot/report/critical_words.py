@@ -42,7 +42,10 @@ def _extent(record: CriticalRecord) -> str:
     """How many inputs, and how far they got."""
     missing = sum(row.reason == "not reached" for row in record.rows)
     left = f", {missing:,} of them not reached" if missing else ""
-    done = "" if published(record) else f", {closed(record):,} brackets closed"
+    done = ""
+    if not published(record):
+        many = closed(record)
+        done = f", {many:,} bracket{'s' * (many != 1)} closed"
     return f"{len(record.rows):,} inputs{left}{done}"
 
 
@@ -81,11 +84,11 @@ def about(records: Mapping[str, CriticalRecord]) -> str:
     taken = "; as many as it took, in a random order" if stops(first) else ""
     within = ""
     if not published(first):
-        within = f", within [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}]"
+        within = f", within [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}],"
     return (
         f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
         f"{first.spec['inputs']['selection']} ({sizes} inputs{taken}). The critical radius of an "
-        f"input is the largest L∞ distance{within}, up to which every point is sure to "
+        f"input is the largest L∞ distance{within} up to which every point is sure to "
         f"{first.spec['words']['property']}."
     )
 
@@ -110,8 +113,10 @@ def _how_sure(record: CriticalRecord) -> list[str]:
     wrong = sum(row.reason == "misclassified" for row in rows)
     wide = [row for row in rows if row.high is None or row.high - row.low > 0]
     widest = max((math.inf if r.high is None else r.high - r.low for r in wide), default=0.0)
-    line = f"{closed(record):,} of {len(rows):,} brackets are closed to {tolerance_of(record):g}; "
-    line = "" if published(record) else line
+    line = ""
+    if not published(record):
+        line = f"{closed(record):,} of {len(rows):,} brackets are closed to "
+        line += f"{tolerance_of(record):g}; "
     if record.spec["procedure"]["kind"] == "critical-quantile":
         line += "the others were proved or refuted no further than the quantile needs, or than the "
         line += "time allowed."
@@ -125,22 +130,29 @@ def _how_sure(record: CriticalRecord) -> list[str]:
             f"Misclassified undisturbed: {wrong:,}. Their critical radius is 0, and they count."
         )
     whole = record.quantiles[0]
+    if wrong and wrong >= whole.share * len(rows):
+        lines[-1] += " So many make the quantile 0: --correct-only asks it of those that are right."
     if whole.guarantee.footing is not Footing.NONE:
         lines.append(
             f"The interval of the quantile holds with confidence "
             f"{confidence(whole.guarantee.error)}, if {whole.guarantee.assumption}."
         )
-    lines += [ended(row.note) for row in record.quantiles[:1] if row.note]
+    if whole.note:
+        lines.append(ended(whole.note[:1].upper() + whole.note[1:]))
     inside = [s for row in rows for s in row.sampled if s.radius <= row.low]
     if inside:
         lines.append(
             f"Of {sum(s.trials for s in inside):,} points drawn within the proved radii "
             f"{sum(s.slips for s in inside):,} slipped; a proof allows none."
         )
-    spent = sum(row.seconds for row in rows)
-    middle = sorted(row.seconds for row in rows)[len(rows) // 2]
+    spent = sorted(row.seconds for row in rows if row.seconds is not None)
+    if not spent:
+        return [*lines, "How long it took, the file does not say."]
     whose = "seconds by the file" if published(record) else "CPU seconds"
-    return [*lines, f"It took {spent:,.1f} {whose}, {seconds(middle)} for a middling input."]
+    middle = seconds(spent[len(spent) // 2])
+    last = f"It took {sum(spent):,.1f} {whose}, {middle} for a middling input"
+    missing = len(rows) - len(spent)
+    return [*lines, last + (f"; of {missing:,} it says no time." if missing else ".")]
 
 
 def _footing(record: CriticalRecord) -> str:

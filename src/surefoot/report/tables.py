@@ -123,10 +123,24 @@ def each_table(each: Each) -> Table:
 
 
 def exhibit_table(record: Record) -> Table:
-    """The least robust inputs."""
-    headings = ("input", "holds under", "undisturbed", "slips to", "in trial")
-    rows = tuple(
-        (e.id, percent(e.robustness), e.clean_class, e.slipped_class, str(e.trial))
-        for e in record.exhibits
-    )
-    return Table("Least robust inputs", headings, rows, len(headings))
+    """The least robust inputs, with their true classes where these are known."""
+    headings = ("input", "holds under", "true class", "undisturbed", "slips to", "in trial")
+    lines = [
+        headings,
+        *(
+            (
+                e.id,
+                percent(e.robustness),
+                e.true_class,
+                e.clean_class,
+                e.slipped_class,
+                f"{e.trial}",
+            )
+            for e in record.exhibits
+        ),
+    ]
+    shown = [
+        i for i in range(len(headings)) if i != 2 or any(e.true_class for e in record.exhibits)
+    ]
+    first, *rows = (tuple(line[i] for i in shown) for line in lines)
+    return Table("Least robust inputs", first, tuple(rows), len(first))

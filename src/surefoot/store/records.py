@@ -171,7 +171,7 @@ class CriticalRow:
     """One input's bracket: proved up to `low`, refuted at `high` (None: never refuted).
 
     `sampled` holds the statistical counterpart: within what is proved, where nothing may slip, and
-    beyond the counterexample.
+    beyond the counterexample. `seconds` is None where a file of others does not say them.
     """
 
     id: str
@@ -180,7 +180,7 @@ class CriticalRow:
     low: float
     high: float | None
     reason: str
-    seconds: float
+    seconds: float | None
     nodes: int
     discarded: int
     witness: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -36,7 +37,7 @@ def _entry(kind: str, made: type[Any]) -> Entry:
     return Entry(
         kind=kind,
         of={"values": "any", "picture": "pictures", "series": "signals"}[str(example.view)],
-        levels=_span(example.levels(_UNIT)),
+        levels=_span(example),
         severities=_severities(getattr(made, "presets", None)),
         options=", ".join(options),
         about=(made.__doc__ or "").splitlines()[0],
@@ -50,8 +51,13 @@ def _needed(made: type[Any]) -> dict[str, Any]:
     return {"features": (Feature("value", noise=1.0),)} if named else {}
 
 
-def _span(levels: Interval) -> str:
-    return f"0 to {levels.high:g}" if levels.high < float("inf") else "0 and above"
+def _span(example: Any) -> str:  # noqa: ANN401  any of the catalogue
+    """The levels that mean something; below 0 where there is a direction."""
+    high = example.levels(_UNIT).high
+    if not math.isfinite(high):
+        return "any" if getattr(example, "signed", False) else "0 and above"
+    low = getattr(example, "least", -high) if getattr(example, "signed", False) else 0.0
+    return f"{low:g} to {high:g}"
 
 
 def _severities(presets: dict[str, tuple[float, ...]] | None) -> str:

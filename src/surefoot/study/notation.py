@@ -100,7 +100,12 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
     if ".." in level:
         return _spread(kind, level, made, options, frame)
-    found: Perturbation = made(level=_level(kind, level, made, frame), **options)
+    strength = _level(kind, level, made, frame)
+    if strength < 0 and getattr(made, "signed", False):
+        raise InvalidArgument(
+            f"{text}: a level below 0 is written in a range, such as {kind}:{level}..{-strength:g}"
+        )
+    found: Perturbation = made(level=strength, **options)
     return found
 
 
@@ -168,8 +173,18 @@ def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, Any]:
     return options
 
 
+def written_level(text: str) -> str:
+    """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
+    return text.partition(":")[2].partition(",")[0].strip()
+
+
 def at_level(text: str, level: float) -> str:
-    """The same text at another level, for a single perturbation; other options stay."""
+    """The same text at another level, for a single perturbation; other options stay.
+
+    Of a range only the proportion of its ends stays.
+    """
+    if ":" not in text and not text.startswith("@"):
+        text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
     kind, _, rest = text.partition(":")
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
         raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")

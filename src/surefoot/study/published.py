@@ -15,8 +15,6 @@ from surefoot.search.critical import CriticalLevel
 from surefoot.store.records import CriticalRecord, CriticalRow, Source
 from surefoot.study.bracketed import quantiles_of
 
-_NARROW = 1e-9
-
 
 def published(
     path: Path | str,
@@ -81,10 +79,8 @@ def _record(
     split: str | None,
     source: str | None,
 ) -> CriticalRecord:
-    widths = [row.bracket.interval.width for row in rows if math.isfinite(row.bracket.high)]
-    tolerance = min((width for width in widths if width > 0), default=asked.tolerance) + _NARROW
     spec = {
-        "procedure": {"kind": "published", "tolerance": round(tolerance, 6)},
+        "procedure": {"kind": "published"},  # how narrow brackets were to be, no file says
         "bounds": {"low": 0.0, "high": 1.0},
         "inputs": {"selection": _choice(split, source)},
         "words": {"source": str(path), "property": "keep its label"},
@@ -120,7 +116,7 @@ def _row(row: PublishedBracket) -> CriticalRow:
         low=row.bracket.low,
         high=None if math.isinf(high) else high,
         reason=row.bracket.reason or "published",
-        seconds=row.seconds or 0.0,
+        seconds=row.seconds,
         nodes=0,
         discarded=0,
     )

@@ -18,6 +18,7 @@ _SHRINKS = 12
 _BISECTIONS = 16
 _NOISE = (0.0, 0.1, 0.3)
 _FIRST = (0.2, 0.5, 1.0)
+_OUTWARDS = 40
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,14 @@ def target_of(question: Question, x: Floats, low: float, high: float) -> Target:
         low,
         high,
     )
+
+
+def outwards(target: Target, reach: float) -> Floats:
+    """Points ever farther down the lowest margin's slope, from an input that has lost already."""
+    row = target.margins(target.x[None])[0].argmin()[None]
+    way = np.sign(target.margin_and_gradient(target.x[None], row)[1][0])
+    radii = np.geomspace(1e-6 * reach, reach, _OUTWARDS)[:, None]
+    return np.asarray(np.clip(target.x - radii * way, target.low, target.high), np.float64)
 
 
 def descend_margins(

@@ -15,6 +15,25 @@ Replay = Callable[[Floats], int]
 _OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The label is proved constant within `low`; `witness`, at distance `high`, has another.
+
+    `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
+    points that failed here only, not when the model itself was asked; `prover` is whose arithmetic
+    the lower end rests on.
+    """
+
+    low: float
+    high: float
+    witness: Floats | None
+    nodes: int
+    seconds: float
+    reason: str
+    discarded: int = 0
+    prover: str = "surefoot"
+
+
 @dataclass(eq=False)
 class Bracket:
     """What is proved (`low`) and what is refuted (`high`, `witness`) so far about one input."""
@@ -60,3 +79,7 @@ class Bracket:
                 return True
         self.discarded += here
         return False
+
+    def found(self, reason: str, seconds: float) -> Found:
+        """The bracket as it is."""
+        return Found(self.low, self.high, self.witness, self.nodes, seconds, reason, self.discarded)

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.attack import Effort, Target, nearby, nearer, target_of
-from surefoot.verify.bracket import Bracket, Replay
+from surefoot.verify.attack import Effort, Target, nearby, nearer, outwards, target_of
+from surefoot.verify.bracket import Bracket, Found, Replay
 from surefoot.verify.descent import Singles
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
-from surefoot.verify.pace import Pace, Spent, affordable
+from surefoot.verify.pace import Climb, Pace, Spent
 from surefoot.verify.scene import Box, OutOfTime, look
 from surefoot.verify.tree import DEFAULT, PATIENT, Growth, bound, grow
 
@@ -30,28 +30,12 @@ Clock = Callable[[], float]
 
 _HASTE = 0.03
 _PATIENCE = 0.15
-_SHARE = 0.6
+_SHARE = 0.85
+_CLOSING = 0.9
+_FARTHER = 8.0
 _A_LOOK = 0.1
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The label is proved constant within `low`; `witness`, at distance `high`, has another.
-
-    `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
-    points that failed here only, not when the model itself was asked; `prover` is whose arithmetic
-    the lower end rests on.
-    """
-
-    low: float
-    high: float
-    witness: Floats | None
-    nodes: int
-    seconds: float
-    reason: str
-    discarded: int = 0
-    prover: str = "surefoot"
+_ODDS = "the model keeps the label undisturbed, the network as read in float64 does not"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,22 +88,27 @@ def critical(
 
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
-    is not one. What an earlier search has proved and found may be `known`. A misclassified input
-    has the bracket (0, 0).
+    is not one. What an earlier search has proved and found may be `known`. An input that the model
+    misclassifies has the bracket (0, 0); where only the network as read does, nothing is proved.
     """
     started = clock()
     flat = _checked(network, x, tolerance, seconds, low, high, goal)
     bracket = Bracket(network, flat, label, (low, high), replay, on_bracket or (lambda a, b: None))
-    if network.label(flat) != label:
+    here = network.label(flat)
+    if (here if replay is None else replay(flat)) != label:
         return Found(0.0, 0.0, flat, 0, clock() - started, "misclassified")
-    bracket.prove(known[0])
     if known[1] is not None:
         bracket.offer(np.asarray(known[1], np.float64))
     question = keeps(network, label)
+    target = target_of(question, flat, low, high)
     reach = float(np.maximum(flat - low, high - flat).max())
+    if here != label:
+        any(bracket.offer(point) for point in outwards(target, reach))
+        return bracket.found(_ODDS, clock() - started)
+    bracket.prove(known[0])
     task = _Task(
         question,
-        target_of(question, flat, low, high),
+        target,
         bracket,
         tolerance,
         None if goal is None else min(goal, reach),
@@ -134,15 +123,7 @@ def critical(
         )
     if bracket.discarded and reason != "closed":
         reason += f"; {bracket.discarded} counterexamples here were none of the model's"
-    return Found(
-        bracket.low,
-        bracket.high,
-        bracket.witness,
-        bracket.nodes,
-        clock() - started,
-        reason,
-        bracket.discarded,
-    )
+    return bracket.found(reason, clock() - started)
 
 
 def _checked(
@@ -190,7 +171,7 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
         before = bracket.high
         _search_again(task, rng)
         if bracket.high < before or tree.seconds < task.left():
-            ended, tree = _direct(task, _PATIENCE * begun)
+            ended, tree = _direct(task, _HASTE * begun)
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
@@ -246,7 +227,7 @@ def _shot(
     try:
         scene = look(task.question, task.box(radius), expired)
     except OutOfTime:
-        return _Shot.LATE, Spent(radius, math.inf)
+        return _Shot.LATE, Spent(radius, math.inf, begun - task.left())
     grown = grow(scene, task.target, bracket, spare, task.tolerance, expired, growth, told)
     bracket.nodes += grown.nodes
     bracket.prove(grown.low)
@@ -256,7 +237,7 @@ def _shot(
     pointless = bracket.high <= radius or bracket.high - spare < radius - 0.1 * task.tolerance
     return (
         _Shot.NEARER if pointless and task.left() > 0 else _Shot.LATE,
-        Spent(radius, pace.total(spent, radius)),
+        Spent(radius, pace.total(spent, radius), spent),
     )
 
 
@@ -281,20 +262,22 @@ def _rise_without_branching(task: _Task) -> None:
 
 def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
-    bracket = task.bracket
-    easy, growth = Spent(bracket.low, _A_LOOK), DEFAULT
+    bracket, growth = task.bracket, DEFAULT
+    climb = Climb([Spent(bracket.low, _A_LOOK)], hard)
     while (reason := task.reason()) is None:
-        top = min(_below_high(task), task.goal or math.inf)
-        seconds = task.left()
-        wanted = affordable(easy, hard, _SHARE * seconds)
-        radius = min(max(wanted, bracket.low + 0.1 * task.tolerance), top)
-        ended, spent = _shot(task, radius, 0.0, max(_PATIENCE * seconds, least), growth)
+        top, seconds = min(_below_high(task), task.goal or math.inf), task.left()
+        radius = top
+        if climb.seconds(top) > _CLOSING * seconds:
+            part = min(_SHARE * seconds, _FARTHER * climb.done[-1].seconds)
+            radius = min(max(climb.affordable(part), bracket.low + 0.1 * task.tolerance), top)
+        patience = max(_PATIENCE * seconds, 1.5 * climb.seconds(radius), least)
+        ended, spent = _shot(task, radius, 0.0, patience, growth)
         if bracket.low >= radius:
-            easy = spent
-        elif ended is _Shot.COMPLETE:
+            climb.done.append(spent)
+        elif ended is _Shot.COMPLETE and task.reason() is None:
             return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
         elif ended is _Shot.LATE:
             # What one way of searching could not close, the other may.
-            hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
+            climb.hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT
             _offer(task, nearer(task.target, min(task.reach, bracket.high), Effort(), rng))
     return reason

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.verify.bracket import Replay
-from surefoot.verify.critical import Clock, Found
+from surefoot.verify.bracket import Found, Replay
+from surefoot.verify.critical import Clock
 from surefoot.verify.network import Floats
 from surefoot.verify.verdict import Proved, Refuted, Unknown
 from surefoot.verify.vnnlib import Property, box_property, write_property

@@ -11,7 +11,9 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_BLIND = 0.4
+_CAUTION = 1.3
+_KNOWN = 30.0
+_MOST = 50.0
 
 
 @dataclass(eq=False)
@@ -41,18 +43,47 @@ class Pace:
 
 @dataclass(frozen=True)
 class Spent:
-    """The seconds a tree took, or would have taken, at one radius."""
+    """The seconds a tree took, or would have taken, at one radius; `tried` were really spent."""
 
     radius: float
     seconds: float
+    tried: float = 0.0
 
 
-def affordable(easy: Spent, hard: Spent, seconds: float) -> float:
-    """The radius whose tree is likely to take `seconds`, on a line of logarithms between two."""
-    if hard.radius <= easy.radius or hard.seconds <= easy.seconds:
-        return hard.radius
-    if math.isinf(hard.seconds):
-        share = _BLIND
-    else:
-        share = math.log(seconds / easy.seconds) / math.log(hard.seconds / easy.seconds)
-    return easy.radius + min(max(share, 0.0), 1.0) * (hard.radius - easy.radius)
+@dataclass(eq=False)
+class Climb:
+    """Trees at growing radii: those that were closed, and the nearest that was not.
+
+    On a scale of logarithms the time grows about evenly with the radius, a little faster later.
+    """
+
+    done: list[Spent]
+    hard: Spent
+
+    def seconds(self, radius: float) -> float:
+        """What a tree at this radius is likely to take."""
+        last = self.done[-1]
+        return last.seconds * math.exp(min(self._rate() * (radius - last.radius), _MOST))
+
+    def affordable(self, seconds: float) -> float:
+        """The radius, up to the one not closed, whose tree is likely to take `seconds`."""
+        last, rate = self.done[-1], self._rate()
+        room = self.hard.radius - last.radius
+        if rate * room <= 0:
+            return self.hard.radius
+        return last.radius + min(max(math.log(seconds / last.seconds) / rate, 0.0), room)
+
+    def _rate(self) -> float:
+        last, hard = self.done[-1], self.hard
+        least = max(hard.tried, min(hard.seconds, _KNOWN * hard.tried))
+        rate = _slope(last, Spent(hard.radius, least))
+        if len(self.done) > 1:
+            rate = max(rate, _CAUTION * _slope(self.done[-2], last))
+        return rate
+
+
+def _slope(a: Spent, b: Spent) -> float:
+    """How fast the logarithm of the time grows from one tree to another; 0 if it does not."""
+    if b.radius <= a.radius or b.seconds <= a.seconds:
+        return 0.0
+    return math.log(b.seconds / a.seconds) / (b.radius - a.radius)

@@ -35,7 +35,7 @@ class Growth:
     most_steps: int = 60
     root_steps: int = 24
     long_steps: int = 60
-    long_every: int = 4
+    long_every: int = 2
     rates: tuple[float, float] = (0.25, 0.3)
     batch: int = 512
     work: float = 3e9
@@ -128,7 +128,7 @@ def _batch(scene: Scene, growth: Growth) -> int:
 
 
 def _bound_children(scene: Scene, nodes: Nodes, steps: int, growth: Growth) -> tuple[Nodes, Floats]:
-    """Bound nodes briefly; those that gained nothing get a long search every few levels.
+    """Bound nodes briefly; those that gained nothing get a long search every second level.
 
     An empty region needs large multipliers, and on the way to them the bound first gets worse: a
     short search would come back to where it began in every generation.

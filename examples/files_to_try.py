@@ -1,0 +1,62 @@
+"""Write model.onnx, old.onnx and test.npz into this folder: files to try every command on.
+
+Two small ReLU networks, trained here within seconds on 200 of the pictures that come with the
+package; test.npz holds the other 100. Needs pip install 'surefoot[verify]'.
+"""
+
+from importlib.resources import as_file, files
+from itertools import pairwise
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save
+
+Layers = list[list[np.ndarray]]
+
+
+def trained(x: np.ndarray, y: np.ndarray, hidden: int, steps: int = 400) -> Layers:
+    """Weights and biases of two layers after full-batch descent of the cross-entropy."""
+    rng = np.random.default_rng(hidden)
+    sizes = (x.shape[1], hidden, 10)
+    layers = [[rng.normal(0, (2 / a) ** 0.5, (a, b)), np.zeros(b)] for a, b in pairwise(sizes)]
+    moved = [[np.zeros_like(part) for part in layer] for layer in layers]
+    for _ in range(steps):
+        inner = np.maximum(x @ layers[0][0] + layers[0][1], 0)
+        scores = inner @ layers[1][0] + layers[1][1]
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        slope = (chances / chances.sum(axis=1, keepdims=True) - np.eye(10)[y]) / len(x)
+        back = (slope @ layers[1][0].T) * (inner > 0)
+        slopes = ((x.T @ back, back.sum(axis=0)), (inner.T @ slope, slope.sum(axis=0)))
+        for layer, speed, down in zip(layers, moved, slopes, strict=True):
+            for i in range(2):
+                speed[i] = 0.9 * speed[i] - 0.05 * down[i]
+                layer[i] += speed[i]
+    return layers
+
+
+def write(path: str, layers: Layers) -> None:
+    """The network as an ONNX file that takes pictures (n, 1, 28, 28)."""
+    nodes, constants, name = [helper.make_node("Flatten", ["x"], ["flat"])], [], "flat"
+    for i, (weights, bias) in enumerate(layers):
+        constants += [
+            numpy_helper.from_array(weights.astype(np.float32), f"w{i}"),
+            numpy_helper.from_array(bias.astype(np.float32), f"b{i}"),
+        ]
+        nodes.append(helper.make_node("Gemm", [name, f"w{i}", f"b{i}"], [f"sum{i}"]))
+        if i == 0:
+            nodes.append(helper.make_node("Relu", ["sum0"], ["inner"]))
+            name = "inner"
+    ends = [("x", ["n", 1, 28, 28]), ("sum1", ["n", 10])]
+    given, told = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
+    graph = helper.make_graph(nodes, "small", [given], [told], constants)
+    opset = [helper.make_opsetid("", 17)]
+    save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+
+
+with as_file(files("surefoot") / "data" / "fashion_test.npz") as stored, np.load(stored) as data:
+    pictures, labels, names = data["x"].reshape(-1, 1, 28, 28), data["y"], data["class_names"]
+kept = np.arange(len(pictures)) % 3 == 0
+flat = pictures[~kept].reshape(-1, 28 * 28) / 255
+for file, neurons in (("model.onnx", 40), ("old.onnx", 20)):
+    write(file, trained(flat, labels[~kept], neurons))
+np.savez("test.npz", x=pictures[kept], y=labels[kept], class_names=names)
+print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} pictures)")
