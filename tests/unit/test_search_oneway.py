@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.results import Footing, Interval, Point
-from surefoot.search.inner import End, Goal, inner, supposed
+from surefoot.search.inner import Goal, inner
 from surefoot.search.looks import Over
 from surefoot.search.next_level import Sight, around, may_cross, sharpest_bend
 from surefoot.search.oneway import assumed, backtrack, falls, notes, tightened
 from surefoot.search.seen import Seen, Terms
 from surefoot.search.segments import Segment, Stretch
+from surefoot.search.supposing import End, supposed
 
 FALLS, RISES, EITHER = ((Stretch(0.0, 1.0, falls=way),) for way in (True, False, None))
 
@@ -175,9 +176,9 @@ def test_what_few_inputs_prove_of_a_set_is_no_proof_for_a_population():
 def test_inputs_not_looked_at_are_supposed_to_lie_between_their_neighbours():
     before, after = known(0.0, np.array([1.0, 1.0, 0.0]), 3), known(1.0, np.array([1.0, 0, 0]), 3)
     middle = Seen(0.5, before.terms)
-    assert supposed([before, middle, after])[0.5] == pytest.approx(0.5)
+    assert supposed([before, middle, after])[0.5].mean == pytest.approx(0.5)
     middle.put(1, np.array([1.0]))
-    assert supposed([before, middle, after])[0.5] == pytest.approx(2 / 3)
+    assert supposed([before, middle, after])[0.5].mean == pytest.approx(2 / 3)
     assert supposed([before, after]) == {}
 
 

@@ -5,73 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point
-from surefoot.search.inner import supposed
 from surefoot.search.looks import Over
-from surefoot.search.oneway import assumed, backtrack, notes, tightened
+from surefoot.search.next_level import Sight
+from surefoot.search.oneway import assumed, notes, tightened
 from surefoot.search.reading import Settled, read
-from surefoot.search.seen import Seen, Values
+from surefoot.search.seen import Seen
 from surefoot.search.segments import Stretch
+from surefoot.search.supposing import supposed
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
 
 
-def slack_of(seen: Sequence[Seen], thresholds: Sequence[float], near: float) -> int:
-    """How many inputs the curve may climb back where it crosses a threshold.
-
-    By those that went the other way from one level to the next, between and around two levels,
-    fully known and at most `near` apart, on different sides of it; the widest such pair tells the
-    most. Without one, the narrowest.
-    """
-    whole = [s for s in seen if s.whole and s.terms.counts]
-    pairs = [
-        (a, b)
-        for a, b in combinations(whole, 2)
-        if any((a.value >= t) != (b.value >= t) for t in thresholds)
-    ]
-    close = [pair for pair in pairs if _distance(pair) <= near]
-    chosen = max(close, key=_distance) if close else min(pairs, key=_distance, default=None)
-    if chosen is None:
-        return 0
-    middle = (chosen[0].level + chosen[1].level) / 2
-    low = min(chosen[0].level, middle - near / 2)
-    high = max(chosen[1].level, middle + near / 2)
-    down, up = _moves([s.values for s in seen if low <= s.level <= high])
-    return backtrack(max(down, up), min(down, up))
-
-
-def _moves(rows: Sequence[Values]) -> tuple[int, int]:
-    """How often an input got worse, and better, from a level to the next at which it is known."""
-    last, down, up = rows[0].copy(), 0, 0
-    for row in rows[1:]:
-        down += int(np.count_nonzero(row < last))
-        up += int(np.count_nonzero(row > last))
-        np.copyto(last, row, where=~np.isnan(row))
-    return down, up
-
-
-def _distance(pair: tuple[Seen, Seen]) -> float:
-    return pair[1].level - pair[0].level
-
-
 def concluded(
     asked: SequentialCurve,
     seen: Sequence[Seen],
-    guesses: Mapping[float, float],
+    guesses: Mapping[float, Sight],
     stretches: Sequence[Stretch],
     settled: Settled,
 ) -> Curve:
     """The curve, with a reading for every threshold; `guesses` are the best values known."""
     bends = asked.curvature is not None
-    supposed_to_be = supposed(seen)
-    caught = _caught(seen, supposed_to_be, (asked.high - asked.low) / 8)
-    best = {**supposed_to_be, **guesses, **caught}
+    best = {
+        level: found.mean
+        for level, found in supposed(seen).items()
+        if level not in guesses or found.doubt <= guesses[level].doubt
+    }
+    best = {sight.level: sight.value for sight in guesses.values()} | best
     points = [
         _guessed(s.point, best[s.level])
         for s in seen
@@ -85,7 +48,7 @@ def concluded(
         if bends or found
         else [replace(p, band=q.interval) for p, q in zip(points, basis, strict=True)]
     )
-    inside = [_guessed(s.point, caught[s.level]) for s in seen if s.level in caught]
+    inside = [_guessed(s.point, best[s.level]) for s in seen if s.level in best]
     told = {p.level for p in points}
     basis = sorted([*basis, *(p for p in inside if p.level not in told)], key=lambda p: p.level)
     return Curve(
@@ -112,16 +75,6 @@ def concluded(
 def _guessed(point: Point, guess: float) -> Point:
     low, high = point.interval.low, point.interval.high
     return replace(point, value=min(max(guess, low), high))
-
-
-def _caught(seen: Sequence[Seen], means: Mapping[float, float], near: float) -> dict[float, float]:
-    """Of the means supposed, those between two levels, at most `near` apart, that are whole."""
-    whole = [s.level for s in seen if s.whole]
-    return {
-        level: mean
-        for level, mean in means.items()
-        if any(a < level < b and b - a <= near for a, b in pairwise(whole))
-    }
 
 
 def middle(asked: SequentialCurve, threshold: float) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-_CAUTION = 2.0
+import numpy as np
+
+_CAUTION = 3.2
 _BEND = 0.04
 
 
@@ -28,6 +30,10 @@ class Guess:
     off: float
     bend: float
     """How far off it may be because the curve bends between the two sights."""
+    falls: bool
+    """Whether the value is below the target beyond it."""
+    flat: float
+    """Over how many levels the value changes by one."""
 
 
 def guess(sights: Sequence[Sight], target: float, size: int) -> Guess | None:
@@ -41,9 +47,33 @@ def guess(sights: Sequence[Sight], target: float, size: int) -> Guess | None:
             continue
         drop, wide = abs(a.value - b.value), b.level - a.level
         chance = math.sqrt(max(1.0, drop * size)) / 2 / size
-        off = math.hypot(chance, max(a.doubt, b.doubt)) / drop * wide
-        return Guess(a.level + wide * abs(a.value - target) / drop, off, _BEND * wide)
+        share = abs(a.value - target) / drop
+        doubt = (1 - share) * a.doubt + share * b.doubt
+        off, at = math.hypot(chance, doubt) / drop * wide, a.level + wide * share
+        return Guess(at, off, _BEND * wide, a.value > b.value, wide / drop)
     return None
+
+
+def smoothed(sights: Sequence[Sight], reach: float) -> list[Sight]:
+    """Values on lines drawn through the neighbours within reach, the nearer the weightier.
+
+    Few inputs see a curve in steps. What is known for certain stays.
+    """
+    levels = np.array([s.level for s in sights])
+    values = np.array([s.value for s in sights])
+    sure = np.array([1 / (s.doubt**2 + 1e-4) for s in sights])
+    found = []
+    for sight in sights:
+        away = levels - sight.level
+        weight = sure * np.clip(1 - np.abs(away / reach) ** 3, 0, None) ** 3
+        total, first, second = (float((weight * away**k).sum()) for k in range(3))
+        spread = total * second - first**2
+        fit = float((weight * values).sum()) / total
+        if spread > 1e-9 * total * second:
+            tilt = float((weight * away * values).sum())
+            fit = (second * float((weight * values).sum()) - first * tilt) / spread
+        found.append(sight if sight.doubt == 0 else replace(sight, value=fit))
+    return found
 
 
 def around(
@@ -110,15 +140,3 @@ def enough(value: float, thresholds: Sequence[float], error: float, size: int) -
     spread = max(value * (1 - value), 0.02)
     needed = 2 * spread * math.log(2 / error) / max(gap, 1e-9) ** 2
     return needed / (1 + needed / size)
-
-
-def flatness(sights: Sequence[Sight], target: float) -> float:
-    """Over how many levels the value changes by one, where the curve is flattest at the target."""
-    return max(
-        (
-            (b.level - a.level) / abs(a.value - b.value)
-            for a, b in pairwise(sights)
-            if (a.value >= target) != (b.value >= target)
-        ),
-        default=0.0,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,6 +113,13 @@ class Seen:
     def whole(self) -> bool:
         """Whether all inputs are known."""
         return self.first == self.terms.size
+
+    def full(self, thresholds: Sequence[float]) -> bool:
+        """Whether all inputs are known, or the most and with them on which side it lies."""
+        if self.whole:
+            return True
+        most = 2 * int(self.known.sum()) >= self.terms.size
+        return most and any(self.side(t) is not None for t in thresholds)
 
     def side(self, target: float) -> bool | None:
         """Whether the mean is at least the target, where that is known."""

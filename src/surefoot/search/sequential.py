@@ -11,11 +11,13 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve
-from surefoot.search.looks import Over
+from surefoot.search.looks import FIRST, Over
 from surefoot.search.segments import check_size, check_span, check_thresholds
 from surefoot.search.tracing import Tracing
 
 _FINEST, _MOST_LEVELS = 1e-5, 400
+_SCAN, _PASSES = 17, 3.4
+"""Levels of the scan, and passes over the inputs that a crossing took in the mean."""
 MEASURES: dict[str, type[Outcomes | Severities]] = {"accuracy": Outcomes, "confidence": Severities}
 
 
@@ -80,8 +82,11 @@ class SequentialCurve:
 
     @property
     def forecast(self) -> int:
-        """Trials that it may take, for the time left."""
-        return 6 * self.size
+        """Trials that it may take, for the time left: the scan, and so many passes a crossing."""
+        crossings = len(self.thresholds) * (len(self.cuts) + 1)
+        return _SCAN * min(self.size, max(FIRST, self.size // 32)) + int(
+            _PASSES * self.size * crossings
+        )
 
     @property
     def evidence(self) -> type[Outcomes | Severities]:

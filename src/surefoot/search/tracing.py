@@ -13,25 +13,29 @@ import numpy as np
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Curve, Interval, Point
-from surefoot.search.concluding import concluded, middle, slack_of
+from surefoot.search.concluding import concluded, middle
 from surefoot.search.crossing import closing
-from surefoot.search.inner import End, Goal, inner
+from surefoot.search.inner import HALF, Goal, guessed
 from surefoot.search.looks import Over, targets
-from surefoot.search.next_level import Sight, around, by_a_crossing, enough, flatness, hiding
+from surefoot.search.next_level import Sight, around, by_a_crossing, enough, hiding
 from surefoot.search.oneway import falls, tightened
 from surefoot.search.reading import same_side, stays
 from surefoot.search.seen import Seen, Terms, Wish
 from surefoot.search.segments import Segment, Stretch, segments
+from surefoot.search.supposing import End, supposed
+from surefoot.search.wiggles import against, expected, slack_of
 
 if TYPE_CHECKING:
     from surefoot.search.sequential import SequentialCurve
 
 _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
-_BLUR, _BLURRED = 2.0, 4.0
-"""To how many inputs beside wiggles a crossing is caught; how many precisions make it blurred."""
+_BLUR, _VALUE = 3.0, 0.5
+"""To how many inputs beside wiggles a crossing is caught; and to how many precisions guessed."""
 _TRIES, _CLEAR = 3, 2.0
 """Looks for one crossing by guess; and standard deviations that settle a side well enough."""
+_BELIEVED = 4
+"""How many times as many inputs to look at, at most, on the word of the few of the scan."""
 
 
 class Tracing:
@@ -95,7 +99,7 @@ class Tracing:
 
     def curve(self) -> Curve:
         """What was found."""
-        guesses = {s.level: self._sight(s).value for s in self.sorted() if s.first}
+        guesses = {s.level: self._sight(s) for s in self.sorted() if s.first}
         stretches = [self._stretch(part) for part in self.parts]
         return concluded(self.asked, self.sorted(), guesses, stretches, self.settled)
 
@@ -120,11 +124,12 @@ class Tracing:
     def _targets(self, part: Segment, threshold: float) -> list[tuple[float, tuple[bool, ...]]]:
         """Means to find the levels of, and on which side of them all inputs must be known."""
         error, counts = self.terms.spend(math.nan), self.terms.counts
-        slack = self._slack(part)
+        slack = self._expected(part)
         up, down = targets(threshold, self.size, self.over, error, slack, counts=counts)
         if up == down:
             return [(up, (True, False))]
-        return [(up, (True,)), (down, (False,))]
+        found: list[tuple[float, tuple[bool, ...]]] = [(up, (True,)), (down, (False,))]
+        return found if threshold >= HALF else found[::-1]
 
     def _stretch(self, part: Segment) -> Stretch:
         wiggle, bends = self._slack(part) / self.size, self.asked.curvature is not None
@@ -135,6 +140,10 @@ class Tracing:
         if self.asked.curvature is not None:
             return 0
         return slack_of(self._in(part), self.asked.thresholds, self.span / 8)
+
+    def _expected(self, part: Segment) -> int:
+        slack, told = self._slack(part), not self.exact or self.asked.curvature is not None
+        return slack if told else expected(self._in(part), self.asked.thresholds, slack)
 
     def _bent(self, part: Segment) -> list[Wish]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
@@ -150,7 +159,8 @@ class Tracing:
         if len(set(firm)) == 2 or len(seems) < 2:
             return []
         if self.exact:
-            return self._closing(part, Interval(part.low, part.high), target, sides)
+            goal, within = self._goal(part, target, sides), Interval(part.low, part.high)
+            return closing(part, self._in(part), within, self._sight, goal)
         return [] if self.turns[part.low, target] >= _TRIES else self._around(part, sights, target)
 
     def _open(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Iterator[list[Wish]]:
@@ -160,40 +170,36 @@ class Tracing:
             if a.side(target) == b.side(target) or b.level - a.level <= self.narrow:
                 continue
             if self.exact:
-                yield self._closing(part, Interval(a.level, b.level), target, sides)
+                goal, here = self._goal(part, target, sides), Interval(a.level, b.level)
+                yield closing(part, self._in(part), here, self._sight, goal)
                 continue
             within = [s for s in self._in(part) if a.level < s.level < b.level]
             begun = [Wish(s.level, self.size) for s in within if s.level in self.pursued]
             sights = [self._sight(s) for s in (a, *within, b) if s.first]
             yield begun or self._around(part, sights, target)
 
-    def _closing(
-        self, part: Segment, within: Interval, target: float, sides: tuple[bool, ...]
-    ) -> list[Wish]:
-        turn, goal = self.turns[part.low, target], self._goal(part, target, sides)
-        found = closing(part, self._in(part), within, self._sight, goal, turn)
-        if any(wish.level not in self.seen and wish.some is None for wish in found):
-            self.turns[part.low, target] += 1
-        return found
-
     def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
         """Where wiggles keep a stretch open: the crossing by inputs that differ, as a guess."""
         if not self.exact or not self._slack(part):
             return
         target = middle(self.asked, threshold)
-        for a, b in pairwise([s for s in self._in(part) if s.whole]):
-            if a.side(target) != b.side(target):
-                goal = Goal(target, (), 2 * self.narrow)
-                yield inner(part, (End.of(a), End.of(b)), self._in(part), goal)
+        found, goal = supposed(self._in(part)), Goal(target, (), _VALUE * self.narrow)
+        full = [s.level for s in self._in(part) if s.full((threshold,)) and s.level in found]
+        for a, b in pairwise(End(level, found[level].values) for level in full):
+            if (a.mean >= target) != (b.mean >= target):
+                yield guessed(part, (a, b), self._in(part), goal)
 
     def _goal(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Goal:
         """How closely to catch a crossing: wiggles blur it, and need not be followed."""
-        close = self.narrow / 2
-        if len(sides) == 1:
-            sights = [self._sight(s) for s in self._in(part) if s.first]
-            inputs = (_BLUR + self._slack(part)) / self.size
-            close = max(close, inputs * flatness(sights, target))
-        return Goal(target, sides, close, close > _BLURRED * self.narrow)
+        close, near = self.narrow / 2, self._expected(part)
+        if len(sides) == 2 or not self.exact:
+            return Goal(target, sides, close, beyond=target)
+        first = sides[0] == (target >= HALF)
+        beyond = target + first * (-2 if sides[0] else 2) * near / self.size
+        inputs = (_BLUR + near) / self.size
+        scanned = [s for s in self._in(part) if s.first]
+        above = [self._sight(s).value >= target for s in scanned]
+        return Goal(target, sides, 2 * close, inputs, beyond, against(scanned, above))
 
     def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
         turn = self.turns[part.low, target]
@@ -284,6 +290,8 @@ class Tracing:
         """How many inputs are likely to decide here."""
         guess = self._sight(seen).value if seen.first else 0.5
         needed = enough(guess, self.asked.thresholds, self.terms.spend(seen.level), self.size)
+        if self.exact and seen.first <= self.terms.few:
+            needed = min(needed, _BELIEVED * seen.first or self.size)
         return next((n for n in seen.later if n >= min(needed, 0.7 * self.size)), self.size)
 
     def _in(self, part: Segment) -> list[Seen]:
