@@ -92,9 +92,9 @@ class Tracing:
             self.seen[ask.level].put(ask.start or 0, answer.goodness)
         for wish in self.looked:
             seen = self.seen[wish.level]
-            if wish.some is None:
+            if wish.some is None and wish.first > seen.first:
                 seen.look(wish.first)
-            elif seen.known.all():
+            elif seen.known.all() and not seen.whole:
                 seen.look(self.size)
 
     def curve(self) -> Curve:
