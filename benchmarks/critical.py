@@ -259,7 +259,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--images", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--marabou", type=int, default=0, help="ask Marabou about N images too")
     args = parser.parse_args()
