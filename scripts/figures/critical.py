@@ -34,7 +34,7 @@ def critical_level() -> str:
     return svg(alt.hconcat(_plane(), _needed(), spacing=50).resolve_scale(color="independent"))
 
 
-def _plane() -> Any:  # noqa: ANN401
+def _plane() -> Any:  # noqa: ANN401  a chart
     network, x = _network(3, 2, 12, 2), np.array([0.42, 0.55])
     found = critical(network, x, network.label(x), tolerance=0.002)
     cells = [row for k in range(_COLUMNS) for row in _runs(network, k, network.label(x))]
@@ -74,7 +74,7 @@ def _runs(network: Network, column: int, label: int) -> list[dict[str, float]]:
     ]  # fmt: skip
 
 
-def _box(x: np.ndarray, radius: float) -> Any:  # noqa: ANN401
+def _box(x: np.ndarray, radius: float) -> Any:  # noqa: ANN401  a chart
     (a, b), (c, d) = np.clip(x - radius, 0, 1), np.clip(x + radius, 0, 1)
     row = {"x": figure(a), "y": figure(b), "x2": figure(c), "y2": figure(d)}
     base = alt.Chart(alt.InlineData(values=[row])).mark_rect(
@@ -83,7 +83,7 @@ def _box(x: np.ndarray, radius: float) -> Any:  # noqa: ANN401
     return base.encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q")
 
 
-def _mark(at: np.ndarray, shape: str, colour: str) -> Any:  # noqa: ANN401
+def _mark(at: np.ndarray, shape: str, colour: str) -> Any:  # noqa: ANN401  a chart
     row = {"x": figure(at[0]), "y": figure(at[1])}
     base = alt.Chart(alt.InlineData(values=[row]))
     return base.mark_point(shape=shape, size=70, filled=True, color=colour, opacity=1).encode(
@@ -91,7 +91,7 @@ def _mark(at: np.ndarray, shape: str, colour: str) -> Any:  # noqa: ANN401
     )
 
 
-def _said(at: np.ndarray, text: str, colour: str) -> Any:  # noqa: ANN401
+def _said(at: np.ndarray, text: str, colour: str) -> Any:  # noqa: ANN401  a chart
     row = {"x": figure(at[0]), "y": figure(at[1]), "text": text}
     base = alt.Chart(alt.InlineData(values=[row]))
     return base.mark_text(align="left", fontSize=11, color=colour).encode(
@@ -99,7 +99,7 @@ def _said(at: np.ndarray, text: str, colour: str) -> Any:  # noqa: ANN401
     )
 
 
-def _needed() -> Any:  # noqa: ANN401
+def _needed() -> Any:  # noqa: ANN401  a chart
     """Forty inputs: their whole brackets, and what the quantile left of them to be done."""
     network, rng = _network(2, 6, 12, 3), np.random.default_rng(3)
     inputs = rng.random((40, 6))

@@ -42,6 +42,22 @@ class TrueLabel:
 
 
 @dataclass(frozen=True)
+class GivenLabel:
+    """The model gives the label: a tie is for the first class, as proofs read it."""
+
+    kind: ClassVar[str] = "label"
+    phrase: ClassVar[str] = "get this label"
+    limit: ClassVar[float] = 0.5
+    reference: ClassVar[Reference] = Reference.PREDICTED
+    needs: ClassVar[Scores | None] = None
+
+    def severity(self, scores: Array, labels: Array) -> Array:
+        """1 where another label is given."""
+        xp = array_namespace(scores)
+        return xp.astype(xp.argmax(scores, axis=1) != labels, scores.dtype)
+
+
+@dataclass(frozen=True)
 class TopK:
     """The label in the data is among the k best."""
 

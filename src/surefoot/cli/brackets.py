@@ -21,16 +21,10 @@ def brackets(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Only rows of this split: test.")] = None,
     source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
-    quantile: Annotated[
-        str, typer.Option(help="Of which share of the inputs to give the radius.")
-    ] = "0.05",
-    confidence: Annotated[str, typer.Option(help="How sure to be of the quantile.")] = "0.95",
-    require: Annotated[
-        str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
-    ] = None,
-    figure: Annotated[
-        str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
-    ] = None,
+    quantile: o.QuantileOption = "0.05",
+    confidence: o.SureOption = "0.95",
+    require: o.RadiusOption = None,
+    figure: o.RadiiFigure = None,
     report: ReportOption = None,
     json: o.Json = False,
 ) -> int:

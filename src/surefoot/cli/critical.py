@@ -83,10 +83,8 @@ def critical(
     reading: o.Reading,
     files: Files,
     tolerance: Annotated[str, typer.Option(help="How narrow a bracket is to be.")] = "0.002",
-    quantile: Annotated[
-        str, typer.Option(help="Of which share of the inputs to give the radius.")
-    ] = "0.05",
-    confidence: Annotated[str, typer.Option(help="How sure to be of the quantile.")] = "0.95",
+    quantile: o.QuantileOption = "0.05",
+    confidence: o.SureOption = "0.95",
     seconds_per_input: Annotated[
         float, typer.Option(help="CPU seconds at most for an input.")
     ] = 60.0,
@@ -113,12 +111,8 @@ def critical(
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The quantile of each class as well.")
     ] = False,
-    require: Annotated[
-        str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
-    ] = None,
-    figure: Annotated[
-        str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
-    ] = None,
+    require: o.RadiusOption = None,
+    figure: o.RadiiFigure = None,
     seed: SeedOption = 1,
     report: ReportOption = None,
     store: o.StoreOption = o.DEFAULT_STORE,

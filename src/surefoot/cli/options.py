@@ -35,6 +35,16 @@ DataArg = Annotated[
         metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
     ),
 ]
+QuantileOption = Annotated[
+    str, typer.Option(help="Of which share of the inputs to give the radius.")
+]
+SureOption = Annotated[str, typer.Option(help="How sure to be of the quantile.")]
+RadiusOption = Annotated[
+    str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
+]
+RadiiFigure = Annotated[
+    str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
+]
 StoreOption = Annotated[
     str, typer.Option("--store", help="Where evidence is kept; the same command resumes from it.")
 ]

@@ -125,7 +125,7 @@ def _onnx() -> Any:  # noqa: ANN401  the module
     return onnx
 
 
-def _session(model: Any) -> Any:  # noqa: ANN401
+def _session(model: Any) -> Any:  # noqa: ANN401  of onnx
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -136,7 +136,7 @@ def _session(model: Any) -> Any:  # noqa: ANN401
     )
 
 
-def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401
+def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401  of onnx
     """The tensor before what only squeezes the scores, and whether something was left out."""
     makers = {out: node for node in graph.node for out in node.output}
     name, plain = fetch, False
@@ -146,7 +146,7 @@ def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401
     return name, plain
 
 
-def _dependent(graph: Any, feed: str) -> set[str]:  # noqa: ANN401
+def _dependent(graph: Any, feed: str) -> set[str]:  # noqa: ANN401  of onnx
     """The tensors that change with the input, smoothly as far as the operators' names tell."""
     found = {feed}
     for node in graph.node:
@@ -155,7 +155,7 @@ def _dependent(graph: Any, feed: str) -> set[str]:  # noqa: ANN401
     return found - {""}
 
 
-def _is_step(node: Any) -> bool:  # noqa: ANN401
+def _is_step(node: Any) -> bool:  # noqa: ANN401  of onnx
     """Whether its outputs are whole numbers, so without slope."""
     from onnx import TensorProto
 
@@ -165,7 +165,7 @@ def _is_step(node: Any) -> bool:  # noqa: ANN401
     return node.op_type in _NO_SLOPE
 
 
-def _way(graph: Any, scores: str, needs: set[str]) -> tuple[Any, ...]:  # noqa: ANN401
+def _way(graph: Any, scores: str, needs: set[str]) -> tuple[Any, ...]:  # noqa: ANN401  of onnx
     """The nodes between input and scores, in the file's order."""
     wanted, kept = {scores}, []
     for node in reversed(graph.node):
@@ -175,7 +175,7 @@ def _way(graph: Any, scores: str, needs: set[str]) -> tuple[Any, ...]:  # noqa: 
     return tuple(kept[::-1])
 
 
-def _check(node: Any, needs: set[str]) -> None:  # noqa: ANN401
+def _check(node: Any, needs: set[str]) -> None:  # noqa: ANN401  of onnx
     places = {i for i, name in enumerate(node.input) if name in needs}
     known = node.op_type in SEVERAL or (node.op_type in ONE and places == {0})
     if not known or node.domain not in ("", "ai.onnx"):
@@ -185,7 +185,7 @@ def _check(node: Any, needs: set[str]) -> None:  # noqa: ANN401
         )
 
 
-def _attributes(node: Any) -> dict[str, Any]:  # noqa: ANN401
+def _attributes(node: Any) -> dict[str, Any]:  # noqa: ANN401  of onnx
     from onnx import helper
 
     return {a.name: helper.get_attribute_value(a) for a in node.attribute}

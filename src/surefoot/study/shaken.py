@@ -9,41 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from surefoot import perturb
 from surefoot.engine.bench import SamplingBench
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask
+from surefoot.properties import GivenLabel
 from surefoot.results import Interval
 from surefoot.store.memory import MemoryJournal
 from surefoot.store.records import Shaken
 from surefoot.study.running import driven
 from surefoot.study.spec import Study
-from surefoot.subject import Array, Reference, Scores
 
 BEYOND = (1.0, 1.5, 2.0, 4.0)
 """Radii beyond the counterexample, as multiples of its distance."""
 _INWARDS = 1 - 1e-6
-
-
-@dataclass(frozen=True)
-class _Label:
-    """The label itself: a tie is for the first class, as the proofs read it."""
-
-    kind: ClassVar[str] = "label"
-    phrase: ClassVar[str] = "get this label"
-    limit: ClassVar[float] = 0.5
-    reference: ClassVar[Reference] = Reference.PREDICTED
-    needs: ClassVar[Scores | None] = None
-
-    def severity(self, scores: Array, labels: Array) -> Array:
-        """1 where another label is given."""
-        xp = array_namespace(scores)
-        return xp.astype(xp.argmax(scores, axis=1) != labels, scores.dtype)
 
 
 @dataclass(frozen=True)
@@ -77,7 +60,7 @@ def shaken(
         study.references,
         study.model,
         perturb.LinfNoise(bounds.width),
-        _Label(),
+        GivenLabel(),
         Counts,
         study.seed,
     )

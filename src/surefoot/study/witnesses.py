@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from surefoot.report.html import write_whole
 from surefoot.results import Interval
 from surefoot.store.records import CriticalRecord
 from surefoot.study.spec import Study
+
+if TYPE_CHECKING:
+    from surefoot.verify.vnnlib import Property
 
 _LONGEST = 60
 
@@ -81,7 +84,7 @@ def write_properties(study: Study, record: CriticalRecord, graph: Path, folder: 
 
 def _property(
     study: Study, i: int, radius: float, bounds: Interval, point: np.ndarray | None
-) -> Any:  # noqa: ANN401
+) -> Property:
     """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
     from surefoot.verify.vnnlib import Property, box_property
 

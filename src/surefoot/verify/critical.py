@@ -34,6 +34,10 @@ _SHARE = 0.85
 _CLOSING = 0.9
 _FARTHER = 8.0
 _A_LOOK = 0.1
+"""Shares of the time: for a first try, for one whose end is not foreseen, for a tree at a smaller
+radius, for one that would close the bracket. Then how many times the last a tree may take, and the
+seconds of a look without branching.
+"""
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 _ODDS = "the model keeps the label undisturbed, the network as read in float64 does not"
 
@@ -175,8 +179,12 @@ def _settle(task: _Task, rng: np.random.Generator) -> str:
     if task.reason() is None:
         _rise_without_branching(task)
     if task.reason() is None and ended is _Shot.COMPLETE:
-        return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
+        return _tied(bracket)
     return task.reason() or _rise(task, tree, _HASTE * begun, rng)
+
+
+def _tied(bracket: Bracket) -> str:
+    return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
 
 
 def _direct(task: _Task, patience: float) -> tuple[_Shot, Spent]:
@@ -275,7 +283,7 @@ def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> s
         if bracket.low >= radius:
             climb.done.append(spent)
         elif ended is _Shot.COMPLETE and task.reason() is None:
-            return f"beyond {bracket.low:.6g} a tie is neither proved nor refuted in float64"
+            return _tied(bracket)
         elif ended is _Shot.LATE:
             # What one way of searching could not close, the other may.
             climb.hard, growth = spent, PATIENT if growth is DEFAULT else DEFAULT

@@ -11,9 +11,10 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_CAUTION = 1.3
-_KNOWN = 30.0
-_MOST = 50.0
+_CAUTION, _KNOWN, _MOST = 1.3, 30.0, 50.0
+"""How much faster than so far the time may grow; how many times the time tried in vain a forecast
+is believed; and the largest logarithm that is told.
+"""
 
 
 @dataclass(eq=False)

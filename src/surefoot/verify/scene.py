@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.verify.network import Floats, Layer, Question
 from surefoot.verify.relax import (
@@ -197,7 +197,7 @@ def _bare(question: Question, box: Box) -> Scene:
 def _extended(
     scene: Scene,
     layer: Layer,
-    order: Any,  # noqa: ANN401
+    order: NDArray[np.intp],
     undecided: int,
     lower: Floats,
     upper: Floats,
