@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.prepare import Normalise
 from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
+from surefoot.models.sessions import quiet_session
 from surefoot.models.tape import Tape, read_tape
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
@@ -28,7 +29,6 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
-_QUIET = 4
 _LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f]|[\x80-\xff][\x00-\x7f])", re.DOTALL)
 
 
@@ -158,14 +158,8 @@ def open_onnx(
 
 
 def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = _QUIET
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return quiet_session(path)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise InvalidArgument(

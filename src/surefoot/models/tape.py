@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.models.scores import as_rows
+from surefoot.models.sessions import quiet_session
 from surefoot.models.slopes import ONE, SEVERAL, Seen, Values, pulled
 
 _NO_SLOPE = {"Shape", "Size", "ConstantOfShape", "ArgMax", "Equal", "Greater", "Less", "NonZero"}
@@ -103,7 +104,7 @@ def read_tape(path: Path, feed: str, fetch: str) -> Tape:
     del graph.output[:]
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in shown)
     return Tape(
-        _session(model),
+        quiet_session(model.SerializeToString()),
         feed,
         scores,
         nodes,
@@ -123,17 +124,6 @@ def _onnx() -> Any:  # noqa: ANN401  the module
             "the gradients of an ONNX file need the package onnx: pip install 'surefoot[verify]'"
         ) from error
     return onnx
-
-
-def _session(model: Any) -> Any:  # noqa: ANN401  of onnx
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
 
 
 def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401  of onnx

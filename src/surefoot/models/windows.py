@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.models.sessions import quiet_session
+
 Values = NDArray[Any]
 
 
@@ -61,7 +63,6 @@ def convolution_slope(at: Mapping[str, Any], x: Values, weights: Values, g: Valu
 def _transposed(
     kernel: tuple[int, ...], step: tuple[int, ...], spread: tuple[int, ...], group: int
 ) -> Any:  # noqa: ANN401  a session
-    import onnxruntime
     from onnx import TensorProto, helper
 
     free = [f"d{i}" for i in range(len(kernel))]
@@ -79,11 +80,7 @@ def _transposed(
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    return quiet_session(model.SerializeToString())
 
 
 class _Windows:
