@@ -19,11 +19,20 @@ class Footing(StrEnum):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise that comes with a number: wrong with probability at most `error`."""
+    """The promise that comes with a number: wrong with probability at most `error`.
+
+    `assumptions` are all that it needs; `jointly` names the claims that share the same error.
+    """
 
     footing: Footing
     error: float
-    assumption: str = ""
+    assumptions: tuple[str, ...] = ()
+    jointly: str = ""
+
+    @property
+    def condition(self) -> str:
+        """What must be true for it, in words."""
+        return "; ".join(self.assumptions)
 
 
 @dataclass(frozen=True)

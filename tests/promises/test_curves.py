@@ -60,7 +60,7 @@ def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
         assert reading.interval.width <= 0.00101
         assert abs(reading.value - truth) <= 0.00101
         assert reading.guarantee.footing is Footing.CONDITIONAL
-        assert reading.guarantee.assumption.endswith("goes one way, up or down, from 0 to 1")
+        assert reading.guarantee.condition.endswith("goes one way, up or down, from 0 to 1")
         assert found.notes == ()
 
 
@@ -163,7 +163,7 @@ def test_inputs_that_flicker_no_more_than_stated_leave_the_truth_inside(pause, l
         turns = rng.normal(0.5, 0.2, (100, 1)) + np.cumsum(pauses, axis=1)
         found = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
         assert found.guarantee.footing is Footing.CONDITIONAL
-        if wiggle_at(turns, 0.8, 0.0, 1.0) <= stated(found.guarantee.assumption) + 1e-9:
+        if wiggle_at(turns, 0.8, 0.0, 1.0) <= stated(found.guarantee.condition) + 1e-9:
             true += 1
             assert within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
     assert true >= least
@@ -205,10 +205,10 @@ def test_a_valley_nobody_spoke_of_is_found_or_the_guarantee_names_what_it_rests_
     if half >= 0.1:
         assert within(1 - 2 * half, reading.interval)
         assert reading.guarantee.footing is Footing.CONDITIONAL
-        assert "stays on that side" in reading.guarantee.assumption
+        assert "stays on that side" in reading.guarantee.condition
         assert "does not go one way" in found.notes[0]
     if not within(1 - 2 * half, reading.interval):
-        assert "one way" in reading.guarantee.assumption
+        assert "one way" in reading.guarantee.condition
 
 
 @pytest.mark.parametrize("size", [50, 1000])
@@ -225,7 +225,7 @@ def test_a_curve_no_rougher_than_said_is_covered_without_going_one_way(size):
         found = drive(procedure, world).curve
         (reading,) = found.readings
         assert reading.guarantee.footing is Footing.CONDITIONAL
-        assert "depth 40" in reading.guarantee.assumption
+        assert "depth 40" in reading.guarantee.condition
         truth = share_at_least(world, 0.7, 0.0, 1.0, 4000)
         wide = Interval(reading.interval.low - 5e-4, reading.interval.high + 5e-4)
         assert truth in wide

@@ -59,7 +59,7 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
     groups = {"good": [counted(20)] * 200, "bad": [counted(2)] * 200}
     found = requirement_of_each(Mean(0.05), groups, 0.5)
     assert found.together.holds is False
-    assert "random sample" in found.together.guarantee.assumption
+    assert "random sample" in found.together.guarantee.condition
     assert found.classes["good"].holds
     assert found.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)

@@ -57,7 +57,7 @@ def test_every_extrapolation_brings_the_count_and_no_guarantee():
     found = concluded(normal_scores(), limit=0.3)
     assert isinstance(found, Extrapolation)
     assert found.guarantee.footing is Footing.NONE
-    assert "extrapolation" in found.guarantee.assumption
+    assert "extrapolation" in found.guarantee.condition
     held = int((normal_scores() < 0.3).sum())
     assert found.counted.value == held / 1000
     assert found.counted.guarantee.footing is Footing.SOUND

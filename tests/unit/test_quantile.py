@@ -157,11 +157,11 @@ def test_a_quantile_says_what_it_supposes(over):
     found = over.conclude(on_grid(np.linspace(0.01, 0.2, 100)), 0.05)
     assert isinstance(found, Quantile)
     assert found.guarantee.footing is Footing.CONDITIONAL
-    assert "independent random sample" in found.guarantee.assumption
+    assert "independent random sample" in found.guarantee.condition
     assert found.value in found.interval
     assert found.inputs == 100
-    assert ("evenly" in found.guarantee.assumption) == (over.kind == "spread-ranks")
-    assert ("log-normal" in found.guarantee.assumption) == (over.kind == "log-normal")
+    assert ("evenly" in found.guarantee.condition) == (over.kind == "spread-ranks")
+    assert ("log-normal" in found.guarantee.condition) == (over.kind == "log-normal")
 
 
 def test_classes_share_the_error():

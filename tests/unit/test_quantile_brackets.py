@@ -29,7 +29,7 @@ def test_a_row_is_read(file):
     assert (row.network, row.split, row.image, row.seconds) == ("net", "test", "7", 12.5)
     assert (row.bracket.low, row.bracket.high) == (0.013, 0.015)
     assert row.bracket.guarantee.footing is Footing.CONDITIONAL
-    assert "published" in row.bracket.guarantee.assumption
+    assert "published" in row.bracket.guarantee.condition
     assert row.source == row.label == ""
 
 

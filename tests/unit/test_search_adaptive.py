@@ -110,7 +110,7 @@ def test_theorem_1_holds_for_curves_that_bend_no_more(depth):
             for a, b in itertools.pairwise(levels)
         )
         assert reading.guarantee.footing is Footing.CONDITIONAL
-        assert f"depth {depth:g}" in reading.guarantee.assumption
+        assert f"depth {depth:g}" in reading.guarantee.condition
 
 
 @pytest.mark.parametrize("span", [(-1.0, 1.0), (0.0, 255.0), (-0.5, 0.5), (3.0, 3.01)])
@@ -160,7 +160,7 @@ def test_a_curvature_of_its_own_choice_finds_every_crossing(curve, size):
     assert len(found.asked) < 500
     assert "was chosen from the data" in found.curve.notes[0]
     assert reading.guarantee.footing is Footing.CONDITIONAL
-    assert "between parabolas of depth" in reading.guarantee.assumption
+    assert "between parabolas of depth" in reading.guarantee.condition
 
 
 def test_a_curvature_of_its_own_choice_grows_when_a_stronger_bend_turns_up():

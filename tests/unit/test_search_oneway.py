@@ -104,18 +104,18 @@ def test_a_curve_that_surely_goes_both_ways_is_told_of():
 def test_what_is_taken_for_granted_is_said():
     plain = assumed(0.05, None, (Stretch(0, 1), Stretch(1, 2)), broken=False)
     assert plain.footing is Footing.CONDITIONAL
-    assert plain.assumption == "the curve goes one way, up or down, from 0 to 1 and from 1 to 2"
+    assert plain.condition == "the curve goes one way, up or down, from 0 to 1 and from 1 to 2"
     wavy = (Stretch(0, 1, 0.012), Stretch(1, 2))
-    assert assumed(0.05, None, wavy, broken=False).assumption == (
+    assert assumed(0.05, None, wavy, broken=False).condition == (
         "the curve goes one way, up or down, from 0 to 1 but for wiggles of up to 1.2 points "
         "at the threshold and from 1 to 2"
     )
     broken = assumed(0.05, None, wavy, broken=True)
     assert broken.footing is Footing.CONDITIONAL
-    assert "stays on that side, from 0 to 1 but for wiggles of up to 1.2" in broken.assumption
+    assert "stays on that side, from 0 to 1 but for wiggles of up to 1.2" in broken.condition
     bending = assumed(0.05, 128.0, wavy, broken=False)
     assert bending.footing is Footing.CONDITIONAL
-    assert "depth 128" in bending.assumption
+    assert "depth 128" in bending.condition
 
 
 def known(level, values, size):

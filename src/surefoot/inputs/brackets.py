@@ -99,7 +99,7 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
     seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
     bracket = Bracket(
         Interval(low, high),
-        Guarantee(Footing.CONDITIONAL, 0.0, PUBLISHED),
+        Guarantee(Footing.CONDITIONAL, 0.0, (PUBLISHED,)),
         "" if text["lower"] and text["upper"] else "the search ended early",
     )
     return PublishedBracket(

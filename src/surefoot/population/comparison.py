@@ -46,7 +46,7 @@ def differences(
     is undecided, the value is no more than the middle of the interval.
     """
     pairs = list(combinations(local, 2))
-    promise = Guarantee(Footing.CONDITIONAL, error, SAMPLED)
+    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED,))
     found = []
     for a, b in pairs:
         around = over.difference(local[a], local[b], shares(error, len(pairs)))

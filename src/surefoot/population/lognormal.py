@@ -63,7 +63,7 @@ class LogNormalPosterior:
         quantiles, weights = self._posterior(seen)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
         assumption = f"{SAMPLED}; critical levels are log-normal, median at most {self.ceiling:g}"
-        promise = Guarantee(Footing.CONDITIONAL, error, assumption)
+        promise = Guarantee(Footing.CONDITIONAL, error, (assumption,))
         fit = _verdict(seen, self.level)
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 

@@ -60,7 +60,7 @@ class Mean:
         missing = len(local) - len(known)
         note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
         around = Interval(min(low, value), max(high, value))
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
+        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, (note,)), trials)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The mean of these inputs themselves, whatever they were drawn from.

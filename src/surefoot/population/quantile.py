@@ -132,7 +132,7 @@ class SpreadRanks:
         if math.isfinite(high):
             high = _Passed.of(local, ends.at(ranks.high), unknown=0.0).first(ranks.high)
         value = min(max(exact.value, low), high)
-        promise = Guarantee(Footing.CONDITIONAL, error, f"{SAMPLED}; {EVEN}")
+        promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED, EVEN))
         return Quantile(
             self.share, value, Interval(low, high), promise, len(local), note=exact.note
         )
@@ -192,7 +192,7 @@ def _between(
     ranks = choose(n, share, error)
     around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
     value = min(max(sample_quantile(ends, share), around.low), around.high)
-    promise = Guarantee(Footing.CONDITIONAL, error, SAMPLED)
+    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED,))
     note = "; ".join(_notes(ends, ranks, share, below))
     return Quantile(share, value, around, promise, n, note=note)
 

@@ -136,7 +136,7 @@ def quantile_differences(
             + ", ".join(f"{name}: {len(brackets)}" for name, brackets in local.items())
         )
     pairs = list(combinations(local, 2))
-    promise = Guarantee(Footing.CONDITIONAL, error, over.assumption)
+    promise = Guarantee(Footing.CONDITIONAL, error, (over.assumption,))
     found = []
     for a, b in pairs:
         around = over.difference(local[a], local[b], shares(error, len(pairs)))

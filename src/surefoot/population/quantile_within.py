@@ -67,7 +67,7 @@ class QuantileWithin:
         """What so many inputs tell, with a note where it is not enough."""
         ends = Ends.of(seen)
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
-        promise = Guarantee(Footing.CONDITIONAL, self.error, SAMPLED)
+        promise = Guarantee(Footing.CONDITIONAL, self.error, (SAMPLED,))
         if around.width <= 2 * self.width:
             value, note = (around.low + around.high) / 2, ""
         else:

@@ -139,7 +139,7 @@ def requirement_of_each(
     error = over.error
     found = {name: over.evidence(local, least) for name, local in groups.items()}
     above, below = (holm([getattr(e, side) for e in found.values()]) for side in ("above", "below"))
-    promise = Guarantee(Footing.CONDITIONAL, error, SAMPLED)
+    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED,))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):

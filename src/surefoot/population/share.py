@@ -63,7 +63,7 @@ class RobustShare:
         open_ = n - len(made)
         note = SAMPLED + (f"; {open_} of {n} inputs were undecided" if open_ else "")
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, note), trials)
+        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, (note,)), trials)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """Nothing: each input has its own decision, and `all_robust` speaks of all of them."""

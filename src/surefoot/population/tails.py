@@ -60,7 +60,7 @@ class TailMean:
             inputs=len(local),
             contradicted=sum(r.contradicted for r in fitted),
             counted=counted,
-            guarantee=Guarantee(Footing.NONE, 1.0, FITTED_ONLY),
+            guarantee=Guarantee(Footing.NONE, 1.0, (FITTED_ONLY,)),
             trials=trials,
         )
 

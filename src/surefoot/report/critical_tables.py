@@ -20,7 +20,7 @@ KINDS = {
     "log-normal": "log-normal posterior",
 }
 _BINARY = 1e-7  # a decimal number may lie so far from its binary one
-_SUPPOSED = Guarantee(Footing.CONDITIONAL, 0.0, "the brackets are right")
+_SUPPOSED = Guarantee(Footing.CONDITIONAL, 0.0, ("the brackets are right",))
 
 
 def level(value: float | None) -> str:

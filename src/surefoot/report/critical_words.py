@@ -135,7 +135,7 @@ def _how_sure(record: CriticalRecord) -> list[str]:
     if whole.guarantee.footing is not Footing.NONE:
         lines.append(
             f"The interval of the quantile holds with confidence "
-            f"{confidence(whole.guarantee.error)}, if {whole.guarantee.assumption}."
+            f"{confidence(whole.guarantee.error)}, if {whole.guarantee.condition}."
         )
     if whole.note:
         lines.append(ended(whole.note[:1].upper() + whole.note[1:]))

@@ -106,9 +106,9 @@ def _footing(guarantee: Guarantee, *, population: bool) -> str:
         else "of exactly these inputs"
     )
     if guarantee.footing is Footing.NONE:
-        return f"The robustness is an estimate; {guarantee.assumption}."
+        return f"The robustness is an estimate; {guarantee.condition}."
     sure = f"with confidence {confidence(guarantee.error)}" if guarantee.error else "for certain"
-    return f"The interval holds {sure} for the curve {whom}, if {guarantee.assumption}."
+    return f"The interval holds {sure} for the curve {whom}, if {guarantee.condition}."
 
 
 def reading_table(records: Mapping[str, CurveRecord]) -> Table:

@@ -141,8 +141,8 @@ def assumptions(record: Record) -> list[str]:
         + "."
     ]
     whole = sound(record.population)
-    if isinstance(whole, Estimate) and whole.guarantee.assumption:
-        note = whole.guarantee.assumption
+    if isinstance(whole, Estimate) and whole.guarantee.assumptions:
+        note = whole.guarantee.condition
         lines.append(
             note[0].upper() + note[1:] + ". What is said of each single input needs no such thing."
         )

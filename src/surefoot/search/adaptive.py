@@ -137,7 +137,7 @@ class AdaptiveCurve:
             f"between neighbouring levels the curve lies between parabolas of depth {bend:.4g} (in "
             "accuracy per squared share of the range)"
         )
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, told)
+        promise = Guarantee(Footing.CONDITIONAL, 0.0, (told,))
         return Curve(
             span=Interval(self.low, self.high),
             size=self.size,

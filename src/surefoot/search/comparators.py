@@ -15,7 +15,7 @@ from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.search.reading import crossings
 from surefoot.search.segments import check_size, check_span, check_thresholds
 
-_PROMISE = Guarantee(Footing.NONE, 1.0, "no bound on the error is known")
+_PROMISE = Guarantee(Footing.NONE, 1.0, ("no bound on the error is known",))
 _RULE = 21
 """Levels that quad's rule, Gauss and Kronrod's, takes for one part of the range."""
 Steps = Generator[Ask, Counts, Curve]

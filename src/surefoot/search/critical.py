@@ -75,7 +75,7 @@ def check_proving(asked: Proving) -> None:
 
 def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
     """What is known of one input, and what that rests on."""
-    promise = Guarantee(Footing.CONDITIONAL, 0.0, assumption)
+    promise = Guarantee(Footing.CONDITIONAL, 0.0, (assumption,))
     reason = _LEFT_ALONE.get(proof.reason, proof.reason)
     return Bracket(Interval(proof.low, proof.far), promise, reason, proof.nodes)
 

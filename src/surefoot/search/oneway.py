@@ -33,7 +33,7 @@ def assumed(
             "that side, "
         )
     where = " and ".join(_where(stretch) for stretch in stretches)
-    return Guarantee(Footing.CONDITIONAL, error, told if curvature is not None else told + where)
+    return Guarantee(Footing.CONDITIONAL, error, (told if curvature is not None else told + where,))
 
 
 def _where(stretch: Stretch) -> str:

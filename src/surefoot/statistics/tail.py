@@ -167,6 +167,6 @@ class NormalTail:
             normality=p_value,
             counted=counted,
             contradicted=value not in counted.interval,
-            guarantee=Guarantee(Footing.NONE, 1.0, assumption),
+            guarantee=Guarantee(Footing.NONE, 1.0, (assumption,)),
             trials=self.draws,
         )

@@ -97,7 +97,7 @@ def classes_of(
 def _told(name: str, inputs: int, over: LevelQuantile, found: Quantile | Undecided) -> QuantileRow:
     kind = str(getattr(over, "kind", type(over).__name__))
     if isinstance(found, Undecided):
-        none = Guarantee(Footing.NONE, 1.0, found.reason)
+        none = Guarantee(Footing.NONE, 1.0, (found.reason,))
         return QuantileRow(name, inputs, kind, over.share, 0.0, 0.0, None, none, found.reason)
     high = None if math.isinf(found.interval.high) else found.interval.high
     return QuantileRow(
