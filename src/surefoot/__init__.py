@@ -1,4 +1,4 @@
-"""How likely is a classifier to slip when its input is disturbed, and how sure are we?
+"""How often does a classifier fail when its input is perturbed, and how certain is that number?
 
 The public names. Each is imported when it is first used, so that `surefoot --help` is quick.
 """
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot import perturb, statistics
-    from surefoot.engine.attacking import Attack
+    from surefoot.claims import Claim, Verdict
     from surefoot.errors import (
         InvalidArgument,
         MissingPackage,
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.population import CriticalQuantile, Mean, RobustShare, TailMean
-    from surefoot.procedure import Ask, Session
+    from surefoot.procedure import Ask, Needs, Session
     from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
-    from surefoot.report.comparison import Comparison
-    from surefoot.report.critical import Criticals
-    from surefoot.report.curves import Curves
     from surefoot.results import (
         Crossing,
         Curve,
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     )
     from surefoot.search import (
         AdaptiveCurve,
+        Attack,
         CriticalLevel,
         QuadCurve,
         RandomCurve,
@@ -58,12 +56,12 @@ if TYPE_CHECKING:
         NormalTail,
         Okamoto,
     )
-    from surefoot.study import Assessment, Study, compare, prove, select, sweep, trace
+    from surefoot.study import Result, Study, compare, select, sweep
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "engine.attacking": ("Attack",),
+    "claims": ("Claim", "Verdict"),
     "errors": (
         "InvalidArgument",
         "MissingPackage",
@@ -78,11 +76,8 @@ _HOMES = {
     "inputs": ("Selection", "load_inputs"),
     "models": ("load_model",),
     "population": ("CriticalQuantile", "Mean", "RobustShare", "TailMean"),
-    "procedure": ("Ask", "Session"),
+    "procedure": ("Ask", "Needs", "Session"),
     "properties": ("Confidence", "NoConfidentMistake", "SameLabel", "TopK", "TrueLabel"),
-    "report.comparison": ("Comparison",),
-    "report.critical": ("Criticals",),
-    "report.curves": ("Curves",),
     "results": (
         "Crossing",
         "Curve",
@@ -98,6 +93,7 @@ _HOMES = {
     ),
     "search": (
         "AdaptiveCurve",
+        "Attack",
         "CriticalLevel",
         "QuadCurve",
         "RandomCurve",
@@ -113,25 +109,22 @@ _HOMES = {
         "NormalTail",
         "Okamoto",
     ),
-    "study": ("Assessment", "Study", "compare", "prove", "select", "sweep", "trace"),
+    "study": ("Result", "Study", "compare", "select", "sweep"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AdaptiveCurve",
     "Ask",
-    "Assessment",
     "Attack",
     "BuSun",
-    "Comparison",
+    "Claim",
     "Confidence",
     "Counts",
     "CriticalLevel",
     "CriticalQuantile",
-    "Criticals",
     "Crossing",
     "Curve",
-    "Curves",
     "Decision",
     "Estimate",
     "ExactBinomial",
@@ -147,6 +140,7 @@ __all__ = [
     "Mean",
     "MissingPackage",
     "ModelFailed",
+    "Needs",
     "NoConfidentMistake",
     "NormalTail",
     "Okamoto",
@@ -157,6 +151,7 @@ __all__ = [
     "RandomCurve",
     "ReplayMismatch",
     "ReportFailed",
+    "Result",
     "RobustShare",
     "SameLabel",
     "Selection",
@@ -171,15 +166,14 @@ __all__ = [
     "TrueLabel",
     "Undecided",
     "UniformCurve",
+    "Verdict",
     "compare",
     "load_inputs",
     "load_model",
     "perturb",
-    "prove",
     "select",
     "statistics",
     "sweep",
-    "trace",
 ]
 
 

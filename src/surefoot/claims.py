@@ -37,7 +37,7 @@ class Randomness(StrEnum):
 class Verdict(StrEnum):
     """What a requirement came to."""
 
-    PASS = "PASS"
+    PASS = "PASS"  # noqa: S105  a verdict, no password
     FAIL = "FAIL"
     UNDECIDED = "UNDECIDED"
 
@@ -69,7 +69,8 @@ class Claim:
     `kind` is a key of `KINDS`. `quantity` is the noun phrase that `value` and `interval` are of;
     `limit` is the number that defines it (κ, a threshold, a share, a radius). A claim that answers
     a requirement has the required number in `requirement` and a `verdict`; `reason` says why it is
-    undecided or what it rests on. `names` are the models or classes it speaks of, in order.
+    undecided or what it rests on. `names` are the models or classes it speaks of, in order. `seed`
+    names the draws, where these are fixed.
     """
 
     kind: str
@@ -86,6 +87,7 @@ class Claim:
     names: tuple[str, ...] = ()
     reason: str = ""
     trials: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

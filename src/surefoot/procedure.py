@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
 
 Q = TypeVar("Q")
 E = TypeVar("E")
@@ -14,16 +15,32 @@ E_contra = TypeVar("E_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
+class Needs(StrEnum):
+    """What a method needs of a study; every method declares one as `needs`."""
+
+    SAMPLES = "samples at one level"
+    LEVELS = "samples at levels of its own choice"
+    REGION = "all points of a ball"
+    RADII = "all points of balls of any radius"
+
+    @property
+    def chooses_levels(self) -> bool:
+        """Whether the level is the method's own choice, so that the perturbation leaves it open."""
+        return self in (Needs.LEVELS, Needs.RADII)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Run `units` more trials at this level; from trial `start` on, where that is given.
 
-    A procedure may ask several at once, as a tuple, and is then told as many answers.
+    A procedure may ask several at once, as a tuple, and gets as many answers. `known` is the
+    evidence so far that the answer builds on, where it does.
     """
 
     level: float
     units: int
     start: int | None = None
+    known: Any = None
 
 
 class Procedure(Protocol[Q_co, E_contra, R_co]):

@@ -1,4 +1,4 @@
-"""What "the classifier did not slip" means. The one home of it."""
+"""When an output counts as kept. The one home of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from surefoot.subject import Array, Reference, Scores
 
 @dataclass(frozen=True)
 class SameLabel:
-    """The label the model gives the undisturbed input still wins."""
+    """The label the model gives the clean input still wins."""
 
     kind: ClassVar[str] = "same"
-    phrase: ClassVar[str] = "keep the label the model gives the undisturbed input"
+    phrase: ClassVar[str] = "keep the label the model gives the clean input"
     limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.PREDICTED
     needs: ClassVar[Scores | None] = None
+    provable: ClassVar[bool] = True
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Best rival minus reference; a tie is a violation."""
@@ -35,6 +36,7 @@ class TrueLabel:
     limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.TRUE
     needs: ClassVar[Scores | None] = None
+    provable: ClassVar[bool] = True
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Best rival minus reference; a tie is a violation."""
@@ -50,6 +52,7 @@ class GivenLabel:
     limit: ClassVar[float] = 0.5
     reference: ClassVar[Reference] = Reference.PREDICTED
     needs: ClassVar[Scores | None] = None
+    provable: ClassVar[bool] = True
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """1 where another label is given."""
@@ -66,6 +69,7 @@ class TopK:
     limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.TRUE
     needs: ClassVar[Scores | None] = None
+    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
@@ -87,12 +91,13 @@ class TopK:
 
 @dataclass(frozen=True)
 class NoConfidentMistake:
-    """No other label than the undisturbed input's reaches the confidence `limit`."""
+    """No other label than the clean input's reaches the confidence `limit`."""
 
     limit: float = 0.6
     kind: ClassVar[str] = "confident"
     reference: ClassVar[Reference] = Reference.PREDICTED
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
+    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.limit <= 1:
@@ -119,6 +124,7 @@ class Confidence:
     of: str = "true"
     kind: ClassVar[str] = "confidence"
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
+    provable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.least <= 1:
@@ -133,7 +139,7 @@ class Confidence:
     @property
     def phrase(self) -> str:
         """What holds."""
-        label = "true label" if self.of == "true" else "label of the undisturbed input"
+        label = "true label" if self.of == "true" else "label of the clean input"
         return f"give the {label} a confidence above {self.least:g}"
 
     @property

@@ -204,17 +204,37 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class PointsDrawn:
+    """Points within a radius of an input, and how many of them failed.
+
+    `near_ties`: searched for where the label is nearly another, instead of drawn evenly.
+    """
+
+    radius: float
+    trials: int
+    failed: int
+    near_ties: bool = False
+
+
+@dataclass(frozen=True)
 class Bracket:
     """The critical level of one input: the property holds up to `low`, and breaks at `high`.
 
     `interval.low` is proved (0 where nothing is), `interval.high` refuted by an example (infinite
-    where nothing is). `reason` says why the search ended, `trials` how many questions it asked.
+    where nothing is). `reason` says why the search ended, `trials` how many nodes it took.
+    `seconds` is None where a file of others does not say them. `witness` is the counterexample,
+    float64 values as base64; `discarded` counts those that the model itself did not confirm.
+    `sampled` are points drawn within what is proved, and beyond what is refuted.
     """
 
     interval: Interval
     guarantee: Guarantee
     reason: str = ""
     trials: int = 0
+    seconds: float | None = None
+    discarded: int = 0
+    witness: str = ""
+    sampled: tuple[PointsDrawn, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.interval.low < math.inf:
@@ -231,6 +251,11 @@ class Bracket:
     def high(self) -> float:
         """Refuted: a perturbation of this level does."""
         return self.interval.high
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether a point failed where it was proved that none can."""
+        return any(s.failed and s.radius <= self.low for s in self.sampled)
 
 
 @dataclass(frozen=True)
@@ -251,4 +276,5 @@ class Quantile:
 
 
 Result = Estimate | Decision | Extrapolation | Undecided
+InputResult = Estimate | Decision | Extrapolation | Bracket | Undecided
 Whole = Estimate | ExtrapolatedMean | Undecided

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,6 +75,29 @@ class Gradients(Protocol):
         ...
 
 
+class Graph(Protocol):
+    """What a model may give beside its scores: its graph, for proofs (an attribute `graph`)."""
+
+    @property
+    def path(self) -> Path:
+        """The ONNX file."""
+        ...
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of that file, weights inside, as the model was loaded from it."""
+        ...
+
+    @property
+    def plain(self) -> bool:
+        """Whether the graph is given the inputs as they are."""
+        ...
+
+    def prepared(self, x: Array) -> Array:
+        """What the graph is given for a batch of inputs, where the model normalises them."""
+        ...
+
+
 class Ball(StrEnum):
     """A perturbation that draws from all of a ball says which, with a class variable `ball`."""
 
@@ -132,8 +156,8 @@ class Perturbation(Protocol):
         ...
 
     @property
-    def level(self) -> float:
-        """How strong; 0 is the identity."""
+    def level(self) -> float | None:
+        """How strong; 0 is the identity. None: open, for a method that chooses levels itself."""
         ...
 
     @property
@@ -188,6 +212,11 @@ class Property(Protocol):
         """The kind of scores it can read, or None when any will do."""
         ...
 
+    @property
+    def provable(self) -> bool:
+        """Whether it fails exactly when another label wins: what proofs and attacks are about."""
+        ...
+
     def severity(self, scores: Array, labels: Array) -> Array:
         """How bad each row is; higher is worse."""
         ...
@@ -203,12 +232,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Trials [start, stop) of a subject at a level."""
+    """Trials [start, stop) of a subject at a level; `known` is what the answer builds on."""
 
     subject: Subject
     level: float
     start: int
     stop: int
+    known: Any = None
 
     @property
     def units(self) -> int:

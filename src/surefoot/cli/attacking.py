@@ -10,7 +10,7 @@ import typer
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.engine.attacking import Attack
+    from surefoot.search import Attack
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class Attacking:
         ),
     ] = False
     attack_starts: Annotated[
-        int | None, typer.Option(min=1, help="Descents towards each rival class (default: 2).")
+        int | None, typer.Option(min=1, help="Descents towards each target class (default: 2).")
     ] = None
-    attack_steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps of a descent (default: 20).")
+    attack_iterations: Annotated[
+        int | None, typer.Option(min=1, help="Gradient steps of a descent (default: 20).")
     ] = None
 
-    def asked(self) -> Attack | None:
+    def method(self) -> Attack | None:
         """The attack, if one is wanted."""
-        from surefoot.engine.attacking import Attack
+        from surefoot.search import Attack
 
-        told = {"starts": self.attack_starts, "steps": self.attack_steps}
+        told = {"starts": self.attack_starts, "iterations": self.attack_iterations}
         given = {name: value for name, value in told.items() if value is not None}
         if self.attack:
             return Attack(**given)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.presenting import present
+from surefoot.cli.presenting import command_line, present
 from surefoot.cli.running import ReportOption
-from surefoot.cli.side import command_line
 
 
 def brackets(
@@ -51,7 +51,8 @@ def brackets(
         source=source,
         quantile=share("--quantile", quantile),
         error=round(1 - share("--confidence", confidence), 12),
-        command=command_line(),
     )
-    least = None if require is None else number(require)
-    return present(found, least, figure, report, None, as_json=json)
+    found = replace(found, command=command_line())
+    if require is not None:
+        found = found.require(number(require))
+    return present(found, report=report, figure=figure, as_json=json)

@@ -56,16 +56,16 @@ def certify(
     """
     requiring.check()
     side.check()
-    attack = attacking.asked()
-    procedure = procedure_for(method, kappa, sil, confidence, budget, looks)
-    asked = Asked(data, prop, procedure)
+    attack = attacking.method()
+    method_ = method_for(method, kappa, sil, confidence, budget, looks)
+    asked = Asked(data, prop, method_)
     if side.levels is not None:
         return run_levels(reading, model, asked, running, side, requiring, attack)
     study, source = running.study(reading, model, asked)
-    return conclude(study, source, running, requiring, lambda found: found.all_robust(), attack)
+    return conclude(study, source, running, requiring, attack)
 
 
-def procedure_for(
+def method_for(
     method: str,
     kappa: str | None,
     sil: int | None,
@@ -88,7 +88,7 @@ def procedure_for(
 
 
 def _kappa(kappa: str | None, sil: int | None) -> float:
-    from surefoot.report.words import SIL
+    from surefoot.report.sample_view import SIL
     from surefoot.study.registry import number
 
     if (kappa is None) == (sil is None):

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from surefoot.cli.attacking import Attacking
-from surefoot.cli.certify import procedure_for as test_for
-from surefoot.cli.estimate import procedure_for as estimate_for
+from surefoot.cli.certify import method_for as test_for
+from surefoot.cli.estimate import method_for as estimate_for
 from surefoot.cli.options import Reading, check_file, expanded
+from surefoot.cli.presenting import command_line
+from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import Asked, PropertyOption, Running
-from surefoot.cli.side import command_line, present, run_each
-from surefoot.cli.tail import procedure_for as tail_for
+from surefoot.cli.side import announced, shown
+from surefoot.cli.tail import method_for as tail_for
 from surefoot.errors import InvalidArgument
 
 
@@ -46,23 +48,23 @@ def compare(
     not_worse: Annotated[
         str | None,
         typer.Option(
-            help="Claim that the first model is less robust than none of the others by more than "
-            "this: 0.01."
+            help="Require that the first model fails at most so much more often than each of the "
+            "others: 0.01."
         ),
     ] = None,
     prop: PropertyOption = "same",
     attacking: Attacking,
     running: Running,
 ) -> int:
-    """Rank models by robustness, with intervals; "indistinguishable" is an answer.
+    """Rank models by how often they fail, with intervals; "not shown to differ" is an answer.
 
     All meet the same inputs and the same perturbations, so that differences are seen input by
     input. With --correct-only just the inputs that all of them classify correctly.
 
     Example: surefoot compare model.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
     """
-    from surefoot.report.comparison import side_by_side
     from surefoot.study import Study
+    from surefoot.study import compare as run_all
     from surefoot.study.notation import parse_perturbation
     from surefoot.study.registry import parse_property, share
 
@@ -73,7 +75,7 @@ def compare(
         )
     if kappa is not None and delta is not None:
         raise InvalidArgument("say either --kappa or --delta, not both")
-    attack = attacking.asked()
+    attack = attacking.method()
     check_file(running.report)
     names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
@@ -84,18 +86,35 @@ def compare(
     loaded, inputs = reading.load_all(models, data, running.seed)
     perturbation = parse_perturbation(running.perturb, inputs.frame)
     studies = {
-        name: Study(one, inputs, perturbation, asked.procedure, property=held, seed=running.seed)
+        name: Study(one, inputs, perturbation, asked.method, property=held, seed=running.seed)
         for name, one in zip(names, loaded, strict=True)
     }
-    told: dict[str, Any] = {"command": command_line(), "perturb": running.perturb}
-    told |= {"property": asked.prop, "models": list(models)}
     sources = {
-        name: reading.source(path, data, **told) for name, path in zip(names, models, strict=True)
+        name: reading.source(
+            path,
+            data,
+            command=command_line(),
+            perturb=running.perturb,
+            property=asked.prop,
+            models=list(models),
+        )
+        for name, path in zip(names, models, strict=True)
     }
-    records = run_each(studies, sources, running, "model", attack)
-    found = side_by_side(records, reference=given, command=command_line())
-    claim = None if margin is None else found.not_worse(names[0], margin)
-    return present(found, running, claim)
+    with progress_on_stderr() as watch:
+        found = run_all(
+            studies,
+            reference=given,
+            store=running.store,
+            workers=running.workers,
+            batch=running.batch,
+            watch=watch,
+            attack=attack,
+            sources=sources,
+            each=announced("model", len(studies)),
+        )
+    if margin is not None:
+        found = found.require(not_worse=(names[0], margin))
+    return shown(found, running)
 
 
 def _asked(
@@ -103,12 +122,12 @@ def _asked(
 ) -> Asked:
     if delta is not None:
         return Asked(data, f"confident:{delta}", tail_for(1000, confidence))
-    method: Any = (
+    made: Any = (
         estimate_for("exact-sequential", width, confidence)
         if kappa is None
         else test_for("kappa-test", kappa, None, confidence, None)
     )
-    return Asked(data, prop, method)
+    return Asked(data, prop, made)
 
 
 def _is_file(text: str) -> bool:

@@ -1,11 +1,11 @@
-"""`surefoot critical`: how far can an input be disturbed before its label can change?"""
+"""`surefoot critical`: how far can an input be perturbed before its label can change?"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,16 +14,16 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.compare import names_of
-from surefoot.cli.presenting import present
+from surefoot.cli.presenting import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import ReportOption, SeedOption, WorkersOption
-from surefoot.cli.screen import show_told
-from surefoot.cli.side import command_line
+from surefoot.cli.screen import show_view
+from surefoot.cli.side import announced
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.store.records import CriticalRecord
-    from surefoot.study import Study
+    from surefoot.store.records import Record
+    from surefoot.study import Result, Study
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Files:
         if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
             raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
 
-    def write(self, study: Study, record: CriticalRecord, graph: str, name: str) -> None:
+    def write(self, study: Study, record: Record, graph: str, name: str) -> None:
         """Write what was asked for; the network's name is in it where there are several."""
         from surefoot.study.witnesses import write_counterexamples, write_properties
 
@@ -132,11 +132,9 @@ def critical(
     from surefoot import perturb
     from surefoot.population import CriticalQuantile
     from surefoot.properties import SameLabel, TrueLabel
-    from surefoot.report.critical import Criticals
     from surefoot.report.figures import check_figure
     from surefoot.search import CriticalLevel
-    from surefoot.study import Study
-    from surefoot.study.proving import proved
+    from surefoot.study import Study, compare
     from surefoot.study.registry import number, share
 
     *models, data = paths
@@ -169,25 +167,37 @@ def critical(
         asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)
     held = SameLabel() if inputs.labels is None else TrueLabel()
-    records: dict[str, CriticalRecord] = {}
-    for place, (path, name, model) in enumerate(zip(models, names, loaded, strict=True), start=1):
-        noise = perturb.LinfNoise(asked.tolerance)
-        study = Study(model, inputs, noise, asked, property=held, seed=seed, by_class=by_class)
-        if len(models) > 1:
-            sys.stderr.write(f"model {name} ({place} of {len(models)})\n")
-        source = reading.source(path, data, command=command_line(), property=held.kind)
-        key = name if len(models) > 1 else ""
-        early = partial(_reached, records, key, as_json=json)
-        what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
-        with progress_on_stderr(what) as watch:
-            record, known = proved(study, path, store, workers, watch, source, early)
-        if known:
-            sys.stderr.write(
-                f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
-            )
-        records[key] = record
-        files.write(study, record, path, key)
-    return present(Criticals(records, command_line()), least, figure, report, store, as_json=json)
+    classes = True if by_class else None
+    keys = names if len(models) > 1 else [""]
+    studies = {
+        key: Study(
+            model, inputs, perturb.LinfNoise(), asked, property=held, seed=seed, by_class=classes
+        )
+        for key, model in zip(keys, loaded, strict=True)
+    }
+    sources = {
+        key: reading.source(path, data, command=command_line(), property=held.kind)
+        for key, path in zip(keys, models, strict=True)
+    }
+    what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
+    with progress_on_stderr(what) as watch:
+        found = compare(
+            studies,
+            store=store,
+            workers=workers,
+            watch=watch,
+            sources=sources,
+            each=announced("model", len(models)),
+            early=partial(_reached, as_json=json),
+        )
+    say_from_store(found, store)
+    for path, key in zip(models, keys, strict=True):
+        part = found.parts[key] if found.parts else found
+        files.write(studies[key], part.record, path, key)
+    found = replace(found, command=command_line())
+    if least is not None:
+        found = found.require(least)
+    return present(found, report=report, figure=figure, as_json=json, kept_in=store)
 
 
 def _one_thread_each() -> None:
@@ -199,15 +209,10 @@ def _one_thread_each() -> None:
         os.environ.setdefault(name, "1")
 
 
-def _reached(
-    done: Mapping[str, CriticalRecord], name: str, record: CriticalRecord, *, as_json: bool
-) -> None:
+def _reached(found: Result, *, as_json: bool) -> None:
     """Show the brackets that a stopped run has reached."""
-    from surefoot.report.critical import Criticals
-
-    found = Criticals({**done, name: record})
     if as_json:
         typer.echo(found.to_json())
         return
     typer.echo("Stopped early. What was reached so far:\n")
-    show_told(found.told())
+    show_view(found.view)

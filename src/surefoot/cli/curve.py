@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.compare import names_of
-from surefoot.cli.presenting import present
+from surefoot.cli.presenting import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.running import BatchOption, ReportOption, SeedOption, WorkersOption
-from surefoot.cli.side import command_line
+from surefoot.cli.side import announced
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.results import Interval
     from surefoot.store.records import Source
-    from surefoot.study import Study
+    from surefoot.study import compare
     from surefoot.subject import Inputs
 
 
@@ -30,11 +30,11 @@ def curve(
     ],
     *,
     reading: o.Reading,
-    alteration: Annotated[
+    perturb: Annotated[
         list[str],
         typer.Option(
-            help="What alters the inputs, from which level to which: blur:0..2, rotation:-30..30, "
-            "fog (to severity 5), blur:2+jpeg:0.5 (from none to both). Again for several."
+            help="Perturbation and range of levels: blur:0..2, rotation:-30..30, fog (to severity "
+            "5), blur:2+jpeg:0.5 (from none to both). Repeat it for several curves."
         ),
     ],
     threshold: Annotated[str, typer.Option(help="The least accuracy: 0.8, or 0.8,0.6.")] = "0.8",
@@ -65,8 +65,8 @@ def curve(
     curvature: Annotated[
         str | None,
         typer.Option(
-            help="Assume, instead of one way, that the curve bends no more than so: 128, in "
-            "accuracy per squared range."
+            help="Assume bounded curvature instead of monotonicity: 128, in accuracy per squared "
+            "range."
         ),
     ] = None,
     method: Annotated[
@@ -80,7 +80,9 @@ def curve(
     ] = False,
     require: Annotated[
         str | None,
-        typer.Option(help="Claim that the threshold is kept on at least this share of the range."),
+        typer.Option(
+            help="Require accuracy at or above the threshold on at least this share of the levels."
+        ),
     ] = None,
     figure: Annotated[
         str | None, typer.Option(help="Write the figure here: curve.svg, .png or .json.")
@@ -92,17 +94,17 @@ def curve(
     workers: WorkersOption = None,
     batch: BatchOption = None,
 ) -> int:
-    """Trace accuracy against the strength of an alteration, and where it falls below a threshold.
+    """Accuracy against the level of a perturbation, and where it falls below a threshold.
 
     Levels are chosen where the curve may cross, and far from the threshold a part of the inputs
-    decides. Every input meets the same noise at every level and with every model.
+    decides. Of a perturbation that draws, every input gets one draw, the same at every level and
+    with every model: the result is for these draws.
 
-    Example: surefoot curve model.onnx test.npz --alteration blur:0..2 --threshold 0.8
+    Example: surefoot curve model.onnx test.npz --perturb blur:0..2 --threshold 0.8
     """
-    from surefoot.report.curves import Curves
     from surefoot.report.figures import check_figure
     from surefoot.study import Study
-    from surefoot.study.notation import parse_alteration
+    from surefoot.study.notation import parse_range
     from surefoot.study.registry import number, parse_property, share
 
     *models, data = paths
@@ -124,29 +126,42 @@ def curve(
         "levels": levels,
         "seed": seed,
     }
-    for text in alteration:
-        parse_alteration(text)  # a mistake in it is found before files are read
+    for text in perturb:
+        parse_range(text)  # a mistake in it is found before files are read
     loaded, inputs = reading.load_all(models, data, seed)
     told = prop or _usual(measure, inputs)
     held = parse_property(told)
     names, studies = names_of(models), {}
     sources: dict[str, Source] = {}
-    for text in alteration:
-        made, span = parse_alteration(text, inputs.frame, loaded[0].signature.bounds)
-        procedure = procedure_for(method, span, chosen)
+    for text in perturb:
+        made, span = parse_range(text, inputs.frame, loaded[0].signature.bounds)
+        chosen_method = method_for(method, span, chosen)
         for path, name, model in zip(models, names, loaded, strict=True):
-            parts = [name] * (len(models) > 1) + [text] * (len(alteration) > 1)
+            parts = [name] * (len(models) > 1) + [text] * (len(perturb) > 1)
             key = ", ".join(parts)
             if key in studies:
-                raise InvalidArgument(f"the alteration {text} is given twice")
+                raise InvalidArgument(f"{text} is given twice")
             studies[key] = Study(
-                model, inputs, made, procedure, property=held, seed=seed, by_class=by_class
+                model, inputs, made, chosen_method, property=held, seed=seed, by_class=by_class
             )
             sources[key] = reading.source(
-                path, data, command=command_line(), alteration=text, property=told
+                path, data, command=command_line(), perturb=text, property=told
             )
-    records = _each(studies, sources, store, workers, batch)
-    return present(Curves(records, command_line()), least, figure, report, store, as_json=json)
+    with progress_on_stderr("curves") as watch:
+        found = compare(
+            studies,
+            store=store,
+            workers=workers,
+            batch=batch,
+            watch=watch,
+            sources=sources,
+            each=announced("curve", len(studies)),
+        )
+    say_from_store(found, store)
+    found = replace(found, command=command_line())
+    if least is not None:
+        found = found.require(least)
+    return present(found, report=report, figure=figure, as_json=json, kept_in=store)
 
 
 def _usual(measure: str, inputs: Inputs) -> str:
@@ -156,8 +171,8 @@ def _usual(measure: str, inputs: Inputs) -> str:
     return "true" if labelled else "same"
 
 
-def procedure_for(method: str, span: Interval, chosen: dict[str, Any]) -> Any:  # noqa: ANN401
-    """The procedure of this name, with those of the options that it has."""
+def method_for(method: str, span: Interval, chosen: dict[str, Any]) -> Any:  # noqa: ANN401
+    """The method of this name, with those of the options that it has."""
     from dataclasses import fields
 
     from surefoot.study.registry import CURVES
@@ -175,26 +190,3 @@ def procedure_for(method: str, span: Interval, chosen: dict[str, Any]) -> Any:  
             raise InvalidArgument(f"--{word} is not for {method}: use sequential")
     given = {k: v for k, v in chosen.items() if k in known and v is not None}
     return made(span.low, span.high, **given)
-
-
-def _each(
-    studies: dict[str, Study],
-    sources: dict[str, Source],
-    store: str,
-    workers: int | None,
-    batch: int | None,
-) -> dict[str, Any]:
-    from surefoot.study.tracing import traced
-
-    records = {}
-    for place, (name, study) in enumerate(studies.items(), start=1):
-        if len(studies) > 1:
-            sys.stderr.write(f"curve {name} ({place} of {len(studies)})\n")
-        with progress_on_stderr("curves") as watch:
-            record, known = traced(study, store, workers, batch, watch, sources[name])
-        if known:
-            sys.stderr.write(
-                f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
-            )
-        records[name] = record
-    return records

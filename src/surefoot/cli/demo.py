@@ -1,4 +1,4 @@
-"""`surefoot demo`: a small network and some hundred pictures that come with the package."""
+"""`surefoot demo`: a small network and some hundred images that come with the package."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def demo(
     with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
         sys.stderr.write(
             "A small network (90 % accurate) meets 300 Fashion-MNIST test images, the first 30 of\n"
-            "each class, disturbed by random noise of up to 32/255 a pixel. How likely does its\n"
+            "each class, perturbed by random noise of up to 32/255 a pixel. How often does its\n"
             "answer change?\n\n"
         )
         running = Running(_PERTURB, report=report, store=store, json=json)

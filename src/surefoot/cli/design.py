@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.estimate import procedure_for
+from surefoot.cli.estimate import method_for
 from surefoot.cli.screen import HOLDS
 from surefoot.errors import InvalidArgument
 
@@ -45,7 +45,7 @@ def design(
     from surefoot.report.designs import cost
 
     _check_figure(figure)
-    procedure = procedure_for("exact-sequential", width, confidence)
+    procedure = method_for("exact-sequential", width, confidence)
     with Console(stderr=True).status("making the design and proving it"):
         made: Design = procedure.design
         bill = cost(made, _ASSUMED)
@@ -66,7 +66,7 @@ def _check_figure(figure: str | None) -> None:
 
 def _draw(made: Design, figure: str) -> None:
     from surefoot.report.design_figures import design_figure
-    from surefoot.report.html import write_whole
+    from surefoot.report.page import write_whole
 
     write_whole(Path(figure), design_figure(made))
     sys.stderr.write(f"figure written to {figure}\n")

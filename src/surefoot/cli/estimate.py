@@ -38,14 +38,14 @@ def estimate(
     """
     requiring.check()
     side.check()
-    asked = Asked(data, prop, procedure_for(method, width, confidence))
+    asked = Asked(data, prop, method_for(method, width, confidence))
     if side.levels is not None:
         return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring)
 
 
-def procedure_for(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401
+def method_for(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401
     """The method of this name, at this width and confidence."""
     from surefoot.study.registry import PROCEDURES, number, share
 

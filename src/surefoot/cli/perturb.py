@@ -129,13 +129,14 @@ def _shown(
     name: str, frame: tuple[int, ...], levels: str | None
 ) -> tuple[Perturbation, list[float]]:
     """The perturbation and the levels of the columns, 0 first."""
+    from surefoot.perturb.levels import level_of
     from surefoot.study.notation import parse_perturbation
     from surefoot.study.registry import number
 
     wanted = None if levels is None else [number(part) for part in levels.split(",")]
     if ":" in name or name.startswith("@"):
         made = parse_perturbation(name, frame)
-        return made, wanted or [made.level * i / _COLUMNS for i in range(_COLUMNS + 1)]
+        return made, wanted or [level_of(made) * i / _COLUMNS for i in range(_COLUMNS + 1)]
     if wanted:
         return parse_perturbation(f"{name}:{max(wanted)!r}", frame), wanted
     found: list[Any] = [parse_perturbation(f"{name}:s{i}", frame) for i in range(1, 6)]

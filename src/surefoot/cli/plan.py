@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli.certify import procedure_for as test_for
-from surefoot.cli.estimate import procedure_for as estimate_for
+from surefoot.cli.certify import method_for as test_for
+from surefoot.cli.estimate import method_for as estimate_for
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
 from surefoot.cli.running import Asked, PropertyOption, Running
 from surefoot.cli.screen import HOLDS
 
 if TYPE_CHECKING:
-    from surefoot.study.running import Plan
+    from surefoot.study.planning import Plan
 
 
 @expanded

@@ -1,48 +1,54 @@
-"""How curves and critical levels are shown: figure, page, words or JSON, and an exit code."""
+"""How every result is shown: figure, page, words or JSON, and an exit code made from verdicts."""
 
 from __future__ import annotations
 
-import json as jsonlib
+import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
-from surefoot.cli.screen import exit_code, show_told
+from surefoot.cli.screen import exit_code, show_view
 
 if TYPE_CHECKING:
-    from surefoot.report.critical import Criticals
-    from surefoot.report.curves import Curves
+    from surefoot.study import Result
 
 
 def present(
-    found: Curves | Criticals,
-    least: float | None,
-    figure: str | None,
-    report: str | None,
-    store: str | None,
+    found: Result,
     *,
-    as_json: bool,
+    report: str | None = None,
+    figure: str | None = None,
+    as_json: bool = False,
+    kept_in: str | None = None,
 ) -> int:
-    """Write figure and page, print; the exit code says whether what was claimed holds."""
-    from surefoot.report.phrases import verdict
-
-    claims = [] if least is None else [found.requires(least)]
-    said = " ".join(verdict(claim) for claim in claims)
-    for path, write in ((figure, found.figure), (report, lambda at: found.report(at, said))):
-        if path is not None:
-            write(path)
-            sys.stderr.write(f"written: {path}\n")
+    """Write figure and page, print; the exit code says whether what was required holds."""
+    if figure is not None:
+        found.plot(figure)
+        sys.stderr.write(f"figure written to {figure}\n")
+    if report is not None:
+        found.report(report)
+        sys.stderr.write(f"report written to {report}\n")
     if as_json:
-        told = jsonlib.loads(found.to_json())
-        told["requirements"] = [asdict(claim) for claim in claims]
-        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
+        typer.echo(found.to_json())
     else:
-        show_told(found.told())
-        if said:
-            typer.echo(f"\n{said}")
-    if store is not None:
-        digests = [record.digest[:12] for record in found.records.values()]
-        sys.stderr.write(f"evidence kept in {store}, run {', '.join(digests)}\n")
-    return exit_code(claims)
+        show_view(found.view)
+    if kept_in is not None:
+        runs = [part.record.digest[:12] for part in (found.parts or {"": found}).values()]
+        sys.stderr.write(f"evidence kept in {kept_in}, run {', '.join(runs)}\n")
+    return exit_code(found.view.verdicts)
+
+
+def say_from_store(found: Result, store: str) -> None:
+    """A finished run is not run again; say so."""
+    for part in (found.parts or {"": found}).values():
+        if part.from_store:
+            sys.stderr.write(
+                f"run {part.record.digest[:12]} was finished before: this is its result from "
+                f"{store}\n"
+            )
+
+
+def command_line() -> str:
+    """What was typed."""
+    return "surefoot " + shlex.join(sys.argv[1:])

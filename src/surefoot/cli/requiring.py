@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from surefoot.population import Each
-    from surefoot.results import Decision, Undecided
-    from surefoot.study import Assessment
+    from surefoot.study import Result
 
 
 @dataclass(frozen=True)
@@ -19,11 +17,14 @@ class Requiring:
 
     require: Annotated[
         str | None,
-        typer.Option(help="Claim that the population's quantity is at least this (0.9)."),
+        typer.Option(
+            help="Require that at least this share of perturbations is kept, on average over the "
+            "population: 0.95. With certify: this share of inputs below kappa."
+        ),
     ] = None
-    require_each: Annotated[
-        str | None, typer.Option(help="Claim that every class's quantity is at least this.")
-    ] = None
+    require_each: Annotated[str | None, typer.Option(help="Require the same of every class.")] = (
+        None
+    )
 
     def __bool__(self) -> bool:
         """Whether anything is required."""
@@ -37,21 +38,12 @@ class Requiring:
             if text is not None:
                 share(name, text)
 
-    def claims(self, found: Assessment) -> list[Decision | Undecided]:
-        """The outcome of each requirement."""
+    def applied(self, found: Result) -> Result:
+        """The result with the outcome of each requirement."""
         from surefoot.study.registry import number
 
-        made: list[Decision | Undecided] = []
-        if self.require is not None:
-            made.append(found.requires(number(self.require)))
-        if (each := self.each(found)) is not None:
-            made.append(each.together)
-        return made
-
-    def each(self, found: Assessment) -> Each | None:
-        """The outcome class by class."""
-        from surefoot.study.registry import number
-
-        if self.require_each is None:
-            return None
-        return found.requires_of_each_class(number(self.require_each))
+        if not self:
+            return found
+        least = None if self.require is None else number(self.require)
+        each = None if self.require_each is None else number(self.require_each)
+        return found.require(least, of_each_class=each)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-import shlex
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from surefoot.cli import options as o
+from surefoot.cli.presenting import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.requiring import Requiring
-from surefoot.cli.screen import exit_code, show_each, show_record
 
 if TYPE_CHECKING:
-    from surefoot.engine.attacking import Attack
-    from surefoot.results import Decision, Undecided
+    from surefoot.search import Attack
     from surefoot.store.records import Source
-    from surefoot.study import Assessment, Study
+    from surefoot.study import Study
 
 
 PropertyOption = Annotated[
@@ -29,7 +23,7 @@ PropertyOption = Annotated[
 ]
 
 
-SeedOption = Annotated[int, typer.Option(help="Names the random numbers.")]
+SeedOption = Annotated[int, typer.Option(help="Random seed.")]
 ReportOption = Annotated[str | None, typer.Option(help="Write the page here.")]
 WorkersOption = Annotated[
     int | None,
@@ -49,18 +43,18 @@ class Asked:
 
     data: str
     prop: str
-    procedure: Any
+    method: Any
 
 
 @dataclass(frozen=True)
 class Running:
-    """What is disturbed and how, and where the outcome goes."""
+    """The perturbation, and where the outcome goes."""
 
     perturb: Annotated[
         str,
         typer.Option(
-            help="What disturbs: linf:8/255, rotation:-10..10, fog:s3, blur:1+jpeg:0.5; "
-            "`surefoot perturb --list` shows all."
+            help="Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
+            "blur:1+jpeg:0.5; `surefoot perturb --list` shows all."
         ),
     ]
     seed: SeedOption = 1
@@ -81,10 +75,14 @@ class Running:
         parse_perturbation(self.perturb)  # a mistake in it is found before files are read
         loaded, inputs = reading.load(model, asked.data, self.seed)
         perturbation = parse_perturbation(self.perturb, inputs.frame)
-        study = Study(loaded, inputs, perturbation, asked.procedure, property=held, seed=self.seed)
-        command = "surefoot " + shlex.join(sys.argv[1:])
-        told = {"command": command, "perturb": self.perturb, "property": asked.prop}
-        return study, reading.source(model, asked.data, **told)
+        study = Study(loaded, inputs, perturbation, asked.method, property=held, seed=self.seed)
+        return study, reading.source(
+            model,
+            asked.data,
+            command=command_line(),
+            perturb=self.perturb,
+            property=asked.prop,
+        )
 
 
 def conclude(
@@ -92,48 +90,20 @@ def conclude(
     source: Source,
     running: Running,
     requiring: Requiring,
-    otherwise: Callable[[Assessment], Decision | Undecided] | None = None,
     attack: Attack | None = None,
 ) -> int:
-    """Run, write the page, print; the exit code says whether what was claimed holds.
+    """Run, write the page, print; the exit code says whether what was required holds."""
+    from dataclasses import replace
 
-    `otherwise` is what is claimed where nothing is required.
-    """
-    from surefoot.report.html import write_report
-    from surefoot.report.phrases import verdict
-
-    store = running.store
     with progress_on_stderr() as watch:
         found = study.run(
-            store,
+            running.store,
             workers=running.workers,
             batch=running.batch,
             watch=watch,
             source=source,
             attack=attack,
         )
-    claims = requiring.claims(found)
-    if not claims and otherwise is not None:
-        claims = [otherwise(found)]
-    said = [verdict(claim) for claim in claims]
-    if found.from_store:
-        sys.stderr.write(
-            f"run {study.digest[:12]} was finished before: this is its result from {store}\n"
-        )
-    if running.report is not None:
-        write_report(found.record, Path(running.report), store, " ".join(said))
-        sys.stderr.write(f"report written to {running.report}\n")
-    each = requiring.each(found)
-    if running.json:
-        told = jsonlib.loads(found.to_json())
-        told["requirements"] = [asdict(claim) for claim in claims]
-        told["required_of_each"] = each and {k: asdict(v) for k, v in each.classes.items()}
-        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
-    else:
-        show_record(found.record)
-        if each is not None:
-            show_each(each)
-        for line in said:
-            typer.echo(f"\n{line}")
-    sys.stderr.write(f"evidence kept in {store}, run {study.digest[:12]}\n")
-    return exit_code(claims)
+    say_from_store(found, running.store)
+    found = requiring.applied(replace(found, command=command_line()))
+    return present(found, report=running.report, as_json=running.json, kept_in=running.store)

@@ -1,4 +1,4 @@
-"""A record on the terminal: sentences and tables on stdout."""
+"""A result on the terminal: sentences and tables on stdout."""
 
 from __future__ import annotations
 
@@ -9,57 +9,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from surefoot.population import Each
+    from surefoot.claims import Claim
     from surefoot.report.tables import Table
-    from surefoot.report.told import Told
-    from surefoot.results import Decision, Undecided
-    from surefoot.store.records import Finding, Record
+    from surefoot.report.view import View
+    from surefoot.store.records import Finding
 
 HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 
 
-def show_record(record: Record) -> None:
-    """The claim, how sure, on what assumption; the classes; the weakest inputs."""
-    from surefoot.report import tables, words
-    from surefoot.report.attacks import baseline_table
-
+def show_view(view: View) -> None:
+    """The claims, what they are about, how sure they are; the tables; the verdicts last."""
     console = open_console()
-    console.print(words.headline(record), style="bold", markup=False)
-    console.print(words.about(record), markup=False)
-    for line in words.cautions(record):
+    for line in view.headings:
+        console.print(line, style="bold", markup=False)
+    console.print(view.about, markup=False)
+    for line in view.cautions:
         console.print(line, style="yellow", markup=False)
     console.print()
-    for line in (*words.how_sure(record), *words.facts(record)):
+    for line in view.sure:
         console.print(line, markup=False)
-    console.print("\nAssumptions", style="bold")
-    for line in words.assumptions(record):
+    if view.assumptions:
+        console.print("\nAssumptions", style="bold")
+    for line in view.assumptions:
         console.print(f"- {line}", markup=False)
-    if claims := words.strongest(record):
-        console.print("\nStrongest claims this evidence allows, each by itself", style="bold")
-        for line in claims:
-            console.print(f"- {line}", markup=False)
-    if (beside := baseline_table(record)) is not None:
-        show_table(console, beside)
-    if record.classes:
-        show_table(console, tables.class_table(record))
-    if (differ := tables.contrast_table(record)) is not None:
-        console.print(f"\n{differ.note}", markup=False)
-    if record.exhibits:
-        show_table(console, tables.exhibit_table(record))
-
-
-def show_told(told: Told) -> None:
-    """The claim, what it is about, how sure it is, and the tables."""
-    console = open_console()
-    console.print(told.headline, style="bold", markup=False)
-    console.print(told.about, markup=False)
-    for line in told.cautions:
-        console.print(line, style="yellow", markup=False)
-    console.print()
-    for line in told.how_sure:
-        console.print(line, markup=False)
-    for table in told.tables:
+    for table in view.tables:
         show_table(console, table)
+    for _, line in view.verdict_lines:
+        console.print(f"\n{line}", style="bold", markup=False)
 
 
 def open_console() -> Console:
@@ -70,20 +46,20 @@ def open_console() -> Console:
     return Console(highlight=False, soft_wrap=not on_screen, width=None if on_screen else 160)
 
 
-def show_table(on: Console, told: Table) -> None:
+def show_table(on: Console, table: Table) -> None:
     """Draw one table."""
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(title=told.title, title_justify="left", title_style="bold")
-    for i, heading in enumerate(told.headings):
-        drawn.add_column(heading, justify="left" if i < told.names else "right")
-    for row in told.rows:
+    drawn = Drawn(title=table.title, title_justify="left", title_style="bold")
+    for i, heading in enumerate(table.headings):
+        drawn.add_column(heading, justify="left" if i < table.names else "right")
+    for row in table.rows:
         drawn.add_row(*map(Text, row))
     on.print()
     on.print(drawn)
-    if told.note:
-        on.print(told.note, markup=False)
+    if table.note:
+        on.print(table.note, markup=False)
 
 
 def show_findings(findings: tuple[Finding, ...]) -> None:
@@ -98,17 +74,11 @@ def show_findings(findings: tuple[Finding, ...]) -> None:
         console.print(f"{finding.name}: {finding.finding}", markup=False)
 
 
-def show_each(each: Each) -> None:
-    """A requirement class by class."""
-    from surefoot.report.tables import each_table
+def exit_code(verdicts: Sequence[Claim]) -> int:
+    """0 every requirement holds or none was stated, 1 one is refuted, 2 one is undecided."""
+    from surefoot.claims import Verdict
 
-    show_table(open_console(), each_table(each))
-
-
-def exit_code(claims: Sequence[Decision | Undecided]) -> int:
-    """0 every claim holds or nothing was claimed, 1 one is refuted, 2 one is undecided."""
-    from surefoot.results import Decision, Undecided
-
-    if any(isinstance(claim, Decision) and not claim.holds for claim in claims):
+    given = {claim.verdict for claim in verdicts}
+    if Verdict.FAIL in given:
         return REFUTED
-    return UNDECIDED if any(isinstance(claim, Undecided) for claim in claims) else HOLDS
+    return UNDECIDED if Verdict.UNDECIDED in given else HOLDS

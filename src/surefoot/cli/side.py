@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-import shlex
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot.cli.presenting import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.screen import exit_code, open_console, show_table
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.cli.options import Reading
     from surefoot.cli.requiring import Requiring
     from surefoot.cli.running import Asked, Running
-    from surefoot.engine.attacking import Attack
-    from surefoot.report.comparison import Comparison
-    from surefoot.results import Decision, Undecided
-    from surefoot.store.records import Record, Source
-    from surefoot.study import Study
+    from surefoot.search import Attack
+    from surefoot.study import Result
 
 LevelsOption = Annotated[
     str | None,
     typer.Option(
-        help="Repeat at these levels, side by side: --perturb linf --levels 0.01,4/255. Nothing "
-        "is claimed then."
+        help="Repeat at these levels, side by side: --perturb linf --levels 0.01,4/255. No "
+        "requirement can be stated then."
     ),
 ]
 FigureOption = Annotated[
@@ -70,10 +66,9 @@ def run_levels(
     requiring: Requiring,
     attack: Attack | None = None,
 ) -> int:
-    """The same study at every level: a table, a page and a figure of robustness against it."""
+    """The same study at every level: a table, a page and a figure of failing against it."""
     from surefoot.perturb.levels import level_words
-    from surefoot.report.comparison import LEVELS, side_by_side
-    from surefoot.study.comparing import at_levels
+    from surefoot.study import sweep
     from surefoot.study.notation import at_level, written_level
     from surefoot.study.registry import number
 
@@ -83,82 +78,46 @@ def run_levels(
     texts = {level_words(level): at_level(running.perturb, level) for level in wanted}
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
-    made = at_levels(study, wanted)
     if given := written_level(running.perturb):
         used = "is scaled to each of --levels" if ".." in given else "is not used beside --levels"
         sys.stderr.write(f"{given} in --perturb {running.perturb} {used}\n")
     sources = {
-        name: replace(source, options={**source.options, "perturb": texts[name]}) for name in made
+        name: replace(source, options={**source.options, "perturb": text})
+        for name, text in texts.items()
     }
-    records = run_each(made, sources, running, "level", attack)
-    found = side_by_side(records, LEVELS, command=command_line())
-    if side.figure is not None:
-        sys.stderr.write(f"figure written to {found.figure(side.figure)}\n")
-    return present(found, running)
+    with progress_on_stderr() as watch:
+        found = sweep(
+            study,
+            wanted,
+            store=running.store,
+            workers=running.workers,
+            batch=running.batch,
+            watch=watch,
+            attack=attack,
+            sources=sources,
+            each=announced("level", len(texts)),
+        )
+    return shown(found, running, side.figure)
 
 
-def run_each(
-    studies: Mapping[str, Study],
-    sources: Mapping[str, Source],
-    running: Running,
-    what: str,
-    attack: Attack | None = None,
-) -> dict[str, Record]:
-    """Run one after the other, each with its progress."""
-    records = {}
-    for place, (name, study) in enumerate(studies.items(), start=1):
-        sys.stderr.write(f"{what} {name} ({place} of {len(studies)})\n")
-        with progress_on_stderr() as watch:
-            found = study.run(
-                running.store,
-                workers=running.workers,
-                batch=running.batch,
-                watch=watch,
-                source=sources[name],
-                attack=attack,
-            )
-        records[name] = found.record
-    return records
+def announced(what: str, number: int) -> Callable[[str], None]:
+    """Say which one of several runs now."""
+    place = count(1)
+
+    def say(name: str) -> None:
+        if number > 1:
+            sys.stderr.write(f"{what} {name} ({next(place)} of {number})\n")
+
+    return say
 
 
-def present(found: Comparison, running: Running, claim: Decision | Undecided | None = None) -> int:
-    """Write the page, print; the exit code says whether what was claimed holds."""
-    from surefoot.report.phrases import verdict
-
-    said = "" if claim is None else verdict(claim)
-    if running.report is not None:
-        found.report(running.report, said)
-        sys.stderr.write(f"report written to {running.report}\n")
-    if running.json:
-        told = jsonlib.loads(found.to_json())
-        told["requirements"] = [] if claim is None else [asdict(claim)]
-        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
-    else:
-        _show(found)
-        if said:
-            typer.echo(f"\n{said}")
-    sys.stderr.write(f"evidence kept in {running.store}\n")
-    return exit_code([] if claim is None else [claim])
-
-
-def _show(found: Comparison) -> None:
-    from surefoot.report import comparison_words as words
-
-    console = open_console()
-    console.print(words.headline(found), style="bold", markup=False)
-    console.print(words.about(found), markup=False)
-    for line in found.cautions:
-        console.print(line, style="yellow", markup=False)
-    console.print()
-    for line in words.how_sure(found):
-        console.print(line, markup=False)
-    show_table(console, words.member_table(found))
-    if (pairs := words.difference_table(found)) is not None:
-        show_table(console, pairs)
-    for line in words.agreement_words(found):
-        console.print(f"\n{line}", markup=False)
-
-
-def command_line() -> str:
-    """What was typed."""
-    return "surefoot " + shlex.join(sys.argv[1:])
+def shown(found: Result, running: Running, figure: str | None = None) -> int:
+    """Write and print results side by side."""
+    say_from_store(found, running.store)
+    return present(
+        replace(found, command=command_line()),
+        report=running.report,
+        figure=figure,
+        as_json=running.json,
+        kept_in=running.store,
+    )

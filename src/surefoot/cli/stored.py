@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.screen import HOLDS, show_record, show_told
+from surefoot.cli.presenting import present
+from surefoot.cli.screen import HOLDS
 from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
 
 if TYPE_CHECKING:
-    from surefoot.report.critical import Criticals
-    from surefoot.report.curves import Curves
-    from surefoot.store.records import AnyRecord, CriticalRecord, CurveRecord, Record
-    from surefoot.study import Study
+    from surefoot.store.records import Record
+    from surefoot.study import Result, Study
 
 RunArg = Annotated[
     str,
@@ -36,19 +35,10 @@ def show(
 
     Example: surefoot show --list --store surefoot.db
     """
-    from surefoot.store.records import Record, record_to_json
-
     if every:
         _list(store, json)
         return HOLDS
-    record = _record(store, run)
-    if json:
-        typer.echo(record_to_json(record))
-    elif not isinstance(record, Record):
-        show_told(_whole(record, store).told())
-    else:
-        show_record(record)
-    return HOLDS
+    return present(_result(store, run), as_json=json) and HOLDS
 
 
 def report(
@@ -62,15 +52,8 @@ def report(
 
     Example: surefoot report --store surefoot.db --out report.html
     """
-    from surefoot.report.html import write_report
-    from surefoot.store.records import Record
-
     o.check_file(out)
-    record = _record(store, run)
-    if not isinstance(record, Record):
-        typer.echo(_whole(record, store).report(out))
-        return HOLDS
-    write_report(record, Path(out), store, _claim(record))
+    _result(store, run).report(out)
     typer.echo(out)
     return HOLDS
 
@@ -87,16 +70,10 @@ def replay(
 ) -> int:
     """Run one trial of a stored run again: the same perturbation, the same answer.
 
-    Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save slip.png
+    Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save failed.png
     """
-    from surefoot.store.records import Record
-
     o.check_file(save)
     record = _record(store, run)
-    if not isinstance(record, Record):
-        raise InvalidArgument(
-            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
-        )
     study = _study(record)
     again = study.replay(subject, trial)
     names = study.fitted.class_name
@@ -105,46 +82,33 @@ def replay(
     told = {
         "input": subject,
         "trial": trial,
-        "undisturbed": names(again.clean_label),
+        "clean": names(again.clean_label),
         "perturbed": names(again.label),
         "severity": again.severity,
-        "holds": again.held,
+        "kept": again.kept,
     }
     if json:
         typer.echo(jsonlib.dumps(told, ensure_ascii=False))
     else:
         typer.echo(
-            f"Input {subject}, trial {trial}: undisturbed {told['undisturbed']}, perturbed "
-            f"{told['perturbed']}; the property {'holds' if again.held else 'is violated'} "
+            f"Input {subject}, trial {trial}: clean {told['clean']}, perturbed "
+            f"{told['perturbed']}: {'kept' if again.kept else 'failed'} "
             f"(severity {again.severity:.4g}, limit {study.property.limit:g})."
         )
     return HOLDS
 
 
-def _claim(record: Record) -> str:
-    """What a certificate claims where nothing else was required."""
-    from surefoot.population import all_robust
-    from surefoot.report.phrases import verdict
+def _result(store: str, run: str) -> Result:
+    """A finished run, as it was shown when it ended."""
+    from surefoot.study import Result
 
-    if record.spec["population"]["kind"] != "robust-share":
-        return ""
-    return verdict(all_robust([row.result for row in record.local]))
-
-
-def _whole(record: CurveRecord | CriticalRecord, store: str) -> Curves | Criticals:
-    """A stored curve, or stored critical levels, as they are shown."""
-    from surefoot.report.critical import Criticals
-    from surefoot.report.curves import Curves
-    from surefoot.report.html import repeat_command
-    from surefoot.store.records import CurveRecord
-
-    command = repeat_command(record, store)
-    if isinstance(record, CurveRecord):
-        return Curves({"": record}, command)
-    return Criticals({"": record}, command)
+    record = _record(store, run)
+    command = "" if record.source is None else str(record.source.options.get("command", ""))
+    again = command or f"surefoot show {record.digest[:12]} --store {store}"
+    return Result(record, from_store=True, command=again, store=store)
 
 
-def _record(store: str, run: str) -> AnyRecord:
+def _record(store: str, run: str) -> Record:
     from surefoot.store.sql import SqlStore
 
     with closing(SqlStore(store, create=False)) as opened:
@@ -168,7 +132,7 @@ def _list(store: str, as_json: bool) -> None:
         said = r.spec["words"]
         typer.echo(
             f"{r.digest[:12]}  {r.started}  {state:<10}  {r.trials:>12,} trials  "
-            f"{r.spec['procedure']['kind']}  {said['source']}; {said['perturbation']}"
+            f"{r.spec['method']['kind']}  {said['source']}; {said['perturbation']}"
         )
     if not runs:
         typer.echo(f"{store} holds no runs yet")
@@ -178,24 +142,28 @@ def _study(record: Record) -> Study:
     """The study a record remembers, from the same files; refused if they have changed."""
     from surefoot.study import Study
     from surefoot.study.notation import parse_perturbation
-    from surefoot.study.registry import METHODS, parse_property
+    from surefoot.study.registry import METHODS, PROCEDURES, TAILS, TESTS, parse_property
 
     if record.source is None:
         raise InvalidArgument(
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
     spec, told = record.spec, record.source.options
+    if spec["method"]["kind"] not in {**PROCEDURES, **TESTS, **TAILS}:
+        raise InvalidArgument(
+            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
+        )
     source = record.source
     models = told.get("models", [source.model])
     loaded, inputs = o.reading_of(source).load_all(models, source.data, spec["seed"])
     model = loaded[models.index(source.model)]
-    told_procedure = dict(spec["procedure"])
-    made = METHODS[told_procedure.pop("kind")]
+    told_method = dict(spec["method"])
+    made = METHODS[told_method.pop("kind")]
     study = Study(
         model,
         inputs,
         parse_perturbation(told["perturb"], inputs.frame),
-        made(**{k: tuple(v) if isinstance(v, list) else v for k, v in told_procedure.items()}),
+        made(**{k: tuple(v) if isinstance(v, list) else v for k, v in told_method.items()}),
         property=parse_property(told["property"]),
         seed=spec["seed"],
     )
@@ -218,7 +186,7 @@ def _save(path: Path, study: Study, x: object) -> None:
         if path.suffix == ".npy":
             np.save(path, array)
         elif not study.fitted.frame:
-            raise InvalidArgument("these inputs are no pictures: save them as .npy")
+            raise InvalidArgument("these inputs are no images: save them as .npy")
         else:
             values = study.model.signature.bounds or Interval(
                 float(array.min()), float(array.max())

@@ -48,15 +48,15 @@ def tail(
     """
     requiring.check()
     side.check()
-    procedure = procedure_for(draws, confidence, normality, transforms)
-    asked = Asked(data, f"confident:{delta}", procedure)
+    method_ = method_for(draws, confidence, normality, transforms)
+    asked = Asked(data, f"confident:{delta}", method_)
     if side.levels is not None:
         return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)
     return conclude(study, source, running, requiring)
 
 
-def procedure_for(
+def method_for(
     draws: int, confidence: str, normality: str = "0.05", transforms: str = "none,box-cox"
 ) -> Any:  # noqa: ANN401
     """RoMA, with these settings."""

@@ -1,10 +1,10 @@
-"""A gradient attack on many inputs: descents towards each rival, every success replayed."""
+"""The bench of an attack: descents towards each target class, every success run again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,61 +13,24 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import to_numpy
-from surefoot.engine.drive import Progress
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
-from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property
+from surefoot.evidence import Proof
+from surefoot.perturb.levels import level_of
+from surefoot.search.attack import FOUND, NO_GRADIENT, NOT_FOUND, WRONG_CLEAN, Attack
+from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property, Task
 
 if TYPE_CHECKING:
     from surefoot.verify.descent import Reach
 
 Singles = NDArray[np.float32]
-_MOST_INPUTS, _MOST_VALUES = 512, 2**21
+_MOST_INPUTS, _MOST_VALUES = 256, 2**21
+"""Inputs and values of a batch: enough to fill the processor, few enough to fit into memory."""
 _ENOUGH = 1e-3
-
-
-@dataclass(frozen=True)
-class Attack:
-    """How hard to search: starts towards each rival (the first at the input), steps of each.
-
-    `rivals`: how many of the other classes are aimed at, those of the highest scores first.
-    """
-
-    starts: int = 2
-    steps: int = 20
-    rivals: int = 9
-
-    def __post_init__(self) -> None:
-        for name in ("starts", "steps", "rivals"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise InvalidArgument(f"attack: {name} must be a whole number from 1, got {value}")
-
-
-class Outcome(StrEnum):
-    """What became of one input. Blind: nothing was found, and every gradient met was zero."""
-
-    UNDISTURBED = "undisturbed"
-    FOUND = "found"
-    NOT_FOUND = "not found"
-    BLIND = "blind"
-
-
-@dataclass(frozen=True, eq=False)
-class Struck:
-    """One input under attack: a point that breaks the property, if one was found.
-
-    `discarded`: points that the search took for a success and the model itself did not confirm.
-    """
-
-    outcome: Outcome
-    witness: Singles | None
-    discarded: int
 
 
 @dataclass(frozen=True, eq=False)
 class AttackBench:
-    """The model under attack, what gives its gradients, and what must be broken."""
+    """Answers tasks by searching the ball around each input for a point that fails."""
 
     inputs: Inputs
     references: NDArray[np.int64]
@@ -75,75 +38,52 @@ class AttackBench:
     gradients: Gradients
     perturbation: Perturbation
     ball: Ball
-    property: Property
+    prop: Property
+    attack: Attack
     seed: int
 
-    def strike(
-        self, attack: Attack, batch: int | None, watch: Callable[[Progress], None]
-    ) -> list[Struck]:
-        """Attack every input, some at a time; out of memory halves how many."""
-        n, values = len(self.inputs), int(np.prod(self.inputs.x.shape[1:]))
-        size = batch or max(1, min(_MOST_INPUTS, _MOST_VALUES // values))
-        turns = attack.starts * self._rivals(attack)
-        found: list[Struck] = []
-        while (at := len(found)) < n:
-            rows = np.arange(at, min(at + size, n))
+    @property
+    def block(self) -> int:
+        """Every input stands for itself."""
+        return 1
 
-            def told(turn: int, left: int, at: int = at, taken: int = len(rows)) -> None:
-                done = at * turns + turn * left + turns * (taken - left)
-                watch(Progress(done, n * turns, at + taken - left, n, "attacking", "descents"))
+    def batch_size(self) -> int:
+        """Inputs that are attacked at once."""
+        values = int(np.prod(self.inputs.x.shape[1:]))
+        return max(1, min(_MOST_INPUTS, _MOST_VALUES // values))
 
-            try:
-                found += self._struck(attack, rows, told)
-            except OutOfMemory as error:
-                if len(rows) == 1:
-                    raise ModelFailed(
-                        f"input {self.inputs.ids[at]}: not even one gradient fits into memory "
-                        f"({error})"
-                    ) from error
-                size = len(rows) // 2
-        watch(Progress(n * turns, n * turns, n, n, "attacking", "descents"))
-        return found
-
-    def _rivals(self, attack: Attack) -> int:
-        return min(attack.rivals, self.model.signature.classes - 1)
-
-    def _struck(
-        self, attack: Attack, rows: NDArray[np.intp], told: Callable[[int, int], None]
-    ) -> list[Struck]:
-        """The inputs in these rows, all towards one rival at a time until they are broken."""
+    def answer(self, tasks: Sequence[Task]) -> list[Proof]:
+        """The inputs of these tasks, all towards one target at a time until they are broken."""
         from surefoot.verify.descent import reach
 
+        begun = time.perf_counter()
+        rows = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
         signature, x = self.model.signature, self.inputs.x[rows]
-        labels, rivals = self.references[rows], self._ranked(x, self.references[rows])
-        within = reach(
-            x, self.ball, self.perturbation.level, signature.bounds, whole=signature.whole_numbers
-        )
-        undisturbed = self._breaks(x, labels)
-        idle = self.perturbation.level == 0
-        moved, discarded = np.full(len(rows), idle), np.zeros(len(rows), int)
-        witness: dict[int, Singles] = {}
-        left = np.flatnonzero(~undisturbed & (not idle))
-        turns = product(range(attack.starts), range(self._rivals(attack)))
-        for turn, (start, rank) in enumerate(turns):
-            told(turn, len(left))
+        labels, targets = self.references[rows], self._ranked(x, self.references[rows])
+        radius = level_of(self.perturbation)
+        within = reach(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
+        clean = self._breaks(x, labels)
+        sloped, discarded = np.full(len(rows), radius == 0), np.zeros(len(rows), int)
+        hit_any = np.zeros(len(rows), bool)
+        left = np.flatnonzero(~clean & (radius > 0))
+        some = min(self.attack.targets, signature.classes - 1)
+        for start, rank in product(range(self.attack.starts), range(some)):
             if len(left) == 0:
                 break
-            begun = self._begun(x[left], rows[left], start)
-            aim = labels[left], rivals[left, rank]
-            points, claimed, seen = self._descent(_part(within, left), begun, *aim, attack.steps)
+            begin = self._begin(x[left], rows[left], start)
+            aim = labels[left], targets[left, rank]
+            points, claimed, seen = self._descent(_part(within, left), begin, *aim)
             hit = _part(within, left).holds(points) & self._breaks(points, labels[left])
-            moved[left] |= seen
+            sloped[left] |= seen
             discarded[left] += claimed & ~hit
-            witness |= {int(i): points[k] for k, i in enumerate(left) if hit[k]}
+            hit_any[left] |= hit
             left = left[~hit]
+        each = round((time.perf_counter() - begun) / len(rows), 6)
+        outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
+        far = {WRONG_CLEAN: 0.0, FOUND: radius}
         return [
-            Struck(
-                _outcome(bool(undisturbed[i]), i in witness, bool(moved[i])),
-                witness.get(i),
-                int(discarded[i]),
-            )
-            for i in range(len(rows))
+            Proof(0.0, far.get(outcome), "", outcome, 0, each, int(lost))
+            for outcome, lost in zip(outcomes, discarded, strict=True)
         ]
 
     def _ranked(self, x: Singles, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -155,10 +95,10 @@ class AttackBench:
     def _breaks(self, points: Singles, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """In which rows the model itself, in its own arithmetic, breaks the property."""
         scores = self.model.predict(self.model.place(points))
-        severity = self.property.severity(scores, beside(scores, labels))
-        return np.asarray(to_numpy(severity) >= self.property.limit)
+        severity = self.prop.severity(scores, beside(scores, labels))
+        return np.asarray(to_numpy(severity) >= self.prop.limit)
 
-    def _begun(self, x: Singles, rows: NDArray[np.intp], start: int) -> Singles:
+    def _begin(self, x: Singles, rows: NDArray[np.intp], start: int) -> Singles:
         """The inputs themselves, or a perturbation of each that has a name of its own."""
         if start == 0:
             return x
@@ -167,7 +107,7 @@ class AttackBench:
         for one, row in zip(x, rows, strict=True):
             source = stream(self.seed, self.inputs.ids[row], "attack", start, one)
             drawn = made.draw(source, 1, one.shape)
-            moved.append(made.apply(one[None], drawn, made.level, bounds))
+            moved.append(made.apply(one[None], drawn, level_of(made), bounds))
         return np.concatenate(moved).astype(np.float32)
 
     def _descent(
@@ -176,7 +116,6 @@ class AttackBench:
         begun: Singles,
         labels: NDArray[np.int64],
         rivals: NDArray[np.int64],
-        steps: int,
     ) -> tuple[Singles, NDArray[np.bool_], NDArray[np.bool_]]:
         """The lowest points, whether the search takes them for broken, whether it saw a slope."""
         from surefoot.verify.descent import descend
@@ -200,18 +139,24 @@ class AttackBench:
             return bool((lowest < -slack).all())
 
         best, lowest = descend(
-            slope, there.inside, there.step, place(begun), within.radius, steps, enough
+            slope,
+            there.inside,
+            there.step,
+            place(begun),
+            within.radius,
+            self.attack.iterations,
+            enough,
         )
         points = within.settled(to_numpy(best).astype(np.float32))
         return points, np.asarray(to_numpy(lowest) <= 0), np.asarray(to_numpy(seen), bool)
 
 
-def _outcome(undisturbed: bool, found: bool, moved: bool) -> Outcome:
-    if undisturbed:
-        return Outcome.UNDISTURBED
+def _outcome(clean: bool, found: bool, sloped: bool) -> str:
+    if clean:
+        return WRONG_CLEAN
     if found:
-        return Outcome.FOUND
-    return Outcome.NOT_FOUND if moved else Outcome.BLIND
+        return FOUND
+    return NOT_FOUND if sloped else NO_GRADIENT
 
 
 def beside(like: Array, values: NDArray[Any]) -> Array:

@@ -43,7 +43,12 @@ _ROOM = 2**31
 
 
 class Bench(Protocol[E_co]):
-    """Turns tasks into evidence, several at a time."""
+    """Turns tasks into evidence, several at a time. An answer depends on its task alone."""
+
+    @property
+    def block(self) -> int:
+        """Trials that are best run together, because their random numbers are drawn together."""
+        ...
 
     def answer(self, tasks: Sequence[Task]) -> Sequence[E_co]:
         """One piece of evidence a task, in order."""

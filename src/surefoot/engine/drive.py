@@ -9,29 +9,18 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from surefoot.engine.bench import Bench
 from surefoot.engine.trays import fill
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.procedure import Ask, Procedure, Session
+from surefoot.store import Journal
 from surefoot.subject import Entry, Subject, Task
 
 E = TypeVar("E")
 R = TypeVar("R")
 _WATCH_EVERY = 0.1
-
-
-class Journal(Protocol):
-    """Where evidence is kept, tray by tray."""
-
-    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
-        """Record one tray, all of it or nothing."""
-        ...
-
-    def replay(self) -> dict[str, list[Entry]]:
-        """Everything recorded, by subject."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class _Desk:
             for one in self.open:
                 one.parts, missing = _cover(self.kept[one.level], one.start, one.stop)
                 one.missing = sum(stop - start for start, stop in missing)
-                gaps += [Task(self.subject, one.level, *gap) for gap in missing]
+                gaps += [Task(self.subject, one.level, *gap, one.known) for gap in missing]
             for one in self.open:
                 self.kept[one.level] = [e for e in self.kept[one.level] if not one.holds(e)]
             if not gaps:
@@ -91,7 +80,7 @@ class _Desk:
             raise InvalidArgument(f"a procedure asked for {ask.units} trials: at least one")
         start = self.used[ask.level] if ask.start is None else ask.start
         self.used[ask.level] = max(self.used[ask.level], start + ask.units)
-        return _Open(ask.level, start, start + ask.units)
+        return _Open(ask.level, start, start + ask.units, ask.known)
 
     def take(self, task: Task, evidence: object) -> list[Task]:
         """Note the evidence of one task; the next trials once the question is complete."""
@@ -127,8 +116,8 @@ class _Desk:
 class _Open:
     """Trials [start, stop) at a level that were asked for, and what of them is there."""
 
-    def __init__(self, level: float, start: int, stop: int) -> None:
-        self.level, self.start, self.stop = level, start, stop
+    def __init__(self, level: float, start: int, stop: int, known: object = None) -> None:
+        self.level, self.start, self.stop, self.known = level, start, stop, known
         self.parts: list[Entry] = []
         self.missing = 0
 

@@ -1,4 +1,4 @@
-"""The least robust inputs, each with a trial in which it slipped."""
+"""The weakest inputs, each with a trial in which it failed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from surefoot.engine.bench import SamplingBench, to_numpy
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
-from surefoot.store.records import Change, Exhibit
+from surefoot.store.records import Change, Example
 from surefoot.subject import Subject, Task
 
 _SHOWN = 8
 _CHANGES = 6
 
 
-def exhibits(
+def failed_examples(
     bench: SamplingBench[Any],
     local: Sequence[Result],
     level: float,
     predicted: NDArray[np.int64],
     tray: int,
-) -> tuple[Exhibit, ...]:
+) -> tuple[Example, ...]:
     """The worst inputs, at most eight, the least robust first; ties in the order of ids."""
     known = [
         (rate, bench.inputs.ids[i], i, r.trials)
@@ -37,21 +37,21 @@ def exhibits(
     subjects = bench.inputs.subjects()
     shown = []
     for value, name, row, trials in sorted(known)[:_SHOWN]:
-        trial = _first_slip(bench, subjects[row], level, trials, tray)
+        trial = _first_failure(bench, subjects[row], level, trials, tray)
         if trial is None:
             continue
         task = Task(subjects[row], level, trial, trial + 1)
         x = bench.perturbed(task)
-        slipped = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
+        failed = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
         labels = bench.inputs.labels
         shown.append(
-            Exhibit(
+            Example(
                 id=name,
                 trial=trial,
-                robustness=value,
+                failure=1 - value,
                 true_class="" if labels is None else bench.inputs.class_name(int(labels[row])),
                 clean_class=bench.inputs.class_name(int(predicted[row])),
-                slipped_class=bench.inputs.class_name(slipped),
+                failed_class=bench.inputs.class_name(failed),
                 **_appearance(bench, row, to_numpy(x)[0]),
             )
         )
@@ -71,7 +71,7 @@ def _rate(result: Result) -> float | None:
             return None
 
 
-def _first_slip(
+def _first_failure(
     bench: SamplingBench[Any], subject: Subject, level: float, trials: int, tray: int
 ) -> int | None:
     """The first trial that violates the property."""
@@ -95,7 +95,7 @@ def _appearance(bench: SamplingBench[Any], row: int, after: NDArray[np.floating]
     before, frame = bench.inputs.x[row], bench.inputs.frame
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
-        return {"picture": png(before, frame, values), "perturbed": png(after, frame, values)}
+        return {"image": png(before, frame, values), "perturbed": png(after, frame, values)}
     moved = np.abs(after - before).reshape(-1)
     largest = np.argsort(-moved, kind="stable")[:_CHANGES]
     flat_before, flat_after = before.reshape(-1), after.reshape(-1)

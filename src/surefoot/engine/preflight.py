@@ -15,6 +15,7 @@ from surefoot.engine.views import refuse_unsuited
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.perturb.features import misfits
+from surefoot.perturb.levels import level_of
 from surefoot.properties import SameLabel
 from surefoot.subject import Inputs, Model, Perturbation, Scores, Task
 
@@ -79,11 +80,11 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     refuse_unsuited(inputs, perturbation)
     for part in (*getattr(perturbation, "parts", ()), *filter(None, [_inner(perturbation)])):
         refuse_bad_inputs(inputs, model, part)
-    levels = perturbation.levels(bounds)
-    if perturbation.level not in levels:
-        hint = f" (did you mean {perturbation.level:g}/255?)" if perturbation.level >= 1 else ""
+    levels, level = perturbation.levels(bounds), perturbation.level
+    if level is not None and level not in levels:
+        hint = f" (did you mean {level:g}/255?)" if level >= 1 else ""
         raise InvalidArgument(
-            f"{perturbation.kind}: level {perturbation.level:g} is outside "
+            f"{perturbation.kind}: level {level:g} is outside "
             f"[{levels.low:g}, {levels.high:g}], the range for these bounds{hint}"
         )
 
@@ -106,7 +107,7 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     full: Model | None = getattr(model, "full", None)
     if full is not None:
         yield _check("half precision", lambda: _half(inputs, model, full, perturbation))
-    if perturbation is not None and perturbation.level > 0:
+    if perturbation is not None and perturbation.level:
         yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
     if getattr(perturbation, "features", ()):
         yield _check("features are as described", lambda: _features(inputs, perturbation))
@@ -230,7 +231,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     bench = SamplingBench(
         inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, seed=0
     )
-    moved = to_numpy(bench.perturbed(Task(inputs.subjects()[0], perturbation.level, 0, 4)))
+    moved = to_numpy(bench.perturbed(Task(inputs.subjects()[0], level_of(perturbation), 0, 4)))
     usual = float(np.abs(moved - inputs.x[:1]).max())
     span = float(inputs.x.max() - inputs.x.min())
     finding = f"values move by up to {usual:.2g}; the data span {span:.3g}"
@@ -255,7 +256,7 @@ def _half(
     """How often a label in half precision is not the one in full."""
     x = model.place(inputs.x[:_CHUNK])
     what = "undisturbed inputs"
-    if perturbation is not None:
+    if perturbation is not None and perturbation.level is not None:
         subjects = inputs.subjects()[:_CHUNK]
         bench = SamplingBench(
             inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -111,8 +111,8 @@ class ProvingBench:
 
     Each round has the time of the next effort. At level 0 the bracket is to be closed; at another,
     it is enough to know on which side of that radius the input lies; where that is the whole
-    domain, a counterexample anywhere is soon found or given up. `known` holds what was found so
-    far, by row.
+    domain, a counterexample anywhere is soon found or given up. What is known of the input
+    travels in the task, so an answer depends on its question alone.
     """
 
     inputs: Inputs
@@ -123,7 +123,15 @@ class ProvingBench:
     tolerance: float
     efforts: tuple[float, ...]
     seed: int
-    known: Mapping[int, Proof] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """Every input stands for itself."""
+        return 1
+
+    def batch_size(self) -> int:
+        """One: a proof fills the processor by itself."""
+        return 1
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
         """One after the other: a proof fills the processor by itself."""
@@ -135,7 +143,7 @@ class ProvingBench:
         seconds = self.efforts[min(again, len(self.efforts) - 1)]
         if task.level >= self.bounds.width:
             seconds = min(seconds, _GLANCE)
-        before = self.known.get(row)
+        before: Proof | None = task.known
         if task.level and before is not None:  # one limit for all radii that are asked for
             seconds = max(seconds - before.seconds, _LEAST)
         wish = Wish(

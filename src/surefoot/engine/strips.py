@@ -1,4 +1,4 @@
-"""One input along the levels: what it looks like, and where it slips."""
+"""One input along the levels: what it looks like, and where it fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FRAMES, _TRIED = 7, 64
 
 
 def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip | None:
-    """The input, of the first few, that holds undisturbed and changes sides most plainly.
+    """The input, of the first few, that is kept when clean and changes sides most plainly.
 
     Few changes of side, and about half of the levels on either; the first of equals. None where
     inputs are no pictures, or where no input changes.
@@ -59,5 +59,5 @@ def _frame(
     shown = to_numpy(x)[0]
     values = bench.model.signature.bounds or Interval(float(shown.min()), float(shown.max()))
     label = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
-    picture = png(shown, bench.inputs.frame, values)
-    return Frame(level, picture, bench.inputs.class_name(label), held)
+    image = png(shown, bench.inputs.frame, values)
+    return Frame(level, image, bench.inputs.class_name(label), held)

@@ -33,6 +33,40 @@ _LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f]|[\x80-\xff][\x00-\x7f])
 
 
 @dataclass(frozen=True, eq=False)
+class OnnxGraph:
+    """The file behind a model, for proofs: what it holds, and what it is given."""
+
+    path: Path
+    digest: str
+    normalise: Normalise
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes of the file; refused where it has changed or keeps weights elsewhere."""
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise InvalidArgument(
+                f"{self.path} cannot be read ({error.strerror or error})"
+            ) from error
+        if hashlib.sha256(content).hexdigest() != self.digest:
+            raise InvalidArgument(
+                f"{self.path} is not the file that the model was loaded from, or keeps its weights "
+                "in another file: proofs need them inside"
+            )
+        return content
+
+    @property
+    def plain(self) -> bool:
+        """Whether the graph is given the inputs as they are."""
+        return self.normalise.idle
+
+    def prepared(self, x: Array) -> Array:
+        """What the graph is given for a batch of inputs."""
+        return self.normalise(x)
+
+
+@dataclass(frozen=True, eq=False)
 class OnnxModel:
     """A session with what is needed to feed it and to read its answer."""
 
@@ -59,6 +93,13 @@ class OnnxModel:
             ready = _cast(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return as_rows(raw, len(x))
+
+    @cached_property
+    def graph(self) -> OnnxGraph:
+        """The file, for proofs."""
+        if self.path is None:
+            raise InvalidArgument("the ONNX file of this model is not known")
+        return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
     @cached_property
     def _tape(self) -> Tape:

@@ -17,7 +17,7 @@ from surefoot.subject import Additive, Array, Ball, Level, Stream, View
 class LinfNoise:
     """Every value moves by its own uniform amount in [-level, level]."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "linf"
     ball: ClassVar[Ball] = Ball.LINF
     additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
@@ -48,7 +48,7 @@ class LinfNoise:
 class L2Noise:
     """Uniform in the Euclidean ball: a random direction, the radius as the d-th root law."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "l2"
     ball: ClassVar[Ball] = Ball.L2
     view: ClassVar[View] = View.VALUES
@@ -80,7 +80,7 @@ class L2Noise:
 class L1Noise:
     """Uniform in the L1 ball (the cross-polytope)."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "l1"
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"

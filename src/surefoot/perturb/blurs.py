@@ -41,7 +41,7 @@ class GaussianBlur:
     Hendrycks & Dietterich's: cut off at 4 deviations, the edge pixel continued outwards.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "blur"
     view: ClassVar[View] = View.PICTURE
     phrase: ClassVar[str] = "a Gaussian blur of standard deviation {level} pixels"
@@ -80,7 +80,7 @@ class DefocusBlur:
     kernel brightens by about 1 % at radius 8 and 10.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "defocus"
     view: ClassVar[View] = View.PICTURE
@@ -146,7 +146,7 @@ class MotionBlur:
     blur turns smoothly; edges are mirrored (published: the edge pixel continued).
     """
 
-    level: float
+    level: float | None = None
     angle: float | None = None
     size: str = ""
     kind: ClassVar[str] = "motion"
@@ -203,7 +203,7 @@ class ZoomBlur:
     evenly. Published large pictures have steps of 0.02 from severity 3 and 0.03 at 5: give `step`.
     """
 
-    level: float
+    level: float | None = None
     step: float = 0.01
     kind: ClassVar[str] = "zoom-blur"
     view: ClassVar[View] = View.PICTURE

@@ -29,7 +29,7 @@ class Brightness:
     themselves. A negative level darkens. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "brightness"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True
@@ -82,7 +82,7 @@ class Contrast:
     the contrast. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "contrast"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True
@@ -128,7 +128,7 @@ class Saturate:
     Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "saturate"
     view: ClassVar[View] = View.PICTURE
@@ -163,7 +163,7 @@ class Desaturate:
     A negative level deepens them. Grey pictures stay as they are. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "desaturate"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True
@@ -196,7 +196,7 @@ class Hue:
     and grey pixels stay as they are. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "hue"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True
@@ -230,7 +230,7 @@ class Gamma:
     Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "gamma"
     view: ClassVar[View] = View.PICTURE
     signed: ClassVar[bool] = True

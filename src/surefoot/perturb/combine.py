@@ -9,7 +9,7 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, is_zero, level_words, unchanged
+from surefoot.perturb.levels import check_level, is_zero, level_of, level_words, unchanged
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
 
@@ -21,7 +21,7 @@ class Chain:
     """All parts one after the other, each clipped to the bounds; the level scales all of them."""
 
     parts: tuple[Perturbation, ...]
-    level: float = 1.0
+    level: float | None = 1.0
     kind: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Chain:
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """One after the other."""
         for part, own in zip(self.parts, drawn, strict=True):
-            x = part.apply(x, own, part.level * level, bounds)
+            x = part.apply(x, own, level_of(part) * level, bounds)
         return x
 
 
@@ -59,7 +59,7 @@ class Mixture:
 
     parts: tuple[Perturbation, ...]
     weights: tuple[float, ...] = ()
-    level: float = 1.0
+    level: float | None = 1.0
     kind: ClassVar[str] = "mixture"
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Mixture:
             if len(rows) == 0:
                 continue
             given = x if len(x) == 1 else x[rows]
-            strength = part.level * (level if isinstance(level, int | float) else level[rows])
+            strength = level_of(part) * (level if isinstance(level, int | float) else level[rows])
             out[rows] = part.apply(given, _take(of_parts[i], rows), strength, bounds)
         return out
 
@@ -125,13 +125,15 @@ def _take(drawn: Drawn, rows: Array) -> Drawn:
 
 
 def _told(part: Perturbation) -> str:
-    return part.phrase.replace("{level}", level_words(part.level))
+    return part.phrase.replace("{level}", level_words(level_of(part)))
 
 
-def _check(kind: str, parts: Sequence[Perturbation], level: float) -> None:
+def _check(kind: str, parts: Sequence[Perturbation], level: float | None) -> None:
     check_level(kind, level)
     if not parts:
         raise InvalidArgument(f"a {kind} needs at least one part")
+    for part in parts:
+        level_of(part)
     _common_view(parts)
 
 

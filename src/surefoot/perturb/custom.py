@@ -31,7 +31,7 @@ class Batched:
     for each row, shaped to multiply x. It is not called at level 0.
     """
 
-    level: float
+    level: float | None
     function: Callable[..., Any] = field(hash=False)
     name: str = "custom"
     draws: int | tuple[int, ...] = 0
@@ -150,7 +150,7 @@ class OneByOne:
     `around`, that gives a context in which a batch is done.
     """
 
-    level: float
+    level: float | None
     function: Callable[..., Any] = field(hash=False)
     name: str = "custom"
     view: View = View.PICTURE
@@ -223,15 +223,15 @@ class OneByOne:
             raise InvalidArgument(f"{self.name} gave NaN or infinite values at level {level}")
         return found
 
-    def _check_known(self, level: float) -> None:
-        if self.only and level not in self.only:
+    def _check_known(self, level: float | None) -> None:
+        if self.only and level is not None and level not in self.only:
             raise InvalidArgument(
                 f"{self.name} has no level {level:g}: choose one of "
                 f"{', '.join(f'{known:g}' for known in self.only)}, 0 leaves the input as it is"
             )
 
 
-def _check(name: str, level: float, function: Any, view: Any) -> None:  # noqa: ANN401
+def _check(name: str, level: float | None, function: Any, view: Any) -> None:  # noqa: ANN401
     if not isinstance(name, str) or not name or not name.isprintable():
         raise InvalidArgument(f"a perturbation's name is a word, got {name!r}")
     check_level(name, level)

@@ -32,7 +32,7 @@ class Pixelate:
     8 bits, as they would be in a file. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "pixelate"
     view: ClassVar[View] = View.PICTURE
     phrase: ClassVar[str] = "pixels made coarser, with a share of {level} fewer along each edge"
@@ -79,7 +79,7 @@ class JPEG:
     picture by picture in main memory, wherever the arrays are. Nothing is random.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "jpeg"
     view: ClassVar[View] = View.PICTURE
     phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"

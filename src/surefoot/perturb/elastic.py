@@ -60,7 +60,7 @@ class Elastic:
     kind of distortion rather than always more of it.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "elastic"
     view: ClassVar[View] = View.PICTURE

@@ -25,7 +25,7 @@ from surefoot.subject import Array, Level, Stream, View
 class Rotation:
     """Turned about the centre by `level` degrees, counter-clockwise as one sees it."""
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "rotation"
     view: ClassVar[View] = View.PICTURE
@@ -59,7 +59,7 @@ class Rotation:
 class TranslationX:
     """Moved to the right by `level` as a share of the width; parts of a pixel count."""
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-x"
     view: ClassVar[View] = View.PICTURE
@@ -90,7 +90,7 @@ class TranslationX:
 class TranslationY:
     """Moved downwards by `level` as a share of the height; parts of a pixel count."""
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-y"
     view: ClassVar[View] = View.PICTURE
@@ -124,7 +124,7 @@ class Zoom:
     Nothing is averaged when it becomes smaller. A level below -0.9 means -0.9.
     """
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "zoom"
     view: ClassVar[View] = View.PICTURE
@@ -157,7 +157,7 @@ class Zoom:
 class Shear:
     """Upright lines lean to the right by `level` degrees; the row of the centre stays."""
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "shear"
     view: ClassVar[View] = View.PICTURE
@@ -195,7 +195,7 @@ class Perspective:
     turns over.
     """
 
-    level: float
+    level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "perspective"
     view: ClassVar[View] = View.PICTURE
@@ -257,10 +257,10 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     )
 
 
-def _check(kind: str, level: float, most: float, unit: str, edge: str) -> None:
+def _check(kind: str, level: float | None, most: float, unit: str, edge: str) -> None:
     """Refuse a level that is no strength or too much, and an unknown edge."""
     check_level(kind, level)
-    if level > most:
+    if level is not None and level > most:
         raise InvalidArgument(f"{kind}: the level is at most {most} {unit}, got {level}")
     check_edge(kind, edge)
 

@@ -37,7 +37,7 @@ class GlassBlur:
     steps between the parts.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "glass"
     view: ClassVar[View] = View.PICTURE

@@ -10,15 +10,22 @@ from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import Interval
-from surefoot.subject import Array, Level
+from surefoot.subject import Array, Level, Perturbation
 
 ANY_LEVEL = Interval(0.0, math.inf)
 
 
-def check_level(kind: str, level: float) -> None:
-    """Refuse a level that is no strength."""
-    if not (math.isfinite(level) and level >= 0):
+def check_level(kind: str, level: float | None) -> None:
+    """Refuse a level that is no strength; None leaves it open, for methods that choose levels."""
+    if level is not None and not (math.isfinite(level) and level >= 0):
         raise InvalidArgument(f"{kind}: the level must be a number of at least 0, got {level}")
+
+
+def level_of(part: Perturbation) -> float:
+    """The level of a perturbation that must have one."""
+    if part.level is None:
+        raise InvalidArgument(f"{part.kind} needs a level here: give it one")
+    return part.level
 
 
 def within(bounds: Interval | None) -> Interval:

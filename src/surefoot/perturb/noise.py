@@ -15,7 +15,7 @@ from surefoot.subject import Additive, Array, Level, Stream, View
 class GaussianNoise:
     """Normal noise; the level is its standard deviation."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "gaussian"
     additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
@@ -51,7 +51,7 @@ class UniformNoise:
     `LinfNoise`.
     """
 
-    level: float
+    level: float | None = None
     lowest: float = 0.0
     kind: ClassVar[str] = "uniform"
     view: ClassVar[View] = View.VALUES

@@ -35,7 +35,7 @@ class Occlusion:
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
-    level: float
+    level: float | None = None
     fill: float = 0.5
     kind: ClassVar[str] = "occlusion"
     view: ClassVar[View] = View.PICTURE
@@ -166,7 +166,7 @@ class Dropout:
     0, the lowest, to 1, the highest.
     """
 
-    level: float
+    level: float | None = None
     fill: float = 0.5
     kind: ClassVar[str] = "dropout"
     view: ClassVar[View] = View.PICTURE

@@ -29,7 +29,7 @@ class ShotNoise:
     bounds, values below 0 stay as they are.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "shot"
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "shot noise, of relative size {level} at full brightness"
@@ -82,7 +82,7 @@ class ImpulseNoise:
     bounds the lowest value is 0 and the highest 1.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "impulse"
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = (
@@ -120,7 +120,7 @@ class SpeckleNoise:
     Hendrycks & Dietterich 2019, `speckle_noise`.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "speckle"
     view: ClassVar[View] = View.VALUES
     phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} times the value"

@@ -22,7 +22,7 @@ class Jitter:
     A channel that does not vary stays as it is.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "jitter"
     view: ClassVar[View] = View.SERIES
     phrase: ClassVar[str] = (
@@ -64,7 +64,7 @@ class TimeShift:
     comes in at the other, with "zero" silence comes in.
     """
 
-    level: float
+    level: float | None = None
     fill: str = "wrap"
     kind: ClassVar[str] = "time-shift"
     view: ClassVar[View] = View.SERIES
@@ -124,7 +124,7 @@ class Dropouts:
     there is 0, or the middle of the bounds.
     """
 
-    level: float
+    level: float | None = None
     gaps: int = 4
     fill: str = "hold"
     kind: ClassVar[str] = "dropouts"

@@ -24,10 +24,10 @@ Table = tuple[tuple[float, ...], ...]
 """The parameters at severity 0 (no effect), 1, …, 5."""
 
 
-def check_severity(kind: str, level: float, size: str) -> None:
+def check_severity(kind: str, level: float | None, size: str) -> None:
     """Refuse a level that is no severity and a size that has no constants."""
     check_level(kind, level)
-    if level > HIGHEST:
+    if level is not None and level > HIGHEST:
         raise InvalidArgument(f"{kind}: the level is a severity from 0 to 5, got {level}")
     if size not in ("", "small", "large"):
         raise InvalidArgument(

@@ -30,7 +30,7 @@ class NoiseAtSNR:
     ratio holds for the expected power of the noise. Silence stays silent.
     """
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "snr"
     view: ClassVar[View] = View.SERIES
 
@@ -47,8 +47,11 @@ class NoiseAtSNR:
     @property
     def phrase(self) -> str:
         """What it does, as a ratio and in dB."""
+        told = "white Gaussian noise of {level} times the RMS of the signal"
+        if self.level is None:
+            return told
         ratio = f"{0.0 - 20 * math.log10(self.level):.3g} dB SNR" if self.level > 0 else "no noise"
-        return f"white Gaussian noise of {{level}} times the RMS of the signal ({ratio})"
+        return f"{told} ({ratio})"
 
     def levels(self, bounds: Interval | None) -> Interval:
         """Any."""
@@ -73,7 +76,7 @@ class NoiseAtSNR:
 class Gain:
     """Louder or softer by a uniform number of decibels in [-level, level]."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "gain"
     view: ClassVar[View] = View.SERIES
     phrase: ClassVar[str] = "amplified by a gain drawn uniformly from ±{level} dB"
@@ -103,7 +106,7 @@ class Gain:
 class ClipSignal:
     """Cut off at (1 - level) times the peak of the row, all channels together; nothing is drawn."""
 
-    level: float
+    level: float | None = None
     kind: ClassVar[str] = "clip"
     view: ClassVar[View] = View.SERIES
     phrase: ClassVar[str] = "clipped at (1 - {level}) times its own peak"
@@ -143,7 +146,7 @@ class BandPass:
     The signal counts as periodic (discrete Fourier transform). Its mean is the frequency 0.
     """
 
-    level: float
+    level: float | None = None
     low: float = 1 / 3
     high: float = 2 / 3
     edge: float = 0.05
@@ -216,10 +219,10 @@ def totals(x: Array) -> Array:
     return x[..., :1]
 
 
-def check_share(kind: str, level: float) -> None:
+def check_share(kind: str, level: float | None) -> None:
     """Refuse a level that is no share."""
     check_level(kind, level)
-    if level > 1:
+    if level is not None and level > 1:
         raise InvalidArgument(f"{kind}: the level is a share, at most 1, got {level}")
 
 

@@ -57,7 +57,7 @@ class Snow:
     threshold is a hard one, flakes come one by one as the level grows. Level and size as for `Fog`.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "snow"
     view: ClassVar[View] = View.PICTURE

@@ -59,7 +59,7 @@ class Spatter:
     get the grey of the colours. Below severity 1 the water fades. Level and size as for `Fog`.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "spatter"
     view: ClassVar[View] = View.PICTURE

@@ -29,7 +29,7 @@ class TableNoise:
     its feature's values counts as the last of them.
     """
 
-    level: float
+    level: float | None
     features: tuple[Column, ...]
     kind: ClassVar[str] = "table"
     view: ClassVar[View] = View.VALUES

@@ -36,7 +36,7 @@ class Fog:
     map has the published edge (32 or 256), or the next power of two that covers the picture.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "fog"
     view: ClassVar[View] = View.PICTURE
@@ -88,7 +88,7 @@ class Frost:
     get the grey of the frost. Level and size as for `Fog`.
     """
 
-    level: float
+    level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "frost"
     view: ClassVar[View] = View.PICTURE

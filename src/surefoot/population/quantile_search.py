@@ -11,7 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.population.quantile import ShortestRanks
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.procedure import Ask
+from surefoot.procedure import Ask, Needs
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.search.critical import bracket_of, check_proving
 from surefoot.statistics.ranks import Ranks, shortest
@@ -51,7 +51,7 @@ class CriticalQuantile:
     goal: float | None = None
     size: int = 0
     top: float = 1.0
-    proves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.RADII
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class CriticalQuantile:
             seen += yield tuple(Ask(self.top, 1, i) for i in range(len(seen), size))
         tried: set[tuple[int, float]] = set()
         while asked := [pair for pair in self._open(seen, ranks) if pair not in tried]:
-            told = yield tuple(Ask(radius, 1, i) for i, radius in asked)
+            told = yield tuple(Ask(radius, 1, i, seen[i]) for i, radius in asked)
             tried.update(asked)
             for (i, _), proof in zip(asked, told, strict=True):
                 seen[i] = seen[i] + proof

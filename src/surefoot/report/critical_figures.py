@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from surefoot.report.critical_tables import brackets_of, radii_in
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
-from surefoot.store.records import CriticalRecord
+from surefoot.results import Quantile
+from surefoot.store.records import Record
 
 _COLOURS = (STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e")
 
 
-def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
+def distribution(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     """Share of inputs whose critical radius is no more than x: between proof and counterexample."""
     import altair as alt
 
@@ -43,10 +45,10 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
         )
     )
     marks = [
-        {"radius": q.low, "to": most if q.high is None else q.high, "share": 100 * q.share,
+        {"radius": q.interval.low, "to": min(most, q.interval.high), "share": 100 * q.share,
          "at": q.value, "name": name or "inputs"}
         for name, record in records.items()
-        for q in record.quantiles[:1]
+        if isinstance(q := radii_in(record).quantiles[0].result, Quantile)
     ]  # fmt: skip
     base = alt.Chart(alt.InlineData(values=marks))
     level = base.mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)
@@ -57,10 +59,11 @@ def distribution(records: Mapping[str, CriticalRecord]) -> Any:  # noqa: ANN401
     return (level + lines + span + dot).properties(width=620, height=300)
 
 
-def _steps(name: str, record: CriticalRecord) -> list[dict[str, Any]]:
-    n = len(record.rows)
-    lows = sorted(row.low for row in record.rows)
-    highs = sorted(row.high for row in record.rows if row.high is not None)
+def _steps(name: str, record: Record) -> list[dict[str, Any]]:
+    brackets = [b for _, b in brackets_of(record)]
+    n = len(brackets)
+    lows = sorted(b.low for b in brackets)
+    highs = sorted(b.high for b in brackets if math.isfinite(b.high))
     rows = [
         {"name": name, "end": end, "radius": value, "share": 100 * (i + 1) / n}
         for end, values in (("not proved", lows), ("certainly changed", highs))
@@ -71,19 +74,19 @@ def _steps(name: str, record: CriticalRecord) -> list[dict[str, Any]]:
     return [*starts, *rows]
 
 
-def times(record: CriticalRecord) -> str:
+def times(record: Record) -> str:
     """Seconds that every input took, against its radius."""
     import altair as alt
 
-    tolerance = record.spec["procedure"].get("tolerance")  # brackets of others come without one
+    tolerance = record.spec["method"].get("tolerance")  # brackets of others come without one
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
     clock = "CPU seconds" if tolerance is not None else "seconds by the file"
     most = math.inf if tolerance is None else tolerance * (1 + 1e-6)
     rows = [
-        {"radius": row.low, "seconds": max(row.seconds, 1e-3),
-         "kind": kinds[row.high is None or row.high - row.low > most]}
-        for row in record.rows
-        if row.seconds is not None
+        {"radius": b.low, "seconds": max(b.seconds, 1e-3),
+         "kind": kinds[math.isinf(b.high) or b.high - b.low > most]}
+        for _, b in brackets_of(record)
+        if b.seconds is not None
     ]  # fmt: skip
     chart = (
         alt.Chart(alt.InlineData(values=rows))

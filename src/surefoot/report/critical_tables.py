@@ -1,202 +1,165 @@
-"""Critical levels in rows and columns."""
+"""Critical radii in rows and columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-from surefoot.evidence import Counts
-from surefoot.population import ApartRanks, PairedBootstrap, quantile_differences
-from surefoot.report.phrases import percent
+from surefoot.claims import About
+from surefoot.errors import InvalidArgument
+from surefoot.report.claim_parts import sure
+from surefoot.report.phrases import percent, radius_range, tiny
 from surefoot.report.tables import Table
-from surefoot.results import Bracket, Footing, Guarantee, Interval
-from surefoot.statistics.bounds import clopper_pearson
-from surefoot.store.records import CriticalRecord, CriticalRow, QuantileRow, Shaken
+from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
+from surefoot.store.records import InputRow, Radii, Record, SideBySide
 
 KINDS = {
-    "spread-ranks": "ranks spread within brackets",
     "shortest-ranks": "nearest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
 }
-_BINARY = 1e-7  # a decimal number may lie so far from its binary one
-_SUPPOSED = Guarantee(Footing.CONDITIONAL, 0.0, ("the brackets are right",))
+_SHOWN = 12
 
 
-def level(value: float | None) -> str:
-    """A radius as a person reads it; unknown is infinite."""
-    return "never refuted" if value is None else f"{value:.4g}"
+def radii_in(record: Record) -> Radii:
+    """What was found of radii."""
+    if not isinstance(record.found, Radii):
+        raise InvalidArgument(f"run {record.digest[:12]} holds no critical radii")
+    return record.found
 
 
-def between(low: float, high: float | None) -> str:
-    """Both ends, rounded outwards."""
-    down = math.floor(low * 1e5 + _BINARY) / 1e5
-    if high is None:
-        return f"{down:g} or more"
-    return f"{down:g} to {math.ceil(high * 1e5 - _BINARY) / 1e5:g}"
+def brackets_of(record: Record) -> list[tuple[InputRow, Bracket]]:
+    """Every input with its bracket."""
+    return [(row, row.result) for row in record.inputs if isinstance(row.result, Bracket)]
+
+
+def closed(record: Record) -> int:
+    """How many brackets are as narrow as was asked, or proved for every point there is."""
+    tolerance = float(record.spec["method"]["tolerance"]) * (1 + 1e-6)
+    return sum(
+        b.reason.startswith("proved for the whole") or b.high - b.low <= tolerance
+        for _, b in brackets_of(record)
+    )
 
 
 def seconds(value: float | None) -> str:
     """A time as a person reads it."""
     if value is None:
-        return "not told"
+        return "not known"
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
-def quantile_table(records: Mapping[str, CriticalRecord]) -> Table:
-    """One line for each estimator."""
-    rows = tuple(
-        (
-            name or KINDS.get(row.kind, row.kind),
-            KINDS.get(row.kind, row.kind) if name else percent(row.share),
-            *_found(row),
-        )
-        for name, record in records.items()
-        for row in record.quantiles
-    )
-    fits = dict.fromkeys(
-        f"{name or KINDS.get(row.kind, row.kind)}: {row.fit}"
-        for name, record in records.items()
-        for row in record.quantiles
-        if row.fit
-    )
-    first = "network" if any(records) else "estimator"
-    second = "estimator" if any(records) else "quantile"
-    headings = (first, second, "critical radius", "interval")
-    return Table("Quantile", headings, rows, 2, "; ".join(fits))
-
-
-def _found(row: QuantileRow) -> tuple[str, str]:
+def _cells(result: Quantile | Undecided) -> tuple[str, str]:
     """The radius and its interval; no number where there is none."""
-    if row.guarantee.footing is Footing.NONE:
-        return "undecided", "none"
-    return level(row.value), between(row.low, row.high)
+    if isinstance(result, Undecided):
+        return "undecided", result.reason
+    return tiny(result.value), radius_range(result.interval)
 
 
-def class_table(records: Mapping[str, CriticalRecord]) -> Table | None:
-    """One line for each class."""
+def quantile_table(records: Mapping[str, Record]) -> Table:
+    """One line for each estimator; the first is the one that is claimed."""
+    several = any(records)
+    rows: list[tuple[str, ...]] = []
+    notes: dict[str, None] = {}
+    for name, record in records.items():
+        for row in radii_in(record).quantiles:
+            kind = KINDS.get(row.estimator, row.estimator)
+            share = "" if isinstance(row.result, Undecided) else percent(row.result.share)
+            rows.append(
+                (name, kind, *_cells(row.result)) if several else (kind, share, *_cells(row.result))
+            )
+            if isinstance(row.result, Quantile) and row.result.fit:
+                condition = "; ".join(row.result.guarantee.assumptions)
+                notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
+    first = ("network", "estimator") if several else ("estimator", "quantile")
+    headings = (*first, "critical radius", "interval")
+    return Table("Quantile", headings, tuple(rows), 2, " ".join(f"{n}." for n in notes))
+
+
+def class_table(record: Record) -> Table | None:
+    """What is claimed of each class."""
+    claims = [c for c in record.claims if c.about.of is About.CLASS]
+    if not claims:
+        return None
     rows = tuple(
         (
-            f"{name}: {row.name}" if name else row.name,
-            f"{row.inputs:,}",
-            *_found(row),
+            f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
+            f"{c.about.inputs:,}",
+            "undecided" if c.value is None else tiny(c.value),
+            c.reason if c.interval is None else radius_range(c.interval),
         )
-        for name, record in records.items()
-        for row in record.classes
+        for c in claims
     )
-    note = "All intervals hold together."
-    return (
-        Table("Class by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
-        if rows
-        else None
-    )
+    networks = len({c.names for c in claims})
+    each = ", for each network by itself" if networks > 1 else ""
+    together = next((sure(c) for c in claims if c.interval is not None), "")
+    note = f"{together[:1].upper()}{together[1:]}{each}." if together else ""
+    return Table("Class by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
 
 
-def bracket_table(record: CriticalRecord, name: str = "", most: int = 12) -> Table:
+def bracket_table(record: Record, name: str = "") -> Table:
     """The least robust inputs."""
-    rows = sorted(record.rows, key=_weakness)[:most]
-    return Table(
-        _titled("Least robust inputs", name),
-        ("input", "critical radius", "how it ended", "seconds"),
-        tuple(_line(row) for row in rows),
-        1,
+    weakest = sorted(brackets_of(record), key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
+    rows = tuple(
+        (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
+        for row, b in weakest[:_SHOWN]
     )
+    headings = ("input", "critical radius", "how it ended", "seconds")
+    return Table(_titled("Weakest inputs", name), headings, rows, 1)
 
 
-def _weakness(row: CriticalRow) -> tuple[float, float, str]:
-    """The nearest counterexample first; what was never refuted last."""
-    return math.inf if row.high is None else row.high, row.low, row.id
-
-
-def _line(row: CriticalRow) -> tuple[str, ...]:
-    return row.id, between(row.low, row.high), row.reason, seconds(row.seconds)
-
-
-def sampled_table(record: CriticalRecord, name: str = "") -> Table | None:
-    """How likely a slip is within the proved radius and at multiples of the refuted one."""
-    inside = [s for row in record.rows for s in row.sampled if s.radius <= row.low]
-    rows = [_shaken("within what is proved", inside)] if inside else []
-    beyond: dict[float, list[Shaken]] = {}
-    for row in record.rows:
-        for s in row.sampled:
-            if row.high and s.radius >= row.high:
-                beyond.setdefault(round(s.radius / row.high, 6), []).append(s)
+def points_table(record: Record, name: str = "") -> Table | None:
+    """How often points fail within the proved radius and at multiples of the refuted one."""
+    brackets = [b for _, b in brackets_of(record)]
+    even = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
+    inside = [s for b, s in even if s.radius <= b.low]
+    near = [s for b in brackets for s in b.sampled if s.near_ties]
+    rows = [_points("within what is proved", inside)] if inside else []
+    rows += [_points("within what is proved, near ties", near)] if near else []
+    beyond: dict[float, list[PointsDrawn]] = {}
+    for b, s in even:
+        if 0 < b.high <= s.radius:
+            beyond.setdefault(round(s.radius / b.high, 6), []).append(s)
     for factor, at in sorted(beyond.items()):
-        rows.append(_shaken(f"{factor:g} × the nearest counterexample", at))
-    headings = ("points drawn within", "inputs", "points", "slipped", "share", "worst input")
+        rows.append(_points(f"{factor:g} × the nearest counterexample", at))
+    headings = ("points drawn within", "inputs", "points", "failed", "share", "most of one input")
     note = (
-        "Points are drawn evenly; the last column is the 95 % interval of its worst input. Radii "
-        "wider than the bounds are left out."
+        "Points are drawn evenly, but for those near ties; shares are counts of these points, not "
+        "claims. Radii wider than the bounds are left out."
     )
-    title = _titled("How likely a slip is there", name)
+    title = _titled("How often points fail there", name)
     return Table(title, headings, tuple(rows), 1, note) if rows else None
+
+
+def _points(name: str, at: list[PointsDrawn]) -> tuple[str, ...]:
+    trials, failed = sum(s.trials for s in at), sum(s.failed for s in at)
+    worst = max(s.failed / max(s.trials, 1) for s in at)
+    share = percent(failed / max(trials, 1))
+    return name, f"{len(at):,}", f"{trials:,}", f"{failed:,}", share, percent(worst)
 
 
 def _titled(title: str, name: str) -> str:
     return f"{title}, {name}" if name else title
 
 
-def _shaken(name: str, at: list[Shaken]) -> tuple[str, ...]:
-    trials, slips = sum(s.trials for s in at), sum(s.slips for s in at)
-    worst = max(at, key=lambda s: s.slips / s.trials)
-    around = clopper_pearson(Counts(worst.trials, worst.slips), 0.05)
-    return (
-        name,
-        f"{len(at):,}",
-        f"{trials:,}",
-        f"{slips:,}",
-        percent(slips / trials),
-        f"{percent(around.low)} to {percent(around.high)}",
-    )
-
-
-def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
-    """By how much the quantiles of two networks differ on the inputs that both have.
-
-    None where a network chose how many inputs to look at: fixed ranks are wrong too often then.
-    """
-    if len(records) < 2 or any(stops(record) for record in records.values()):
+def pair_table(record: Record) -> Table | None:
+    """By how much the quantiles of two networks differ on the inputs that both have."""
+    if not isinstance(record.found, SideBySide) or not record.found.differences:
         return None
-    ids = set.intersection(*({row.id for row in r.rows} for r in records.values()))
-    if not ids:
-        return None
-    local = {name: _brackets(record, ids) for name, record in records.items()}
-    first = next(iter(records.values())).quantiles[0]
-    share, error = first.share, first.guarantee.error
-    if first.guarantee.footing is Footing.NONE:
-        return None
-    apart = quantile_differences(ApartRanks(share), local, error)
-    paired = quantile_differences(PairedBootstrap(share), local, error)
+    claims = [c for c in record.claims if c.kind == "quantile_difference"]
     rows = tuple(
         (
-            f"{a.first} − {a.second}",
-            f"{a.value:+.4g}",
-            _signed(a.interval),
-            _signed(b.interval),
-            _larger(a.interval, a.first, a.second),
+            f"{d.first} − {d.second}",
+            f"{d.value:+.4g}",
+            _signed(d.interval),
+            _larger(d.interval, d.first, d.second),
         )
-        for a, b in zip(apart, paired, strict=True)
+        for d in record.found.differences
     )
-    headings = ("networks", "difference", "each by itself", "paired, resampled", "told apart")
-    note = (
-        f"The {percent(share)} quantiles on the same {len(ids):,} inputs; all pairs hold together. "
-        f"“Each by itself” supposes no more than inputs drawn at random; “paired” also that "
-        f"{len(ids):,} inputs are enough for resampling. What is told apart is by the former."
-    )
+    share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
+    note = f"The {share} quantiles on the same {inputs:,} inputs; {sure(claims[0])}."
+    headings = ("networks", "difference", "interval", "shown to differ")
     return Table("Network against network", headings, rows, 1, note)
-
-
-def stops(record: CriticalRecord) -> bool:
-    """Whether it stopped when the quantile was known well enough."""
-    return record.spec["procedure"].get("width") is not None
-
-
-def _brackets(record: CriticalRecord, ids: set[str]) -> list[Bracket]:
-    rows = sorted((row for row in record.rows if row.id in ids), key=lambda row: row.id)
-    return [
-        Bracket(Interval(r.low, math.inf if r.high is None else r.high), _SUPPOSED, r.reason)
-        for r in rows
-    ]
 
 
 def _signed(around: Interval) -> str:

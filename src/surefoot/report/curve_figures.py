@@ -1,4 +1,4 @@
-"""Curves drawn: with their bands, thresholds, the levels looked at, and crossings."""
+"""Curves drawn: with their bands, thresholds, the levels evaluated, and crossings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from surefoot.report.curve_words import quantity
+from surefoot.errors import InvalidArgument
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.results import Curve
-from surefoot.store.records import CurveRecord
+from surefoot.store.records import Curves, Record
 
 _COLOURS = (
     STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e", "#7a5230", "#d0709a", "#5b6fd6",
@@ -18,12 +18,12 @@ _COLOURS = (
 _WIDTH, _HEIGHT = 620, 300
 
 
-def figures(records: Mapping[str, CurveRecord]) -> dict[str, str]:
-    """A figure for each alteration, by its name, with every curve of it."""
+def figures(records: Mapping[str, Record]) -> dict[str, str]:
+    """A figure for each perturbation, by its name, with every curve of it."""
     return {title: svg(_chart(group)) for title, group in grouped(records).items()}
 
 
-def whole_figure(records: Mapping[str, CurveRecord]) -> Any:  # noqa: ANN401
+def whole_figure(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     """All of them below each other, as one chart."""
     import altair as alt
 
@@ -32,24 +32,38 @@ def whole_figure(records: Mapping[str, CurveRecord]) -> Any:  # noqa: ANN401
     return charts[0] if len(charts) == 1 else alt.vconcat(*charts)
 
 
-def grouped(records: Mapping[str, CurveRecord]) -> dict[str, dict[str, CurveRecord]]:
-    """Curves of the same alteration over the same range belong into one figure."""
-    found: dict[str, dict[str, CurveRecord]] = {}
+def grouped(records: Mapping[str, Record]) -> dict[str, dict[str, Record]]:
+    """Curves of the same perturbation over the same range belong into one figure."""
+    found: dict[str, dict[str, Record]] = {}
     for name, record in records.items():
-        span = record.curve.span
+        span = curve_in(record).span
         title = f"{record.spec['perturbation']['kind']}, level {span.low:g} to {span.high:g}"
         found.setdefault(title, {})[name] = record
     return found
 
 
-def class_figure(record: CurveRecord) -> str:
+def curve_in(record: Record) -> Curve:
+    """The curve of all inputs."""
+    if not isinstance(record.found, Curves):
+        raise InvalidArgument(f"run {record.digest[:12]} is no curve")
+    return record.found.curve
+
+
+def quantity(record: Record) -> str:
+    """What the curve is of."""
+    kind = record.spec["property"]["kind"]
+    known = {"true": "accuracy", "confidence": "mean confidence", "same": "share of labels kept"}
+    return known.get(kind, "share of inputs kept")
+
+
+def class_figure(record: Record, found: Curves) -> str:
     """The curves of the classes, thin, over that of the whole set."""
     import altair as alt
 
-    rows = [row for part in record.classes for row in _points(part.name, part.curve)]
-    whole = _points("all inputs", record.curve)
-    names = ["all inputs", *(part.name for part in record.classes)]
-    shades = [INK, *(_COLOURS[i % len(_COLOURS)] for i in range(len(record.classes)))]
+    rows = [row for part in found.classes for row in _points(part.name, part.curve)]
+    whole = _points("all inputs", found.curve)
+    names = ["all inputs", *(part.name for part in found.classes)]
+    shades = [INK, *(_COLOURS[i % len(_COLOURS)] for i in range(len(found.classes)))]
     colour = alt.Color(
         "name:N",
         scale=alt.Scale(domain=names, range=shades),
@@ -59,15 +73,15 @@ def class_figure(record: CurveRecord) -> str:
     y = alt.Y("value:Q", title=f"{quantity(record)} (%)", scale=alt.Scale(domain=[0, 100]))
     thin = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=1.3, opacity=0.85)
     thick = alt.Chart(alt.InlineData(values=whole)).mark_line(strokeWidth=3)
-    marks = [{"value": 100 * reading.threshold} for reading in record.curve.readings]
+    marks = [{"value": 100 * reading.threshold} for reading in found.curve.readings]
     lines = alt.Chart(alt.InlineData(values=marks)).mark_rule(strokeDash=[5, 4], color=INK)
     layers = (thin.encode(x=x, y=y, color=colour), thick.encode(x=x, y=y, color=colour))
     return svg(alt.layer(*layers, lines.encode(y=y)).properties(width=540, height=_HEIGHT))
 
 
-def _chart(records: Mapping[str, CurveRecord], title: str = "") -> Any:  # noqa: ANN401
+def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401
     first = next(iter(records.values()))
-    curves = {name or "the curve": r.curve for name, r in records.items()}
+    curves = {name or "the curve": curve_in(r) for name, r in records.items()}
     return _drawn(curves, quantity(first), first.spec["perturbation"]["kind"], title)
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surefoot.claims import About
 from surefoot.errors import InvalidArgument, ReportFailed
-from surefoot.population import sound
-from surefoot.report.kinds import population_of
-from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Result, Undecided
-from surefoot.store.records import Record
+from surefoot.report.tables import quantity_heading
+from surefoot.results import (
+    Bracket,
+    Decision,
+    Estimate,
+    ExtrapolatedMean,
+    Extrapolation,
+    InputResult,
+    Undecided,
+)
+from surefoot.store.records import Record, Samples
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c", "#9aa5b1"
 _BINS = 20
@@ -20,57 +29,71 @@ _FLOOR = 1e-12
 
 
 def local_results(record: Record) -> str:
-    """What was found input by input: a histogram of values, or how many decisions of each kind."""
+    """What was found input by input, drawn."""
+    return svg(local_chart(record))
+
+
+def local_chart(record: Record) -> Any:  # noqa: ANN401
+    """A histogram of failure probabilities, or how many decisions of each kind."""
     decides = record.spec["population"]["kind"] == "robust-share"
-    return decisions(record) if decides else histogram(record)
+    return _decisions(record) if decides else _histogram(record)
 
 
-def decisions(record: Record) -> str:
-    """How many inputs were declared robust, fragile, or stayed undecided."""
-    import altair as alt
-
-    kinds = ["robust", "fragile", "undecided"]
-    counts = dict.fromkeys(kinds, 0)
-    for row in record.local:
+def _decisions(record: Record) -> Any:  # noqa: ANN401
+    """How many inputs were decided to be below the limit, above it, or stayed undecided."""
+    counts = {"below the limit": 0, "above": 0, "undecided": 0}
+    for row in record.inputs:
         match row.result:
             case Decision(holds=holds):
-                counts["robust" if holds else "fragile"] += 1
+                counts["below the limit" if holds else "above"] += 1
             case _:
                 counts["undecided"] += 1
+    return _bars(counts, [STEADY, WEAK, QUIET], len(record.inputs))
+
+
+def attack_chart(record: Record) -> Any:  # noqa: ANN401
+    """How many inputs an attack broke, and how many not."""
+    broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
+    counts = {"not broken": len(record.inputs) - broken, "broken": broken}
+    return _bars(counts, [STEADY, WEAK], len(record.inputs))
+
+
+def _bars(counts: dict[str, int], colours: list[str], most: int) -> Any:  # noqa: ANN401
+    import altair as alt
+
+    kinds = list(counts)
     rows = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("kind:N", sort=kinds, title=None)
-    x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * len(record.local)]))
-    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK, QUIET])
+    x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * most]))
+    shade = alt.Scale(domain=kinds, range=colours)
     bars = base.mark_bar(height=22).encode(
         y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
     )
     labels = base.mark_text(align="left", dx=5, color=INK).encode(y=y, x=x, text="inputs:Q")
-    return svg((bars + labels).properties(width=600, height=alt.Step(34)))
+    return (bars + labels).properties(width=600, height=alt.Step(34))
 
 
-def histogram(record: Record) -> str:
-    """How many inputs have which local robustness; those that never slipped apart."""
+def _histogram(record: Record) -> Any:  # noqa: ANN401
+    """How many inputs fail how often; those that failed in no trial apart."""
     import altair as alt
 
-    values = np.array([v for r in record.local if (v := _value(r.result)) is not None])
-    slipped = values[values < 1]
+    values = np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
     edges = np.linspace(0, 1, _BINS + 1)
-    counts, _ = np.histogram(slipped, edges)
+    counts, _ = np.histogram(values[values > 0], edges)
+    failed, never = "failed at least once", "failed in no trial"
     rows: list[dict[str, Any]] = [
-        {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": "slipped at least once"}
+        {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": failed}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    rows.append(
-        {"low": 101.5, "high": 106.5, "inputs": int((values == 1).sum()), "kind": "never slipped"}
-    )
+    rows.append({"low": -6.5, "high": -1.5, "inputs": int((values == 0).sum()), "kind": never})
     highest = max(int(row["inputs"]) for row in rows)
     base = alt.Chart(alt.InlineData(values=rows))
     bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
         x=alt.X(
             "low:Q",
-            title="share of perturbations under which the input holds (%)",
-            scale=alt.Scale(domain=[0, 107]),
+            title="share of perturbations under which the input fails (%)",
+            scale=alt.Scale(domain=[-7, 100]),
             axis=alt.Axis(values=list(range(0, 101, 10))),
         ),
         x2="high:Q",
@@ -82,10 +105,8 @@ def histogram(record: Record) -> str:
         y2=alt.Y2Datum(0),
         color=alt.Color(
             "kind:N",
-            scale=alt.Scale(
-                domain=["slipped at least once", "never slipped"], range=[WEAK, STEADY]
-            ),
-            legend=alt.Legend(title=None, orient="top-left", direction="vertical"),
+            scale=alt.Scale(domain=[never, failed], range=[STEADY, WEAK]),
+            legend=alt.Legend(title=None, orient="top-right", direction="vertical"),
         ),
     )
     labels = (
@@ -94,10 +115,10 @@ def histogram(record: Record) -> str:
         .mark_text(dy=-6, fontSize=10, color=INK)
         .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
-    return svg((bars + labels).properties(width=640, height=240))
+    return (bars + labels).properties(width=640, height=240)
 
 
-def _value(result: Result) -> float | None:
+def _value(result: InputResult) -> float | None:
     match result:
         case Estimate(value=value):
             return value
@@ -107,26 +128,31 @@ def _value(result: Result) -> float | None:
             return None
 
 
-def class_intervals(record: Record) -> str:
-    """Each class's quantity with its interval; a diamond where a value is extrapolated."""
+def class_intervals(record: Record, found: Samples) -> str:
+    """Each class's claim with its interval; a diamond where a value is extrapolated."""
     import altair as alt
 
+    guesses = {
+        row.name: 100 * row.result.failure
+        for row in found.classes
+        if isinstance(row.result, ExtrapolatedMean)
+    }
     rows: list[dict[str, Any]] = [
         {
-            "class": row.name,
-            "value": 100 * plain.value,
-            "low": 100 * plain.interval.low,
-            "high": 100 * plain.interval.high,
-            "guess": 100 * row.result.value if isinstance(row.result, ExtrapolatedMean) else None,
+            "class": claim.about.name,
+            "value": 100 * claim.value,
+            "low": 100 * claim.interval.low,
+            "high": 100 * claim.interval.high,
+            "guess": guesses.get(claim.about.name),
         }
-        for row in record.classes
-        if isinstance(plain := sound(row.result), Estimate)
+        for claim in record.claims
+        if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
     ]
     order = [str(row["class"]) for row in sorted(rows, key=lambda r: r["value"])]
     y = alt.Y("class:N", sort=order, title=None)
     x = alt.X(
         "low:Q",
-        title=f"{population_of(record).quantity} in the class (%)",
+        title=f"{quantity_heading(record)} in the class (%)",
         scale=alt.Scale(domain=[0, 100]),
     )
     base = alt.Chart(alt.InlineData(values=rows))
@@ -144,7 +170,7 @@ def tails(record: Record) -> str:
     """What each input's tail says of failing, over what its count leaves possible."""
     import altair as alt
 
-    fitted = [row.result for row in record.local if isinstance(row.result, Extrapolation)]
+    fitted = [row.result for row in record.inputs if isinstance(row.result, Extrapolation)]
     fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
     rows = [
         {
@@ -157,7 +183,7 @@ def tails(record: Record) -> str:
         for i, r in enumerate(fitted)
     ]
     base = alt.Chart(alt.InlineData(values=rows))
-    x = alt.X("place:Q", title="inputs, the least robust first", scale=alt.Scale(nice=False))
+    x = alt.X("place:Q", title="inputs, the weakest first", scale=alt.Scale(nice=False))
     y = alt.Y(
         "low:Q",
         title="probability of failure",

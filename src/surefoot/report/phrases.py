@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
-from surefoot.results import Decision, Interval, Undecided
+from surefoot.results import Interval
+
+_BINARY = 1e-7  # a decimal number may lie so far from its binary one
 
 
 def percent(value: float) -> str:
@@ -18,11 +21,44 @@ def percent(value: float) -> str:
     return f"{shown} %"
 
 
-def between(interval: Interval) -> str:
-    """Both ends, rounded outwards so that the words claim no more than the numbers."""
-    low = int(interval.low * 1e4) / 100
-    high = -int(-interval.high * 1e4 // 1) / 100
-    return f"between {low:g} % and {high:g} %"
+def percent_range(interval: Interval) -> str:
+    """Both ends of a share, rounded outwards; one where they are the same."""
+    low, high = int(interval.low * 1e4) / 100, -int(-interval.high * 1e4 // 1) / 100
+    return f"{low:g} %" if low == high else f"{low:g} % to {high:g} %"
+
+
+def radius_range(interval: Interval) -> str:
+    """Both ends of a level, rounded outwards; an open end is said."""
+    down = math.floor(interval.low * 1e5 + _BINARY) / 1e5
+    if math.isinf(interval.high):
+        return f"{down:g} or more"
+    up = math.ceil(interval.high * 1e5 - _BINARY) / 1e5
+    return f"{down:g}" if down == up else f"{down:g} to {up:g}"
+
+
+def at_least(value: float) -> str:
+    """Four digits, rounded down: what is proved or shown to be at least this much."""
+    return _directed(value, math.floor)
+
+
+def at_most(value: float) -> str:
+    """Four digits, rounded up: what is found or shown at no more than this."""
+    return _directed(value, math.ceil)
+
+
+def _directed(value: float, towards: Callable[[float], int]) -> str:
+    if value == 0 or math.isinf(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
+    exact = value / unit
+    near = round(exact)
+    whole = near if abs(exact - near) < _BINARY else towards(exact)
+    return f"{whole * unit:.4g}"
+
+
+def tiny(value: float) -> str:
+    """A radius, a level or a very small probability."""
+    return f"{value:.4g}"
 
 
 def odds(error: float) -> str:
@@ -46,9 +82,9 @@ def confidence(error: float) -> str:
     return f"100 % less {100 * error:.2g} %"
 
 
-def nearly_all(value: float, failure: float) -> str:
-    """A share that may be so near to 1 that only what is missing says anything."""
-    return percent(value) if failure >= 1e-4 else f"all but a share of {failure:.2g}"
+def nearly_none(failure: float) -> str:
+    """A failure probability that may be far below a hundredth of a percent."""
+    return percent(failure) if failure >= 1e-4 else f"{failure:.2g}"
 
 
 def ended(text: str) -> str:
@@ -84,14 +120,3 @@ def once_in(kappa: float) -> str:
 def short(place: str) -> str:
     """The last part of a path."""
     return place.rstrip("/").rpartition("/")[2] or place
-
-
-def verdict(decision: Decision | Undecided) -> str:
-    """A requirement's outcome in one line."""
-    match decision:
-        case Decision(claim=claim, holds=True):
-            return f"PASS: {claim} ({odds(decision.guarantee.error)})."
-        case Decision(claim=claim):
-            return f"FAIL: it is refuted that {claim} ({odds(decision.guarantee.error)})."
-        case Undecided(reason=reason):
-            return f"UNDECIDED: {reason}."

@@ -1,15 +1,22 @@
-"""What a record says, in rows and columns; drawn by the terminal, the page and plain text."""
+"""Rows and columns; drawn by the terminal, the page and plain text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefoot.population import Each
-from surefoot.report.kinds import population_of
-from surefoot.report.phrases import between, nearly_all, odds, p_value, percent, points
-from surefoot.results import Decision, Estimate, ExtrapolatedMean, Undecided, Whole
-from surefoot.store.records import Record
+from surefoot.claims import About, Claim, Verdict
+from surefoot.report.claim_parts import sure
+from surefoot.report.phrases import (
+    nearly_none,
+    once_in,
+    p_value,
+    percent,
+    percent_range,
+    points,
+)
+from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
+from surefoot.store.records import Record, Samples
 
 _SHOWN = 12
 
@@ -23,6 +30,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     names: int = 1
     note: str = ""
+    page_only: bool = False
 
     def text(self) -> list[str]:
         """As lines of plain text."""
@@ -37,110 +45,111 @@ class Table:
         ]
 
 
-def value_and_interval(result: Whole) -> tuple[str, str]:
+def quantity_heading(record: Record) -> str:
+    """The column of a study's own quantity."""
+    kappa = record.spec["method"].get("kappa")
+    if kappa is not None:
+        return f"share that fails under at most {once_in(kappa)}"
+    tail = record.spec["population"]["kind"] == "tail-mean"
+    return "counted failure probability" if tail else "failure probability"
+
+
+def claim_cells(claim: Claim | None) -> tuple[str, str]:
     """Two cells: the value, and the interval or why there is none."""
-    match result:
-        case Estimate(value=value, interval=interval):
-            return percent(value), between(interval)[8:].replace(" and ", " to ")
+    if claim is None:
+        return "", ""
+    if claim.interval is None:
+        return "undecided", claim.reason
+    return "" if claim.value is None else percent(claim.value), percent_range(claim.interval)
+
+
+def mean_cells(record: Record, whole: Whole) -> tuple[str, str]:
+    """Value and interval of a statement about the population, as failing or as a share."""
+    match whole:
+        case Estimate(value=value, interval=around):
+            if record.spec["method"].get("kappa") is None:
+                value, around = 1 - value, Interval(1 - around.high, 1 - around.low)
+            return percent(value), percent_range(around)
+        case ExtrapolatedMean(counted=counted):
+            return mean_cells(record, counted)
+        case Undecided(counted=Estimate() as counted):
+            return mean_cells(record, counted)
         case Undecided(reason=reason):
             return "undecided", reason
-        case ExtrapolatedMean(counted=counted):
-            return value_and_interval(counted)
 
 
-def tail_cells(result: Whole) -> tuple[str, ...]:
+def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:
     """Five cells: fitted, extrapolated, variance, counted, and its interval."""
     match result:
         case ExtrapolatedMean() as tail:
             spread = "" if tail.variance is None else f"{tail.variance:.2g}"
-            return (
-                percent(tail.completeness),
-                nearly_all(tail.value, tail.failure),
-                spread,
-                *value_and_interval(tail.counted),
-            )
-        case Undecided(counted=Estimate() as counted):
-            return "0 %", "none", "", *value_and_interval(counted)
+            share, guess = percent(tail.completeness), nearly_none(tail.failure)
+            return share, guess, spread, *mean_cells(record, tail)
         case _:
-            return "", "", "", *value_and_interval(result)
+            return "0 %", "none", "", *mean_cells(record, result)
 
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 
 
-def class_table(record: Record) -> Table:
-    """What is said of each class."""
+def class_table(record: Record, found: Samples) -> Table:
+    """What is claimed of each class, all together."""
+    claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
+    together = next((sure(c) for c in claims.values() if c.interval is not None), "")
+    note = f"{together[:1].upper()}{together[1:]}." if together else ""
     if record.spec["population"]["kind"] == "tail-mean":
-        return Table(
-            "Class by class", ("class", "inputs", *TAIL_HEADINGS), _rows(record, tail_cells)
+        rows = tuple(
+            (r.name, f"{r.inputs:,}", *tail_cells(record, r.result)) for r in found.classes
         )
-    what = population_of(record).quantity.removeprefix("the ")
-    return Table(
-        "Class by class",
-        ("class", "inputs", what, "interval"),
-        _rows(record, value_and_interval),
-    )
+        return Table("Class by class", ("class", "inputs", *TAIL_HEADINGS), rows, note=note)
+    rows = tuple((r.name, f"{r.inputs:,}", *claim_cells(claims.get(r.name))) for r in found.classes)
+    headings = ("class", "inputs", quantity_heading(record), "interval")
+    return Table("Class by class", headings, rows, note=note)
 
 
-def _rows(record: Record, cells: Callable[[Whole], tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    return tuple((of.name, f"{of.inputs:,}", *cells(of.result)) for of in record.classes)
-
-
-def contrast_table(record: Record) -> Table | None:
+def contrast_table(record: Record, found: Samples) -> Table | None:
     """Which classes differ; the pairs that differ most surely first."""
-    if not record.contrasts:
+    if not found.contrasts:
         return None
-    error = record.spec["population"]["error"]
-    ordered = sorted(record.contrasts, key=lambda c: (c.permutation, c.welch, -abs(c.difference)))
-    by_welch, by_order = (
-        sum(getattr(c, test) <= error for c in ordered) for test in ("welch", "permutation")
-    )
+    ordered = sorted(found.contrasts, key=lambda c: (c.permutation, -abs(c.difference)))
     note = (
-        f"Of {len(ordered):,} pairs of classes {by_order:,} differ by the permutation test and "
-        f"{by_welch:,} by Welch's t-test: p-values adjusted for all pairs (Holm). The permutation "
-        f"test is {odds(error)} about any pair that has the same distribution; Welch's is so "
-        "approximately, where means are nearly normal."
+        "p-values are adjusted for all pairs (Holm). The permutation test is exact where two "
+        "classes have the same distribution of values; Welch's t-test is approximate and left "
+        "blank below ten values."
     )
     rows = tuple(
-        (c.first, c.second, points(c.difference), p_value(c.permutation), p_value(c.welch))
+        (
+            c.first,
+            c.second,
+            points(-c.difference),
+            p_value(c.permutation),
+            "" if c.welch is None else p_value(c.welch),
+        )
         for c in ordered[:_SHOWN]
     )
-    headings = ("class", "and class", "difference (points)", "permutation p", "Welch p")
-    return Table("Do classes differ?", headings, rows, 2, note)
+    headings = ("class", "and class", "fails more (points)", "permutation p", "Welch p")
+    return Table("Do classes differ?", headings, rows, 2, note, page_only=True)
 
 
-def each_table(each: Each) -> Table:
+def verdict_table(claims: Sequence[Claim]) -> Table:
     """What is decided of each class, all together."""
-    rows = []
-    for name, outcome in each.classes.items():
-        match outcome:
-            case Decision(holds=holds, p_value=float(p)):
-                rows.append((name, "meets it" if holds else "does not", p_value(p)))
-            case _:
-                rows.append((name, "undecided", ""))
-    note = "p-values adjusted for all classes (Holm)."
-    return Table("Required of each class", ("class", "outcome", "p"), tuple(rows), 2, note)
+    words = {Verdict.PASS: "meets it", Verdict.FAIL: "does not", Verdict.UNDECIDED: "undecided"}
+    rows = tuple((c.about.name, words[c.verdict]) for c in claims if c.verdict is not None)
+    note = "All together, at the stated error (Holm)."
+    return Table("Required of each class", ("class", "outcome"), rows, 2, note)
 
 
-def exhibit_table(record: Record) -> Table:
-    """The least robust inputs, with their true classes where these are known."""
-    headings = ("input", "holds under", "true class", "undisturbed", "slips to", "in trial")
+def example_table(found: Samples) -> Table:
+    """The weakest inputs, with their true classes where these are known."""
+    headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
     lines = [
         headings,
         *(
-            (
-                e.id,
-                percent(e.robustness),
-                e.true_class,
-                e.clean_class,
-                e.slipped_class,
-                f"{e.trial}",
-            )
-            for e in record.exhibits
+            (e.id, percent(e.failure), e.true_class, e.clean_class, e.failed_class, f"{e.trial}")
+            for e in found.examples
         ),
     ]
-    shown = [
-        i for i in range(len(headings)) if i != 2 or any(e.true_class for e in record.exhibits)
-    ]
+    known = any(e.true_class for e in found.examples)
+    shown = [i for i in range(len(headings)) if i != 2 or known]
     first, *rows = (tuple(line[i] for i in shown) for line in lines)
-    return Table("Least robust inputs", first, tuple(rows), len(first))
+    return Table("Weakest inputs", first, tuple(rows), len(first))

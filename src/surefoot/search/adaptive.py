@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Ask
+from surefoot.procedure import Ask, Needs
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.search.reading import crossings, lowest, share_above
 from surefoot.search.segments import check_size, check_span, check_thresholds
@@ -36,7 +36,7 @@ class AdaptiveCurve:
     resolution: int = 1024
     size: int = 0
     evidence: ClassVar[type[Counts]] = Counts
-    curves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:

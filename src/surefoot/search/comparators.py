@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Ask
+from surefoot.procedure import Ask, Needs
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.search.reading import crossings
 from surefoot.search.segments import check_size, check_span, check_thresholds
@@ -31,7 +31,7 @@ class UniformCurve:
     levels: int = 41
     size: int = 0
     evidence: ClassVar[type[Counts]] = Counts
-    curves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class RandomCurve:
     seed: int = 1
     size: int = 0
     evidence: ClassVar[type[Counts]] = Counts
-    curves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class QuadCurve:
     levels: int = 1024
     size: int = 0
     evidence: ClassVar[type[Counts]] = Counts
-    curves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:

@@ -9,10 +9,10 @@ from typing import ClassVar, Protocol
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
-from surefoot.procedure import Ask
+from surefoot.procedure import Ask, Needs
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
-ARITHMETIC = "float64 bounds with an allowance for rounding are true of the model as it runs"
+ARITHMETIC = "the model computes in real arithmetic; a run in float32 may differ"
 _LEFT_ALONE = {
     "refuted at the goal": "no more was asked than a counterexample",
     "proved at the goal": "proved as far as was asked",
@@ -75,9 +75,15 @@ def check_proving(asked: Proving) -> None:
 
 def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
     """What is known of one input, and what that rests on."""
-    promise = Guarantee(Footing.CONDITIONAL, 0.0, (assumption,))
-    reason = _LEFT_ALONE.get(proof.reason, proof.reason)
-    return Bracket(Interval(proof.low, proof.far), promise, reason, proof.nodes)
+    return Bracket(
+        Interval(proof.low, proof.far),
+        Guarantee(Footing.CONDITIONAL, 0.0, (assumption,)),
+        _LEFT_ALONE.get(proof.reason, proof.reason),
+        proof.nodes,
+        proof.seconds,
+        proof.discarded,
+        proof.witness,
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class CriticalLevel:
     error: float = 0.05
     samples: int = 200
     verifier: str = ""
-    proves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.RADII
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
@@ -116,7 +122,7 @@ class CriticalLevel:
         for _ in self.efforts[1:]:
             if found.width <= self.tolerance * (1 + 1e-9):
                 break
-            found = found + (yield Ask(0.0, 1))
+            found = found + (yield Ask(0.0, 1, known=found))
         return bracket_of(found, self.assumption)
 
     @property

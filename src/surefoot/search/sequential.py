@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes, Severities
-from surefoot.procedure import Ask
+from surefoot.procedure import Ask, Needs
 from surefoot.results import Curve
 from surefoot.search.looks import FIRST, Over
 from surefoot.search.segments import check_size, check_span, check_thresholds
@@ -43,7 +43,7 @@ class SequentialCurve:
     breaks: tuple[float, ...] | None = None
     curvature: float | None = None
     size: int = 0
-    curves: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.LEVELS
 
     def __post_init__(self) -> None:
         check_span(self.low, self.high)

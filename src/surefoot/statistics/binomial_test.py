@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
+from surefoot.procedure import Needs
 from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.kappa import Trials, check_kappa, claim_of, not_decided, shown
@@ -27,6 +28,7 @@ class ExactBinomial:
     most: int
     looks: int = 8
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_kappa(self.kappa, self.error)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
+from surefoot.procedure import Needs
 from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
 
@@ -59,6 +60,7 @@ class Okamoto:
     width: float
     error: float
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_width_and_error(self.width, self.error)
@@ -76,6 +78,7 @@ class FixedSize:
     width: float
     error: float
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_exact(self.width, self.error)
@@ -96,6 +99,7 @@ class BuSun:
     width: float
     error: float
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_width_and_error(self.width, self.error)

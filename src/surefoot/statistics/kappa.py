@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
+from surefoot.procedure import Needs
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.bounds import divergence
 
@@ -129,6 +130,7 @@ class KappaTest:
     error: float
     most: int = 10_000_000
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_kappa(self.kappa, self.error)

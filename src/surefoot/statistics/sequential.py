@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from surefoot.evidence import Counts
+from surefoot.procedure import Needs
 from surefoot.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
 from surefoot.statistics.fixed_width import Trials, around, check_exact
@@ -23,6 +24,7 @@ class ExactSequential:
     width: float
     error: float
     evidence: ClassVar[type[Counts]] = Counts
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_exact(self.width, self.error)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts, Severities
+from surefoot.procedure import Needs
 from surefoot.results import Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.statistics.bounds import clopper_pearson
 
@@ -105,6 +106,7 @@ class NormalTail:
     transforms: tuple[str, ...] = ("none", "box-cox")
     error: float = 0.05
     evidence: ClassVar[type[Severities]] = Severities
+    needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         if self.draws < 20:

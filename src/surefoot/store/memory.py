@@ -1,4 +1,4 @@
-"""A journal in memory: for runs that need not survive."""
+"""A store in memory: for runs that need not survive."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.store.records import Record, Source
 from surefoot.subject import Entry, Task
 
 
@@ -16,7 +17,7 @@ class MemoryJournal:
         self._kept: dict[str, list[Entry]] = defaultdict(list)
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
-        """Record one tray."""
+        """Record one batch."""
         for task, evidence in answers:
             entry = Entry(task.level, task.start, task.stop, evidence)
             self._kept[task.subject.name].append(entry)
@@ -24,3 +25,32 @@ class MemoryJournal:
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded."""
         return {name: list(entries) for name, entries in self._kept.items()}
+
+
+class MemoryStore:
+    """As a store on disk, for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._journals: dict[str, MemoryJournal] = defaultdict(MemoryJournal)
+        self._records: dict[str, Record] = {}
+
+    def begin(
+        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
+    ) -> None:
+        """Nothing to note."""
+
+    def journal(self, digest: str) -> MemoryJournal:
+        """The journal of one run."""
+        return self._journals[digest]
+
+    def stored(self, digest: str) -> Record | None:
+        """The record of exactly this run, if it has finished."""
+        return self._records.get(digest)
+
+    def finish(self, record: Record) -> Record:
+        """Keep the record."""
+        self._records[record.digest] = record
+        return record
+
+    def close(self) -> None:
+        """Nothing to let go of."""

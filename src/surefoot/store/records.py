@@ -1,25 +1,15 @@
-"""What is kept of an assessment: frozen, and the same in memory, in the store and as JSON."""
+"""What is kept of a study: frozen, and the same in memory, in the store and as JSON."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts, Outcomes, Proof, Severities
-from surefoot.results import Curve, Estimate, Guarantee, Result, Whole
+from surefoot.claims import Claim
+from surefoot.population.comparison import Difference, Rank
+from surefoot.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
+from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
-from surefoot.store.attacked import Attacked
-
-_EVIDENCE: dict[str, type[Any]] = {
-    "counts": Counts,
-    "outcomes": Outcomes,
-    "proof": Proof,
-    "severities": Severities,
-}
-_KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
 @dataclass(frozen=True)
@@ -32,13 +22,13 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Local:
-    """One input's result."""
+class InputRow:
+    """One input: its label, what the model calls it when clean, and what was found."""
 
     id: str
     label: int | None
     predicted: int
-    result: Result
+    result: InputResult
 
 
 @dataclass(frozen=True)
@@ -60,16 +50,16 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Exhibit:
-    """A trial in which the property broke: pictures as base64 PNG, or the largest changes."""
+class Example:
+    """A trial in which an input failed: images as base64 PNG, or the largest changes."""
 
     id: str
     trial: int
-    robustness: float
+    failure: float
     true_class: str
     clean_class: str
-    slipped_class: str
-    picture: str = ""
+    failed_class: str
+    image: str = ""
     perturbed: str = ""
     changes: tuple[Change, ...] = ()
 
@@ -89,37 +79,50 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Record:
-    """The whole outcome of one study.
+class Attacked:
+    """How a gradient attack fared, or the reason why there is none; then there is no rate.
 
-    `population` is about what the inputs were drawn from, `studied` about these inputs themselves.
+    `broken`: inputs with a point in the ball at which the model itself fails; `clean` of them fail
+    where they are. `blind`: inputs not broken at which every gradient was zero. `discarded`:
+    points that the model did not confirm.
     """
 
-    digest: str
-    spec: dict[str, Any]
-    population: Whole
+    starts: int
+    iterations: int
+    targets: int
+    inputs: int
+    level: float
+    ball: str = ""
+    failure_rate: float | None = None
+    broken: int = 0
+    clean: int = 0
+    blind: int = 0
+    discarded: int = 0
+    reason: str = ""
+    kind: Literal["attack"] = "attack"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What sampling found: of the population, of these inputs, of each class; failed examples."""
+
+    whole: Whole
+    studied: Estimate | None
     classes: tuple[ClassRow, ...]
-    local: tuple[Local, ...]
-    exhibits: tuple[Exhibit, ...]
-    findings: tuple[Finding, ...]
-    trials: int
-    environment: dict[str, str] = field(default_factory=dict)
-    source: Source | None = None
-    started: str = ""
-    seconds: float = 0.0
-    contrasts: tuple[Contrast, ...] = ()
-    studied: Estimate | None = None
+    contrasts: tuple[Contrast, ...]
+    examples: tuple[Example, ...]
     attack: Attacked | None = None
+    kind: Literal["samples"] = "samples"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One input at one level: as base64 PNG, what the model calls it, and whether that holds."""
+    """One input at one level: as base64 PNG, what the model calls it, and whether it is kept."""
 
     level: float
-    picture: str
+    image: str
     label: str
-    held: bool
+    kept: bool
 
 
 @dataclass(frozen=True)
@@ -141,149 +144,96 @@ class CurveRow:
 
 
 @dataclass(frozen=True)
-class CurveRecord:
-    """The whole outcome of one study of a curve."""
+class Curves:
+    """A robustness curve, of all inputs and of each class where that was wanted."""
 
-    digest: str
-    spec: dict[str, Any]
     curve: Curve
     classes: tuple[CurveRow, ...]
     strip: Strip | None
-    findings: tuple[Finding, ...]
-    trials: int
-    environment: dict[str, str] = field(default_factory=dict)
-    source: Source | None = None
-    started: str = ""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Shaken:
-    """Points drawn evenly within a radius of an input, and how many of them slipped."""
-
-    radius: float
-    trials: int
-    slips: int
-
-
-@dataclass(frozen=True)
-class CriticalRow:
-    """One input's bracket: proved up to `low`, refuted at `high` (None: never refuted).
-
-    `sampled` holds the statistical counterpart: within what is proved, where nothing may slip, and
-    beyond the counterexample. `seconds` is None where a file of others does not say them.
-    """
-
-    id: str
-    label: int | None
-    predicted: int
-    low: float
-    high: float | None
-    reason: str
-    seconds: float | None
-    nodes: int
-    discarded: int
-    witness: str = ""
-    sampled: tuple[Shaken, ...] = ()
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether a point slipped where it was proved that none can."""
-        return any(s.slips and s.radius <= self.low for s in self.sampled)
+    kind: Literal["curve"] = "curve"
 
 
 @dataclass(frozen=True)
 class Counterexample:
     """An input and the nearest point found that has another label.
 
-    Pictures as base64 PNG; empty where the inputs are none.
+    Images as base64 PNG; empty where the inputs are none.
     """
 
     id: str
     distance: float
     clean_class: str
-    slipped_class: str
-    picture: str
+    failed_class: str
+    image: str
     perturbed: str
 
 
 @dataclass(frozen=True)
 class QuantileRow:
-    """A quantile of the critical level, by one estimator; of all inputs or of a class."""
+    """A quantile of the critical radius, by one estimator; of all inputs or of a class."""
 
     name: str
     inputs: int
-    kind: str
-    share: float
-    value: float
-    low: float
-    high: float | None
-    guarantee: Guarantee
-    note: str = ""
-    fit: str = ""
+    estimator: str
+    result: Quantile | Undecided
 
 
 @dataclass(frozen=True)
-class CriticalRecord:
-    """The whole outcome of one study of critical levels.
+class Radii:
+    """Quantiles of critical radii, and the nearest counterexamples.
 
-    `reader` is how far the graph read is from the model; None where others proved.
+    `reader` is how far the graph read is from the model; None where others proved. `published`:
+    the brackets were read from a file of others.
     """
 
-    digest: str
-    spec: dict[str, Any]
-    rows: tuple[CriticalRow, ...]
     quantiles: tuple[QuantileRow, ...]
     classes: tuple[QuantileRow, ...]
     examples: tuple[Counterexample, ...]
+    reader: float | None
+    published: bool = False
+    kind: Literal["radii"] = "radii"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of those compared: its own quantity, and what else is known of it."""
+
+    name: str
+    digest: str
+    level: float | None
+    whole: Whole | None = None
+    accuracy: float | None = None
+    rank: Rank | None = None
+    reference: float | None = None
+    attack: Attacked | None = None
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Several studies that differ in the model or in the level."""
+
+    along: str
+    members: tuple[Member, ...]
+    differences: tuple[Difference, ...] = ()
+    agreement: Agreement | Undecided | None = None
+    kind: Literal["side-by-side"] = "side-by-side"
+
+
+Found = Samples | Curves | Radii | Attacked | SideBySide
+
+
+@dataclass(frozen=True)
+class Record:
+    """The whole outcome of one study: its claims, its inputs, and what the method found."""
+
+    digest: str
+    spec: dict[str, Any]
+    claims: tuple[Claim, ...]
+    inputs: tuple[InputRow, ...]
+    found: Found
     findings: tuple[Finding, ...]
     trials: int
-    reader: float | None
     environment: dict[str, str] = field(default_factory=dict)
     source: Source | None = None
     started: str = ""
     seconds: float = 0.0
-
-
-AnyRecord = Record | CurveRecord | CriticalRecord
-
-
-@lru_cache(maxsize=1)
-def _adapter() -> Any:  # noqa: ANN401
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(AnyRecord)
-
-
-def record_to_json(record: AnyRecord) -> str:
-    """The record as JSON text."""
-    return json.dumps(asdict(record), ensure_ascii=False, allow_nan=False)
-
-
-def record_from_json(text: str) -> AnyRecord:
-    """The record in JSON text, every field checked."""
-    from pydantic import ValidationError
-
-    try:
-        record: AnyRecord = _adapter().validate_json(text, strict=False)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise StoreFailed(f"a stored record is damaged: {where}: {first['msg']}") from error
-    return record
-
-
-def evidence_to_json(evidence: object) -> str:
-    """One line a tray can hold many of."""
-    values = {name: getattr(evidence, name) for name in type(evidence).__slots__}  # type: ignore[attr-defined]
-    return json.dumps([_KINDS[type(evidence)], values])
-
-
-def evidence_from_json(text: str) -> Any:  # noqa: ANN401
-    """The evidence in such a line."""
-    try:
-        kind, values = json.loads(text)
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return _EVIDENCE[kind](**fields)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreFailed(f"a line of the journal is damaged: {text[:80]!r}") from error

@@ -1,10 +1,10 @@
-"""The tables of a store. A change of them is a new schema number and a migration."""
+"""The tables of a store. A change of them is a new schema number; another is refused."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA = 1
+SCHEMA = 2
 TABLES = sa.MetaData()
 META = sa.Table(
     "surefoot_meta",

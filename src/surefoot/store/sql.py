@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -19,20 +19,18 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.store.records import (
-    AnyRecord,
-    Source,
+from surefoot.store.records import Record, Source
+from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
+from surefoot.store.serial import (
     evidence_from_json,
     evidence_to_json,
     record_from_json,
     record_to_json,
 )
-from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.subject import Entry, Task
 
 _KEEP = sa.insert(JOURNAL)
 _PATIENCE = 30
-R = TypeVar("R", bound=AnyRecord)
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class SqlStore:
         """The journal of one run."""
         return SqlJournal(self, digest)
 
-    def finish(self, record: R) -> R:
+    def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
         this_run = RUNS.c.digest == record.digest
         with self._at_work(), self._engine.connect() as db:
@@ -127,7 +125,7 @@ class SqlStore:
                 for r in db.execute(query)
             ]
 
-    def record(self, prefix: str = "") -> AnyRecord:
+    def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the latest if it is empty."""
         runs = [r for r in self.runs() if r.digest.startswith(prefix)]
         finished = [r for r in runs if r.finished]
@@ -143,7 +141,7 @@ class SqlStore:
             raise StoreFailed(f"{self.where}: run {prefix} has no record")
         return found
 
-    def stored(self, digest: str) -> AnyRecord | None:
+    def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
         query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
         with self._at_work(), self._engine.connect() as db:
@@ -186,15 +184,15 @@ class SqlStore:
         return names
 
     def _check(self) -> None:
-        """Refuse a store that a newer surefoot wrote."""
+        """Refuse a store of another schema."""
         if not self._refuse_strangers():
             raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
         with self._engine.connect() as db:
             found = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
-            if int(found or 0) > SCHEMA:
+            if found != str(SCHEMA):
                 raise StoreFailed(
-                    f"{self.where} was written by a newer surefoot (schema {found}, this one reads "
-                    f"{SCHEMA}): upgrade surefoot, or use another --store"
+                    f"{self.where} was written by another version of surefoot (schema {found}, "
+                    f"this one reads {SCHEMA}): use another --store, or that version"
                 )
 
     @contextmanager

@@ -1,17 +1,23 @@
-"""Several studies that differ in the model, or in the level, run and set side by side."""
+"""Several studies that differ in the model, the perturbation or the level, side by side."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.engine.attacking import Attack
 from surefoot.engine.drive import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.levels import level_words
-from surefoot.report.comparison import LEVELS, MODELS, Comparison, side_by_side
-from surefoot.study.spec import Study
+from surefoot.procedure import Needs
+from surefoot.search import Attack
+from surefoot.store.records import Record, Source
+from surefoot.study.result import Result
+from surefoot.study.side_by_side import beside_each_other, compared
+from surefoot.study.study import Study
+
+MODELS, LEVELS, CURVES = "model", "level", "curve"
 
 
 def compare(
@@ -22,20 +28,34 @@ def compare(
     store: str | None = None,
     workers: int | None = None,
     batch: int | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
     attack: Attack | None = None,
-) -> Comparison:
-    """Models on the same inputs and perturbations: intervals, differences, ranks.
+    sources: Mapping[str, Source] | None = None,
+    each: Callable[[str], None] = lambda _: None,
+    early: Callable[[Result], None] = lambda _: None,
+) -> Result:
+    """Models on the same inputs and perturbations; curves or radii side by side.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
     correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
-    gradient attack on each as well.
+    gradient attack on each as well. `each` is called with a name before that study runs.
     """
-    records = {
-        name: study.run(store, workers=workers, batch=batch, watch=watch, attack=attack).record
-        for name, study in studies.items()
-    }
-    return side_by_side(records, MODELS, error, reference)
+    if not studies:
+        raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
+    parts: dict[str, Result] = {}
+    for name, study in studies.items():
+        each(name)
+        parts[name] = study.run(
+            store,
+            workers=workers,
+            batch=batch,
+            watch=watch,
+            source=None if sources is None else sources[name],
+            attack=attack,
+            early=early,
+        )
+    needs = {study.needs for study in studies.values()}
+    return joined(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
 
 
 def sweep(
@@ -46,15 +66,24 @@ def sweep(
     store: str | None = None,
     workers: int | None = None,
     batch: int | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
     attack: Attack | None = None,
-) -> Comparison:
-    """One study at several levels: robustness against the level, on the same noise."""
-    records = {
-        name: made.run(store, workers=workers, batch=batch, watch=watch, attack=attack).record
-        for name, made in at_levels(study, levels).items()
-    }
-    return side_by_side(records, LEVELS, error)
+    sources: Mapping[str, Source] | None = None,
+    each: Callable[[str], None] = lambda _: None,
+) -> Result:
+    """One study at several levels: failure against the level, on the same noise."""
+    parts: dict[str, Result] = {}
+    for name, made in at_levels(study, levels).items():
+        each(name)
+        parts[name] = made.run(
+            store,
+            workers=workers,
+            batch=batch,
+            watch=watch,
+            source=None if sources is None else sources[name],
+            attack=attack,
+        )
+    return joined(parts, LEVELS, error)
 
 
 def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
@@ -66,3 +95,34 @@ def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
         level_words(level): replace(study, perturbation=replace(perturbation, level=level))
         for level in sorted(set(levels))
     }
+
+
+def joined(
+    parts: Mapping[str, Result],
+    along: str,
+    error: float | None = None,
+    reference: Mapping[str, float] | None = None,
+) -> Result:
+    """Finished results side by side, with the claims that hold of them together."""
+    if len(parts) == 1 and along == CURVES:
+        return next(iter(parts.values()))
+    records = {name: part.record for name, part in parts.items()}
+    if len(records) < 2:
+        raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
+    if along == CURVES:
+        made, claims = beside_each_other(records)
+    else:
+        made, claims, error = compared(records, along, error, reference)
+    first: Record = next(iter(records.values()))
+    digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
+    whole = Record(
+        digest=digest,
+        spec={**first.spec, "along": along, "error": error},
+        claims=claims,
+        inputs=(),
+        found=made,
+        findings=(),
+        trials=sum(r.trials for r in records.values()),
+        environment=first.environment,
+    )
+    return Result(whole, parts)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import named_object
 from surefoot.perturb import Chain, Mixture, Spread, load_features
+from surefoot.perturb.levels import level_of
 from surefoot.perturb.severity import LONGEST_SMALL
 from surefoot.results import Interval
 from surefoot.study.registry import PERTURBATIONS, number
@@ -29,18 +30,18 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
     return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
 
 
-def parse_alteration(
+def parse_range(
     text: str, frame: tuple[int, ...] = (), bounds: Interval | None = None
 ) -> tuple[Perturbation, Interval]:
     """A perturbation and the range of levels to go through.
 
     KIND:LOW..HIGH, KIND:HIGH (from 0), KIND (from 0 to the strongest published severity, or to the
     strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
-    both as stated at level 1.
+    both as stated at level 1. The perturbation's own level is open.
     """
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
-        made = parse_perturbation(text, frame)
-        return made, Interval(0.0, made.level)
+        made: Any = parse_perturbation(text, frame)
+        return replace(made, level=None), Interval(0.0, level_of(made))
     kind, _, rest = text.partition(":")
     level, comma, options = rest.partition(",")
     if not level:
@@ -59,7 +60,7 @@ def parse_alteration(
         raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
     strongest = max(abs(ends[0]), ends[1])
     made = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
-    return made, Interval(*ends)
+    return replace(made, level=None), Interval(*ends)
 
 
 def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:

@@ -1,19 +1,21 @@
-"""Critical levels that others have found, told as our own are."""
+"""Critical radii that others have found, shown as our own are."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.brackets import PublishedBracket, read_brackets
-from surefoot.report.critical import Criticals
+from surefoot.results import Bracket
 from surefoot.search.critical import CriticalLevel
-from surefoot.store.records import CriticalRecord, CriticalRow, Source
-from surefoot.study.bracketed import quantiles_of
+from surefoot.store.records import InputRow, Radii, Record, Source
+from surefoot.study.comparing import CURVES, joined
+from surefoot.study.radii_claims import claims_of, quantiles_of
+from surefoot.study.result import Result
 
 
 def published(
@@ -24,8 +26,7 @@ def published(
     source: str | None = None,
     quantile: float = 0.05,
     error: float = 0.05,
-    command: str = "",
-) -> Criticals:
+) -> Result:
     """Quantiles of the brackets in a CSV file, network by network."""
     asked = CriticalLevel(quantile=quantile, error=error)
     every = read_brackets(path)
@@ -47,7 +48,7 @@ def published(
             f"{path} has no rows of {_choice(split, source)}: it has "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
-    return Criticals(records if len(records) > 1 else {"": next(iter(records.values()))}, command)
+    return joined({name: Result(record) for name, record in records.items()}, CURVES)
 
 
 def _check(
@@ -78,24 +79,27 @@ def _record(
     asked: CriticalLevel,
     split: str | None,
     source: str | None,
-) -> CriticalRecord:
+) -> Record:
     spec = {
-        "procedure": {"kind": "published"},  # how narrow brackets were to be, no file says
+        "method": {"kind": "published"},  # how narrow brackets were to be, no file says
+        "perturbation": {"kind": "linf", "level": None},
         "bounds": {"low": 0.0, "high": 1.0},
         "inputs": {"selection": _choice(split, source)},
         "words": {"source": str(path), "property": "keep its label"},
     }
     content = path.read_bytes()
-    return CriticalRecord(
+    brackets = [_timed(row) for row in rows]
+    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
+    quantiles, _ = quantiles_of(asked, brackets, None, {})
+    found = Radii(quantiles, (), (), None, published=True)
+    return Record(
         digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),
         spec=spec,
-        rows=tuple(_row(row) for row in rows),
-        quantiles=quantiles_of(asked, [row.bracket for row in rows], None),
-        classes=(),
-        examples=(),
+        claims=claims_of(found, inputs),
+        inputs=inputs,
+        found=found,
         findings=(),
         trials=0,
-        reader=None,
         source=Source(rows[0].network, str(path)),
     )
 
@@ -106,17 +110,10 @@ def _choice(split: str | None, source: str | None) -> str:
     return ", ".join(chosen) or "all rows"
 
 
-def _row(row: PublishedBracket) -> CriticalRow:
+def _timed(row: PublishedBracket) -> Bracket:
+    return replace(row.bracket, reason=row.bracket.reason or "published", seconds=row.seconds)
+
+
+def _row(row: PublishedBracket, bracket: Bracket) -> InputRow:
     label = int(row.label) if row.label.isdecimal() else None
-    high = row.bracket.high
-    return CriticalRow(
-        id=row.image,
-        label=label,
-        predicted=-1 if label is None else label,
-        low=row.bracket.low,
-        high=None if math.isinf(high) else high,
-        reason=row.bracket.reason or "published",
-        seconds=row.seconds,
-        nodes=0,
-        discarded=0,
-    )
+    return InputRow(row.image, label, -1 if label is None else label, bracket)

@@ -6,16 +6,18 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.engine.proving import unpacked
 from surefoot.errors import ReportFailed
-from surefoot.report.html import write_whole
+from surefoot.report.critical_tables import brackets_of
+from surefoot.report.page import write_whole
 from surefoot.results import Interval
-from surefoot.store.records import CriticalRecord
-from surefoot.study.spec import Study
+from surefoot.store.records import Record
+from surefoot.study.provers import graph_of
+from surefoot.study.setup import Setup
 
 if TYPE_CHECKING:
     from surefoot.verify.vnnlib import Property
@@ -23,20 +25,20 @@ if TYPE_CHECKING:
 _LONGEST = 60
 
 
-def write_counterexamples(study: Study, record: CriticalRecord, path: Path) -> int:
+def write_counterexamples(study: Setup, record: Record, path: Path) -> int:
     """Inputs, counterexamples, distances, labels and ids as .npz; how many there are."""
-    rows = [row for row in record.rows if row.witness]
+    rows = [(row.id, b) for row, b in brackets_of(record) if b.witness]
     shape = study.fitted.x.shape[1:]
-    places = [study.fitted.ids.index(row.id) for row in rows]
-    points = [unpacked(row.witness).astype(np.float32).reshape(shape) for row in rows]
+    places = [study.fitted.ids.index(name) for name, _ in rows]
+    points = [unpacked(b.witness).astype(np.float32).reshape(shape) for _, b in rows]
     found = np.stack(points) if points else np.zeros((0, *shape), np.float32)
     file = io.BytesIO()
     np.savez_compressed(
         file,
-        ids=np.array([row.id for row in rows], dtype=str),
+        ids=np.array([name for name, _ in rows], dtype=str),
         x=study.fitted.x[places],
         counterexample=found,
-        distance=np.array([row.high for row in rows], dtype=float),
+        distance=np.array([b.high for _, b in rows], dtype=float),
         label=study.references[places],
         predicted=_labels(study, found),
     )
@@ -44,7 +46,7 @@ def write_counterexamples(study: Study, record: CriticalRecord, path: Path) -> i
     return len(rows)
 
 
-def _labels(study: Study, points: np.ndarray) -> np.ndarray:
+def _labels(study: Setup, points: np.ndarray) -> np.ndarray:
     if not len(points):
         return np.zeros(0, np.int64)
     scores = np.asarray(study.model.predict(study.model.place(points)))
@@ -52,7 +54,7 @@ def _labels(study: Study, points: np.ndarray) -> np.ndarray:
     return found
 
 
-def write_properties(study: Study, record: CriticalRecord, graph: Path, folder: Path) -> int:
+def write_properties(study: Setup, record: Record, graph: Path, folder: Path) -> int:
     """A VNN-LIB property for each end of each bracket, and instances.csv; how many there are.
 
     Another verifier should say unsat of `ID-proved.vnnlib` and sat of `ID-refuted.vnnlib`. Bounds
@@ -66,24 +68,24 @@ def write_properties(study: Study, record: CriticalRecord, graph: Path, folder: 
     except OSError as error:
         raise ReportFailed(f"{folder} cannot be made ({error.strerror or error})") from error
     seen = os.path.relpath(graph, folder)
-    names = _names([row.id for row in record.rows])
+    names = _names([row.id for row in record.inputs])
     instances = []
-    for row in record.rows:
+    for row, bracket in brackets_of(record):
         i = study.fitted.ids.index(row.id)
-        for word, radius in (("proved", row.low), ("refuted", row.high or 0.0)):
+        for word, radius in (("proved", bracket.low), ("refuted", bracket.high)):
             if not 0 < radius <= bounds.width:
                 continue
             name = f"{names[row.id]}-{word}.vnnlib"
-            point = unpacked(row.witness) if word == "refuted" and row.witness else None
+            point = unpacked(bracket.witness) if word == "refuted" and bracket.witness else None
             wanted = _property(study, i, radius, bounds, point)
             write_whole(folder / name, write_property(wanted))
-            instances.append(Instance(seen, name, study.procedure.seconds))
+            instances.append(Instance(seen, name, study.method.seconds))
     write_whole(folder / "instances.csv", write_instances(instances))
     return len(instances)
 
 
 def _property(
-    study: Study, i: int, radius: float, bounds: Interval, point: np.ndarray | None
+    study: Setup, i: int, radius: float, bounds: Interval, point: np.ndarray | None
 ) -> Property:
     """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
     from surefoot.verify.vnnlib import Property, box_property
@@ -91,19 +93,19 @@ def _property(
     x, label = study.fitted.x[i], int(study.references[i])
     classes = study.model.signature.classes
     made = box_property(x, label, radius, classes, low=bounds.low, high=bounds.high)
-    normalise: Any = getattr(study.model, "normalise", None)
-    if normalise is None or normalise.idle:
+    graph = graph_of(study)
+    if graph.plain:
         return made
     shape = (1, *x.shape)
     ends = [
-        np.asarray(normalise(end.reshape(shape)), np.float64).reshape(-1)
+        np.asarray(graph.prepared(end.reshape(shape)), np.float64).reshape(-1)
         for end in (made.lower, made.upper)
     ]
     lower = np.nextafter(np.minimum(*ends), -np.inf)
     upper = np.nextafter(np.maximum(*ends), np.inf)
     if point is not None:
         single = point.astype(np.float32).reshape(shape)
-        given = np.asarray(normalise(single), np.float32).astype(np.float64).reshape(-1)
+        given = np.asarray(graph.prepared(single), np.float32).astype(np.float64).reshape(-1)
         lower, upper = np.minimum(lower, given), np.maximum(upper, given)
     return Property(lower, upper, made.label, made.classes)
 

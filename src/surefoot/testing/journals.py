@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surefoot.engine.drive import Journal
 from surefoot.evidence import Counts, Severities
+from surefoot.store import Journal
 from surefoot.subject import Entry, Subject, Task
 from surefoot.testing.expect import expect
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.bench import cut
 from surefoot.engine.streams import stream
+from surefoot.perturb.levels import level_of
 from surefoot.results import Interval
 from surefoot.subject import Additive, Drawn, Perturbation, View
 from surefoot.testing.expect import expect
@@ -25,7 +26,8 @@ def check_perturbation(perturbation: Perturbation, shape: tuple[int, ...]) -> No
     expect(is_dataclass(perturbation), "a perturbation is a frozen dataclass")
     expect(perturbation.__hash__ is not None, "a perturbation is frozen, so it can be hashed")
     expect(isinstance(perturbation.view, View), "its view is no View")
-    expect(perturbation.level in perturbation.levels(None), "its own level is out of its levels")
+    level = level_of(perturbation)
+    expect(level in perturbation.levels(None), "its own level is out of its levels")
     expect(perturbation.levels(UNIT).low == 0, "levels begin at 0, the identity")
     expect("{level}" in perturbation.phrase, "the phrase does not say the level")
     x = np.random.default_rng(5).random((_ROWS, *shape), dtype=np.float32)
@@ -35,7 +37,7 @@ def check_perturbation(perturbation: Perturbation, shape: tuple[int, ...]) -> No
     identity = perturbation.apply(x, drawn, 0.0, UNIT)
     expect(np.array_equal(identity, x), "level 0 must give back the input, value for value")
     expect(identity is not x, "apply must give a fresh array")
-    out = perturbation.apply(x, drawn, perturbation.level, UNIT)
+    out = perturbation.apply(x, drawn, level, UNIT)
     expect(np.array_equal(x, kept), "apply changed its input")
     expect(_same(drawn, params), "apply changed what was drawn")
     expect(out.shape == x.shape and out.dtype == np.float32, f"apply gave {out.shape} {out.dtype}")
@@ -46,7 +48,7 @@ def check_perturbation(perturbation: Perturbation, shape: tuple[int, ...]) -> No
     _check_rows(perturbation, x, drawn, out)
     additive: Additive | None = getattr(perturbation, "additive", None)
     if additive is not None:
-        moved = x + np.float32(perturbation.level) * (drawn * additive.factor + additive.shift)
+        moved = x + np.float32(level_of(perturbation)) * (drawn * additive.factor + additive.shift)
         expect(np.allclose(np.clip(moved, 0, 1), out, atol=1e-6), "it is not the noise it says")
 
 
@@ -54,7 +56,7 @@ def _check_rows(
     perturbation: Perturbation, x: NDArray[np.float32], drawn: Drawn, out: NDArray[np.float32]
 ) -> None:
     """A row is the same alone, in any batch, beside other levels, and whatever shares its draws."""
-    level = perturbation.level
+    level = level_of(perturbation)
     for i in (0, _ROWS - 1):
         alone = perturbation.apply(x[i : i + 1], cut(drawn, i, i + 1), level, UNIT)
         expect(np.array_equal(alone[0], out[i]), "a row depends on the rest of the batch")

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
 
-from surefoot.engine.drive import Journal
 from surefoot.evidence import Counts
-from surefoot.results import Undecided
-from surefoot.store.records import Record, Source
+from surefoot.store import Journal, Store
+from surefoot.store.records import Attacked, Record, Source
 from surefoot.subject import Subject, Task
 from surefoot.testing.expect import expect
 from surefoot.testing.journals import check_journal
-
-
-class Store(Protocol):
-    """Runs by digest, each with its journal and, once finished, its record."""
-
-    def begin(
-        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
-    ) -> None:
-        """Note a run, or go on with it."""
-        ...
-
-    def journal(self, digest: str) -> Journal:
-        """The journal of one run."""
-        ...
-
-    def finish(self, record: Record) -> Record:
-        """Keep the record."""
-        ...
-
-    def stored(self, digest: str) -> Record | None:
-        """The record of a finished run."""
-        ...
 
 
 def check_store(reopen: Callable[[], Store]) -> None:
@@ -51,7 +27,8 @@ def check_store(reopen: Callable[[], Store]) -> None:
     store.begin("two", {"seed": 2}, None, {})
     expect(store.journal("two").replay() == {}, "two runs share a journal")
     store.journal("two").append([(Task(Subject("s", (0,)), 0.1, 0, 2), Counts(2, 2))])
-    record = Record("two", {"seed": 2}, Undecided("none", 2), (), (), (), (), trials=2)
+    nothing = Attacked(1, 1, 1, 1, 0.1, reason="none")
+    record = Record("two", {"seed": 2}, (), (), nothing, (), trials=2)
     kept = store.finish(record)
     expect(replace(kept, started="", seconds=0.0) == record, "finishing changed the record")
     expect(bool(kept.started) and kept.seconds >= 0, "the store notes neither start nor time")

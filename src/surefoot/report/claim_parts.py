@@ -1,0 +1,75 @@
+"""The parts that sentences about claims share."""
+
+from __future__ import annotations
+
+from surefoot.claims import About, Claim, Randomness
+from surefoot.report.phrases import confidence, percent_range
+
+
+def assumption(claim: Claim) -> str:
+    """The condition that the sentence needs, as a clause; empty where there is none."""
+    if not claim.guarantee.assumptions:
+        return ""
+    return "if " + " and ".join(claim.guarantee.assumptions)
+
+
+def sure(claim: Claim) -> str:
+    """How sure, in brackets: the confidence, and with what it is shared."""
+    error = claim.guarantee.error
+    if error == 0:
+        return ""
+    jointly = f" for {claim.guarantee.jointly} together" if claim.guarantee.jointly else ""
+    return f"confidence {confidence(error)}{jointly}"
+
+
+def capital(text: str) -> str:
+    """The first letter large."""
+    return text[:1].upper() + text[1:]
+
+
+def subject(claim: Claim) -> str:
+    """The models or classes that it names, first."""
+    return f"{', '.join(claim.names)}: " if claim.names else ""
+
+
+def no_guarantee(claim: Claim) -> str:
+    """Why nothing is guaranteed."""
+    return "; ".join(claim.guarantee.assumptions) or "nothing is guaranteed"
+
+
+def whose(claim: Claim) -> str:
+    """About what, as the end of a sentence."""
+    scope = claim.about
+    match scope.of:
+        case About.INPUT:
+            return f"input {scope.name}"
+        case About.CLASS:
+            kind = " of class" if scope.name else " of every class"
+            return f"inputs{kind} {scope.name}".rstrip()
+        case About.THESE:
+            return f"these {scope.inputs:,} inputs"
+        case About.POPULATION:
+            return "inputs of this kind"
+
+
+def bracketed(claim: Claim, around: str) -> str:
+    """The interval and how sure it is, in brackets."""
+    return f"({', '.join(part for part in (around, sure(claim)) if part)})"
+
+
+def with_condition(claim: Claim, text: str) -> str:
+    """The assumption first, where there is one."""
+    condition = assumption(claim)
+    return f"{condition}, {text}" if condition else text
+
+
+def percents(claim: Claim) -> str:
+    """Both ends of its interval."""
+    return "" if claim.interval is None else percent_range(claim.interval)
+
+
+def draws(claim: Claim) -> str:
+    """Which draws it is about, where these are fixed."""
+    if claim.random is not Randomness.FIXED:
+        return ""
+    return f", for these draws of the noise (seed {claim.seed})"

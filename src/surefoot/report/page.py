@@ -1,0 +1,53 @@
+"""One self-contained page: no script, no network, everything escaped."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from surefoot.errors import ReportFailed
+from surefoot.report.view import View
+
+
+def html_of(view: View, *, fragment: bool = False) -> str:
+    """The page as text; a fragment is what a notebook shows."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(
+        loader=PackageLoader("surefoot.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    name = "fragment.html.j2" if fragment else "page.html.j2"
+    return pages.get_template(name).render(view=view)
+
+
+def write_page(view: View, path: Path) -> Path:
+    """Write the page beside its place, then move it there: whole or not at all."""
+    write_whole(path, html_of(view))
+    return path
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file in one step."""
+    beside = ""
+    try:
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(beside).chmod(0o666 & ~mask)
+        Path(beside).replace(path.resolve())
+    except OSError as error:
+        if beside:
+            Path(beside).unlink(missing_ok=True)
+        raise ReportFailed(
+            f"{path} cannot be written ({error.strerror or error}): choose another place; "
+            "nothing was left half-written"
+        ) from error

@@ -1,0 +1,75 @@
+"""PASS, FAIL or UNDECIDED, and what was required."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from surefoot.claims import Claim, Verdict
+from surefoot.report.claim_parts import assumption, draws, subject, sure, whose
+from surefoot.report.phrases import ended, once_in, percent, points
+
+
+def verdict_sentence(claim: Claim) -> str:
+    """PASS, FAIL or UNDECIDED, and what was required."""
+    required = _required(claim)
+    if claim.verdict is Verdict.UNDECIDED:
+        return ended(f"UNDECIDED: {subject(claim)}{required}: {claim.reason}")
+    told = required if claim.verdict is Verdict.PASS else f"it is refuted that {required}"
+    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
+    certain = f" ({sure(claim)})" if sure(claim) else ""
+    names = "" if claim.kind == "not_worse" else subject(claim)
+    return f"{claim.verdict}: {names}{told}{certain}{condition}."
+
+
+def _required(claim: Claim) -> str:
+    return _REQUIRED[claim.kind](claim)
+
+
+def _limit(claim: Claim) -> str:
+    return "" if claim.limit is None else once_in(claim.limit)
+
+
+def _every_input(claim: Claim) -> str:
+    return (
+        f"every one of these {claim.about.inputs:,} inputs fails under at most {_limit(claim)} "
+        "perturbations"
+    )
+
+
+def _mean(claim: Claim) -> str:
+    most = percent(claim.requirement or 0.0)
+    return f"at most {most} of the perturbations make the model fail on {whose(claim)}"
+
+
+def _share(claim: Claim) -> str:
+    least = percent(claim.requirement or 0.0)
+    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
+
+
+def _curve(claim: Claim) -> str:
+    quantity = f"{claim.quantity} {percent(claim.limit or 0.0)}"
+    least = percent(claim.requirement or 0.0)
+    return f"on {whose(claim)}{draws(claim)}, the {quantity} is {least} or more"
+
+
+def _quantile(claim: Claim) -> str:
+    share = percent(claim.limit or 0.0)
+    least = claim.requirement or 0.0
+    return f"all but {share} of {whose(claim)} have a critical radius of {least:g} or more"
+
+
+def _not_worse(claim: Claim) -> str:
+    first, *others = claim.names
+    most = points(claim.requirement or 0.0).lstrip("+")
+    return f"{first} fails at most {most} points more often than {' and '.join(others)}"
+
+
+_REQUIRED: dict[str, Callable[[Claim], str]] = {
+    "all_kappa": _every_input,
+    "mean_population": _mean,
+    "share_kappa": _share,
+    "curve_set": _curve,
+    "curve_population": _curve,
+    "radius_quantile": _quantile,
+    "not_worse": _not_worse,
+}

@@ -1,0 +1,108 @@
+"""An outcome in its parts, as a terminal, a text and a page show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.claims import Claim, Verdict
+from surefoot.report.sentences import sentence
+from surefoot.report.tables import Table
+from surefoot.store.records import Change
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing as SVG, with what its marks mean."""
+
+    svg: str
+    caption: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image as base64 PNG with a line below it; `failed` marks that line."""
+
+    image: str
+    alt: str
+    words: str
+    label: str
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Card:
+    """One example: images or changed values, and the command that runs it again."""
+
+    title: str
+    words: str = ""
+    pictures: tuple[Picture, ...] = ()
+    changes: tuple[Change, ...] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page; the terminal shows its table, or `screen` in place of cards."""
+
+    id: str
+    title: str
+    lines: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    table: Table | None = None
+    cards: tuple[Card, ...] = ()
+    strips: tuple[tuple[str, tuple[Picture, ...]], ...] = ()
+    screen: Table | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """The headline claims, what they are about, cautions, the other claims, then the sections."""
+
+    title: str
+    headline: tuple[Claim, ...]
+    about: str
+    cautions: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    verdicts: tuple[Claim, ...]
+    facts: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    sections: tuple[Section, ...]
+    command: str
+    provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+    @property
+    def headings(self) -> list[str]:
+        """The claims that come first, in words."""
+        return [sentence(claim) for claim in self.headline]
+
+    @property
+    def sure(self) -> list[str]:
+        """The other claims, in words, then the facts."""
+        return [*(sentence(claim) for claim in self.claims), *self.facts]
+
+    @property
+    def verdict_lines(self) -> list[tuple[str, str]]:
+        """The verdicts, each with its name in small letters for the page."""
+        return [(str(c.verdict or "").lower(), sentence(c)) for c in self.verdicts]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a requirement is refuted."""
+        return any(claim.verdict is Verdict.FAIL for claim in self.verdicts)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of a terminal, in order."""
+        every = (section.screen or section.table for section in self.sections)
+        return [table for table in every if table is not None and not table.page_only]
+
+    def text(self) -> str:
+        """All of it, line by line."""
+        lines = [*self.headings, self.about, *self.cautions, "", *self.sure]
+        if self.assumptions:
+            lines += ["", "Assumptions:", *(f"- {line}" for line in self.assumptions)]
+        for table in self.tables:
+            lines += ["", table.title, *table.text(), *filter(None, [table.note])]
+        lines += ["", *(line for _, line in self.verdict_lines)] if self.verdicts else []
+        return "\n".join(lines)

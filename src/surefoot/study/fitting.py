@@ -1,0 +1,153 @@
+"""What a method needs and what perturbation, property and model offer: a misfit is refused."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Protocol
+
+from surefoot.errors import InvalidArgument
+from surefoot.population import Population
+from surefoot.procedure import Needs
+from surefoot.subject import Ball, Inputs, Model, Perturbation, Property, Reference
+
+_EXAMPLES = {
+    "model": ("predict", 'sf.load_model("model.onnx")'),
+    "perturbation": ("draw", "sf.perturb.LinfNoise(8/255)"),
+    "method": ("steps", "sf.ExactSequential(width=0.02, error=0.01)"),
+}
+
+
+class Parts(Protocol):
+    """What must fit together."""
+
+    @builtins.property
+    def model(self) -> Model: ...  # noqa: D102
+    @builtins.property
+    def inputs(self) -> Inputs: ...  # noqa: D102
+    @builtins.property
+    def perturbation(self) -> Perturbation: ...  # noqa: D102
+    @builtins.property
+    def method(self) -> Any: ...  # noqa: ANN401, D102
+    @builtins.property
+    def property(self) -> Property: ...  # noqa: D102
+    @builtins.property
+    def population(self) -> Population | None: ...  # noqa: D102
+    @builtins.property
+    def by_class(self) -> bool | None: ...  # noqa: D102
+    @builtins.property
+    def needs(self) -> Needs: ...  # noqa: D102
+
+
+def refuse_misfits(study: Parts) -> None:
+    """One sentence for what the method cannot honour."""
+    for name, (has, example) in _EXAMPLES.items():
+        if not hasattr(getattr(study, name), has):
+            raise InvalidArgument(f"{name} is {getattr(study, name)!r}: give one such as {example}")
+    if not isinstance(getattr(study.method, "needs", None), Needs):
+        raise InvalidArgument(
+            f"{_name(study.method)} does not say what it needs: give it a class variable "
+            "`needs`, one of sf.Needs"
+        )
+    _check_property(study)
+    _check_level(study)
+    match study.needs:
+        case Needs.LEVELS:
+            _check_range(study)
+        case Needs.REGION | Needs.RADII:
+            _check_region(study)
+    if study.population is not None and study.needs is not Needs.SAMPLES:
+        raise InvalidArgument(
+            f"{_name(study.method)} makes its own statement about the population: leave out "
+            f"population={type(study.population).__name__}(…)"
+        )
+    if study.needs is Needs.REGION and study.by_class:
+        raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
+    if study.by_class and getattr(study.method, "width", None) and study.needs is Needs.RADII:
+        raise InvalidArgument(
+            f"to ± {study.method.width:g} it takes as many inputs as the whole needs, which would "
+            "break the error of a class: leave out width (--within) or by_class (--by-class)"
+        )
+
+
+def _name(method: Any) -> str:  # noqa: ANN401
+    return type(method).__name__
+
+
+def _check_property(study: Parts) -> None:
+    held = study.property
+    if held.reference is Reference.TRUE and study.inputs.labels is None:
+        raise InvalidArgument(
+            f"the property '{held.kind}' is about true labels, but {study.inputs.source} holds "
+            "none: add labels, or study 'same'"
+        )
+    rank = getattr(held, "k", 0)
+    if rank >= study.model.signature.classes:
+        raise InvalidArgument(
+            f"topk: k = {rank} always holds for {study.model.signature.classes} classes: choose "
+            "a smaller k"
+        )
+    measure = getattr(study.method, "measure", None)
+    if study.needs is Needs.LEVELS and (measure == "confidence") != (held.kind == "confidence"):
+        raise InvalidArgument(
+            "a curve of confidence needs the property sf.Confidence(), and no other curve does: "
+            f"got {held.kind!r}"
+        )
+
+
+def _check_level(study: Parts) -> None:
+    """A level is given where it plays a part, and nowhere else."""
+    made = study.perturbation
+    if study.needs.chooses_levels and made.level is not None:
+        raise InvalidArgument(
+            f"{_name(study.method)} chooses levels itself: leave out the level {made.level:g} of "
+            f"{made.kind}, as in sf.perturb.{type(made).__name__}()"
+        )
+    if not study.needs.chooses_levels and made.level is None:
+        raise InvalidArgument(
+            f"{made.kind} needs a level for {_name(study.method)}: write "
+            f"sf.perturb.{type(made).__name__}(0.1)"
+        )
+
+
+def _check_range(study: Parts) -> None:
+    made, method = study.perturbation, study.method
+    known = made.levels(study.model.signature.bounds)
+    least = -known.high if getattr(made, "signed", False) else known.low
+    if method.low < least or method.high > known.high:
+        raise InvalidArgument(
+            f"{made.kind}: levels go from {least:g} to {known.high:g}, not from {method.low:g} to "
+            f"{method.high:g}"
+        )
+
+
+def _check_region(study: Parts) -> None:
+    """A ball to search or to prove, a property that is about one label, a model that offers it."""
+    ball, method = getattr(study.perturbation, "ball", None), _name(study.method)
+    proves = study.needs is Needs.RADII
+    able = (Ball.LINF,) if proves else (Ball.LINF, Ball.L2)
+    if ball not in able:
+        raise InvalidArgument(
+            f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
+            f"{study.perturbation.kind} offers none: use sf.perturb.LinfNoise"
+        )
+    if not study.property.provable:
+        raise InvalidArgument(
+            f"{method} is about another label winning, which the property "
+            f"'{study.property.kind}' is not: use sf.SameLabel() or sf.TrueLabel()"
+        )
+    signature = study.model.signature
+    if proves and signature.bounds is None:
+        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
+    if proves and not hasattr(study.model, "graph"):
+        raise InvalidArgument(
+            "proofs read the graph of an ONNX file, and this model has none: export it to ONNX"
+        )
+    if not proves and not hasattr(study.model, "margin_and_gradient"):
+        raise InvalidArgument(
+            "the model gives scores but no gradients: an attack needs a PyTorch model or an ONNX "
+            "file"
+        )
+    if ball is Ball.L2 and signature.whole_numbers:
+        raise InvalidArgument(
+            "the model takes whole numbers, and in an L2 ball the attack does not"
+        )

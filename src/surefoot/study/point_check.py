@@ -1,0 +1,87 @@
+"""Points drawn within what is proved and beyond what is refuted, and run through the model.
+
+Within the proved radius none may fail: one that does means that proof, reader, arithmetic or model
+is wrong, and it is reported as a contradiction. Beyond the nearest counterexample they show how
+often a perturbation fails, which is often far less than the counterexample suggests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import perturb
+from surefoot.engine.bench import SamplingBench
+from surefoot.evidence import Counts
+from surefoot.procedure import Ask
+from surefoot.properties import GivenLabel
+from surefoot.results import Bracket, Interval, PointsDrawn
+from surefoot.store.memory import MemoryJournal
+from surefoot.study.provers import bounds_of
+from surefoot.study.sample_work import batch_size, workers_for
+from surefoot.study.setup import Setup
+from surefoot.study.work import Work, measured
+
+BEYOND = (1.0, 1.5, 2.0, 4.0)
+"""Radii beyond the counterexample, as multiples of its distance."""
+_INWARDS = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class _AtEach:
+    """So many trials at each of some levels."""
+
+    levels: tuple[float, ...]
+    trials: int
+
+    def steps(self) -> Generator[tuple[Ask, ...], list[Counts], tuple[PointsDrawn, ...]]:
+        """Ask for all levels at once."""
+        answers = yield tuple(Ask(level, self.trials) for level in self.levels)
+        return tuple(
+            PointsDrawn(level, counts.trials, counts.trials - counts.held)
+            for level, counts in zip(self.levels, answers, strict=True)
+        )
+
+
+def points_drawn(
+    study: Setup, brackets: Mapping[int, Bracket], workers: int | None
+) -> dict[int, tuple[PointsDrawn, ...]]:
+    """For each row, points within its proved radius and within multiples of its refuted one."""
+    inputs, bounds = study.fitted, bounds_of(study)
+    every = inputs.subjects()
+    radii = {row: _radii(bracket.interval, bounds.width) for row, bracket in brackets.items()}
+    wanted = [row for row, levels in radii.items() if levels]
+    if not wanted or not study.method.samples:
+        return {}
+    bench: SamplingBench[Any] = SamplingBench(
+        inputs,
+        study.references,
+        study.model,
+        perturb.LinfNoise(bounds.width),
+        GivenLabel(),
+        Counts,
+        study.seed,
+    )
+    subjects = [every[row] for row in wanted]
+    work = Work(
+        subjects=subjects,
+        procedures={every[r].name: _AtEach(radii[r], study.method.samples) for r in wanted},
+        bench=bench,
+        batch=batch_size(study, bench, subjects[0], bounds.width),
+        workers=workers_for(study, workers),
+        conclude=_nothing,
+    )
+    return dict(zip(wanted, measured(work, MemoryJournal()), strict=True))
+
+
+def _nothing(_: object) -> Any:  # noqa: ANN401
+    raise NotImplementedError("points drawn for a check conclude nothing by themselves")
+
+
+def _radii(around: Interval, most: float) -> tuple[float, ...]:
+    inside = [around.low * _INWARDS] if around.low > 0 else []
+    beyond = [around.high * factor for factor in BEYOND if 0 < around.high * factor <= most]
+    return tuple(dict.fromkeys([*inside, *(r for r in beyond if np.isfinite(r))]))

@@ -1,0 +1,67 @@
+"""Who proves: our prover on the network as read, or another program on the file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.engine.proving import OtherProver, OwnProver, Prover
+from surefoot.errors import InvalidArgument
+from surefoot.results import Interval
+from surefoot.study.setup import Setup
+from surefoot.subject import Graph
+
+if TYPE_CHECKING:
+    from surefoot.verify.network import Network
+
+
+def bounds_of(study: Setup) -> Interval:
+    """The range of input values, without which nothing can be proved."""
+    bounds = study.model.signature.bounds
+    if bounds is None:
+        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
+    return bounds
+
+
+def graph_of(study: Setup) -> Graph:
+    """The graph of the model."""
+    model: Any = study.model  # that it has one is checked by the study
+    graph: Graph = model.graph
+    return graph
+
+
+def prover_for(study: Setup) -> tuple[Prover, float | None]:
+    """The prover; and how far the network as read is from the model, where it is ours."""
+    graph, command = graph_of(study), getattr(study.method, "verifier", "")
+    if not command:
+        network, apart = network_of(study)
+        return OwnProver(network), apart
+    from surefoot.verify.external import External
+
+    if not graph.plain:
+        raise InvalidArgument(
+            f"--verifier {command}: it reads the file, and these inputs are normalised before it; "
+            "export a file that normalises by itself"
+        )
+    return OtherProver(External(command), graph.path, study.model.signature.classes), None
+
+
+def network_of(study: Setup) -> tuple[Network, float]:
+    """The file as layers, compared with onnxruntime; with the normalisation before it."""
+    from surefoot.verify.graph import check_reader, read_network
+    from surefoot.verify.network import Layer
+
+    graph, bounds = graph_of(study), bounds_of(study)
+    shape = study.model.signature.shape
+    network = read_network(graph.content, shape)
+    apart = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
+    if graph.plain:
+        return network, apart
+    none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
+    shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
+    scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
+    first = network.layers[0]
+    before = Layer(first.weights * scale, first.bias + first.weights @ shift, first.slope)
+    return replace(network, layers=(before, *network.layers[1:])), apart

@@ -1,0 +1,100 @@
+"""Quantiles of critical radii, and the claims made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.population import (
+    CriticalQuantile,
+    LogNormalPosterior,
+    OrderStatistics,
+    ShortestRanks,
+    of_each,
+)
+from surefoot.results import Bracket, Footing, Guarantee, Quantile, Undecided
+from surefoot.store.records import InputRow, QuantileRow, Radii
+
+ALL = "all inputs"
+
+
+def quantiles_of(
+    method: Any,  # noqa: ANN401  any method that brackets radii
+    local: Sequence[Bracket],
+    settled: Quantile | Undecided | None,
+    groups: Mapping[str, Sequence[Bracket]],
+) -> tuple[tuple[QuantileRow, ...], tuple[QuantileRow, ...]]:
+    """Of all inputs by each estimator, the headline first; and of each class.
+
+    Where the method chose how many inputs to look at, its own estimate stands alone: the others
+    are right for a number settled beforehand.
+    """
+    share, error = method.quantile, method.error
+    ours = ShortestRanks(share, error)
+    first = ours.conclude(local, error) if settled is None else settled
+    rows = [QuantileRow(ALL, len(local), ours.kind, first)]
+    searched = isinstance(method, CriticalQuantile)
+    if not (searched and method.width is not None):
+        others: list[Any] = [OrderStatistics(share, error)]
+        if share < 0.5 and not searched:  # its prior puts the quantile below the median
+            others.append(LogNormalPosterior(share, error))
+        rows += [
+            QuantileRow(ALL, len(local), over.kind, over.conclude(local, error)) for over in others
+        ]
+    each = of_each(ours, groups, error) if groups else {}
+    return tuple(rows), tuple(
+        QuantileRow(name, len(groups[name]), ours.kind, one) for name, one in each.items()
+    )
+
+
+def claims_of(
+    found: Radii, rows: Sequence[InputRow], *, stops: float | None = None
+) -> tuple[Claim, ...]:
+    """The quantile of the population; then of each class, all classes together."""
+    trials = sum(row.result.trials for row in rows)
+    brackets = [row.result for row in rows if isinstance(row.result, Bracket)]
+    proofs = tuple(dict.fromkeys(a for b in brackets for a in b.guarantee.assumptions))
+    continues = Continues.ONCE if stops is None else Continues.ANYTIME
+    together = f"all {len(found.classes)} classes"
+    made = [_claim(found.quantiles[0], About.POPULATION, trials, proofs, "", continues)]
+    made += [_claim(row, About.CLASS, trials, proofs, together, continues) for row in found.classes]
+    return tuple(made)
+
+
+def _claim(
+    row: QuantileRow,
+    of: About,
+    trials: int,
+    proofs: tuple[str, ...],
+    together: str,
+    continues: Continues,
+) -> Claim:
+    """`proofs` is what the brackets rest on."""
+    name = "" if of is About.POPULATION else row.name
+    result, blank = (
+        row.result,
+        Claim(
+            "radius_quantile",
+            Scope(of, row.inputs, name, Sampling.INDEPENDENT),
+            Randomness.NOTHING,
+            "quantile of the critical radius",
+            Guarantee(Footing.NONE, 1.0),
+            continues,
+            trials=trials,
+        ),
+    )
+    if isinstance(result, Undecided):
+        return replace(blank, reason=result.reason)
+    promise = result.guarantee
+    return replace(
+        blank,
+        guarantee=Guarantee(
+            promise.footing, promise.error, (*promise.assumptions, *proofs), together
+        ),
+        value=result.value,
+        interval=result.interval,
+        limit=result.share,
+        reason=result.note,
+    )

@@ -1,0 +1,241 @@
+"""Requirements: what is demanded of a result, decided one-sided, the error shared by all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from surefoot.claims import About, Claim, Continues, Sampling, Scope, Verdict
+from surefoot.errors import InvalidArgument
+from surefoot.population import (
+    Mean,
+    Population,
+    RobustShare,
+    TailMean,
+    not_worse,
+    radius_requirement,
+    requirement,
+    requirement_of_each,
+)
+from surefoot.results import Bracket, Decision, Footing, Guarantee, Reading, Undecided
+from surefoot.statistics.multiplicity import shares
+from surefoot.store.records import Curves, Radii, Record, Samples, SideBySide
+from surefoot.study.curve_work import share_of_levels
+from surefoot.study.grouping import by_class, names_apart
+from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, verdict_of
+
+_POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
+
+
+@dataclass(frozen=True)
+class Required:
+    """What is demanded; None where nothing is."""
+
+    least: float | None = None
+    of_each_class: float | None = None
+    not_worse: tuple[str, float] | None = None
+
+    @property
+    def number(self) -> int:
+        """How many requirements share the error."""
+        return sum(one is not None for one in (self.least, self.of_each_class, self.not_worse))
+
+
+def population_of(record: Record) -> Population:
+    """The kind of statement about the population that the record makes."""
+    told = record.spec["population"]
+    made = _POPULATIONS[told["kind"]]
+    sampling = told.get("sampling")
+    over: Population = (
+        made(told["error"]) if sampling is None else made(told["error"], Sampling(sampling))
+    )
+    return over
+
+
+def decide(record: Record, parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+    """A claim with a verdict for each requirement."""
+    if required.number == 0:
+        raise InvalidArgument("nothing is required: pass least=0.95, for example")
+    match record.found:
+        case Samples():
+            return _of_samples(record, required)
+        case Curves() | Radii():
+            return _of_parts({"": record}, required)
+        case SideBySide() if required.not_worse is not None:
+            return _of_models(record, parts, required)
+        case SideBySide() if all(isinstance(p.found, Curves | Radii) for p in parts.values()):
+            return _of_parts(parts, required)
+        case _:
+            raise InvalidArgument(
+                "this result takes no such requirement: require it of one model at one level, or "
+                "not_worse of models side by side"
+            )
+
+
+def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
+    if required.not_worse is not None:
+        raise InvalidArgument("not_worse is about models side by side: use sf.compare")
+    over: Any = population_of(record)
+    over = replace(over, error=shares(over.error, required.number))
+    local = [row.result for row in record.inputs]
+    claims = []
+    if required.least is not None:
+        decided = requirement(over, local, required.least)
+        claims.append(_sampled(record, over, decided, required.least, About.POPULATION, ""))
+    if required.of_each_class is not None:
+        names = record.spec["inputs"]["class_names"]
+        groups = by_class(record.inputs)
+        named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
+        each = requirement_of_each(
+            over, {named[label]: own for label, own in groups.items()}, required.of_each_class
+        )
+        least = required.of_each_class
+        claims.append(_sampled(record, over, each.together, least, About.CLASS, ""))
+        claims += [
+            _sampled(record, over, one, least, About.CLASS, name)
+            for name, one in each.classes.items()
+        ]
+    return tuple(claims)
+
+
+def _sampled(
+    record: Record,
+    over: Population,
+    decided: Decision | Undecided,
+    least: float,
+    of: About,
+    name: str,
+) -> Claim:
+    """The mean is required as the share kept, and claimed as the failure probability."""
+    model = next(c for c in record.claims if c.about.of is About.POPULATION)
+    verdict, reason = verdict_of(decided)
+    sure = decided.guarantee if isinstance(decided, Decision) else None
+    promise = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    mean = model.kind == "mean_population"
+    together = "all classes" if name else ""
+    return Claim(
+        model.kind,
+        Scope(of, len(record.inputs), name, model.about.sampling),
+        model.random,
+        FAILURE if mean else model.quantity,
+        Guarantee(promise.footing, promise.error, promise.assumptions, together),
+        model.continues,
+        limit=model.limit,
+        requirement=1 - least if mean else least,
+        verdict=verdict,
+        reason=reason,
+        trials=record.trials,
+    )
+
+
+def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+    """The same demand on each curve, or on each network's quantile of the radius."""
+    if required.least is None or required.number > 1:
+        raise InvalidArgument("curves and radii take one requirement, least=…")
+    least, claims = required.least, []
+    for name, record in parts.items():
+        if isinstance(record.found, Curves):
+            claims += _of_curve(name, record, record.found, least)
+        else:
+            claims.append(_of_radii(name, record, least, len(parts)))
+    return tuple(claims)
+
+
+def _of_curve(name: str, record: Record, found: Curves, least: float) -> list[Claim]:
+    """The share of the levels that is kept at or above each threshold."""
+    if not 0 <= least <= 1:
+        raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
+    own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
+    quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
+    return [
+        _of_reading(
+            replace(claim, quantity=quantity, requirement=least, names=(name,) * bool(name)),
+            reading,
+            least,
+        )
+        for claim, reading in zip(own, found.curve.readings, strict=True)
+    ]
+
+
+def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
+    within = reading.interval
+    if reading.guarantee.footing is Footing.NONE:
+        reason = "this method promises nothing: use sequential or asap"
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, interval=None)
+    claim = replace(claim, value=reading.value, interval=within)
+    if within.low >= least:
+        return replace(claim, verdict=Verdict.PASS)
+    if within.high < least:
+        return replace(claim, verdict=Verdict.FAIL)
+    reason = "it lies within the interval; a finer --precision may decide it"
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
+    if not least >= 0:
+        raise InvalidArgument(f"a radius is a number of at least 0, got {least}")
+    model = record.claims[0]
+    local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+    made = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
+    if any(b.contradicted for b in local):
+        reason = "a point failed within a radius that was proved"
+        return replace(made, verdict=Verdict.UNDECIDED, reason=reason)
+    if model.limit is None:
+        return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
+    error = shares(model.guarantee.error, networks)
+    if model.continues is Continues.ANYTIME and model.interval is not None:
+        decided = _by_interval(model, least)  # the search chose how many inputs to look at
+    else:
+        decided = radius_requirement(local, model.limit, least, error)
+    verdict, reason = verdict_of(decided)
+    promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
+    return replace(made, verdict=verdict, reason=reason, guarantee=promise)
+
+
+def _by_interval(model: Claim, least: float) -> Decision | Undecided:
+    around = model.interval
+    if around is not None and around.low >= least:
+        return Decision("", True, model.guarantee, model.trials)
+    if around is not None and around.high < least:
+        return Decision("", False, model.guarantee, model.trials)
+    return Undecided(f"{least:g} lies within the interval", model.trials)
+
+
+def _of_models(
+    record: Record, parts: Mapping[str, Record], required: Required
+) -> tuple[Claim, ...]:
+    if required.not_worse is None or required.number > 1:
+        raise InvalidArgument("models side by side take one requirement, not_worse=(name, margin)")
+    name, margin = required.not_worse
+    if name not in parts:
+        raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(parts)}")
+    first = next(iter(parts.values()))
+    if not isinstance(first.found, Samples) or record.spec["along"] != "model":
+        raise InvalidArgument("not_worse compares models at one level: use sf.compare")
+    over = population_of(first)
+    local = {other: [row.result for row in _sorted(part)] for other, part in parts.items()}
+    digests = {other: part.spec["model"]["digest"] for other, part in parts.items()}
+    decided = not_worse(over, local, name, margin, record.spec["error"], digests)
+    verdict, reason = verdict_of(decided)
+    model = first.claims[0]
+    promise = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
+    return (
+        Claim(
+            "not_worse",
+            Scope(About.POPULATION, len(first.inputs), sampling=Sampling.INDEPENDENT),
+            model.random,
+            FAILURE,
+            promise,
+            Continues.ANYTIME,
+            requirement=margin,
+            verdict=verdict,
+            names=(name, *(other for other in parts if other != name)),
+            reason=reason,
+            trials=sum(part.trials for part in parts.values()),
+        ),
+    )
+
+
+def _sorted(record: Record) -> list[Any]:
+    return sorted(record.inputs, key=lambda row: row.id)

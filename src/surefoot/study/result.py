@@ -1,0 +1,160 @@
+"""What a study comes back with: claims, the table of inputs, what the method found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.claims import Claim, Randomness
+from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.report.page import html_of, write_page
+from surefoot.report.sentences import sentence
+from surefoot.report.view import View
+from surefoot.report.views import chart_of, view_of
+from surefoot.results import InputResult
+from surefoot.store.records import Found, InputRow, Record
+from surefoot.store.serial import plain_numbers
+from surefoot.study import requirements
+from surefoot.study.input_claims import claim_about
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer to a study, or to several side by side (`parts`, by name).
+
+    `print` it, write its `report`, `plot` it, or read its `claims`, `inputs` and what the method
+    `found`. `verdicts` are the answers to what was required of it.
+    """
+
+    record: Record
+    parts: Mapping[str, Result] = field(default_factory=dict)
+    verdicts: tuple[Claim, ...] = ()
+    from_store: bool = False
+    command: str = ""
+    store: str = "surefoot.db"
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Every statement about these inputs, classes and the population; the headline first."""
+        return self.record.claims
+
+    @property
+    def inputs(self) -> tuple[InputRow, ...]:
+        """One row an input."""
+        return self.record.inputs
+
+    @property
+    def found(self) -> Found:
+        """What the method found beside its claims: classes, a curve, quantiles, examples."""
+        return self.record.found
+
+    @cached_property
+    def by_id(self) -> Mapping[str, InputResult]:
+        """Each input's own result, by id."""
+        return {row.id: row.result for row in self.inputs}
+
+    def claim_about(self, name: str) -> Claim:
+        """What is said of one input, by itself."""
+        row = next((row for row in self.inputs if row.id == name), None)
+        if row is None:
+            raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
+        kappa = self.record.spec["method"].get("kappa")
+        return claim_about(row, self._randomness, kappa)
+
+    @property
+    def _randomness(self) -> Randomness:
+        return self.claims[0].random
+
+    def require(
+        self,
+        least: float | None = None,
+        *,
+        of_each_class: float | None = None,
+        not_worse: tuple[str, float] | None = None,
+    ) -> Result:
+        """The same result with a verdict on each requirement; they share the stated error.
+
+        `least`: the least mean that is kept, robust share, share of levels, or quantile of the
+        radius, as the method measures it. `not_worse`: a model, and by how much it may fail more
+        often than the others.
+        """
+        asked = requirements.Required(least, of_each_class, not_worse)
+        records = {name: part.record for name, part in self.parts.items()}
+        return replace(self, verdicts=requirements.decide(self.record, records, asked))
+
+    @cached_property
+    def view(self) -> View:
+        """The outcome in its parts, as a terminal, a text and a page show them."""
+        records = {name: part.record for name, part in self.parts.items()}
+        return view_of(self.record, records, self.verdicts, self.command, self.store)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all."""
+        return write_page(self.view, Path(path))
+
+    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
+        """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
+        from surefoot.report.figures import write_figure
+
+        chart = chart_of(self.record, {name: part.record for name, part in self.parts.items()})
+        if path is not None:
+            write_figure(chart, Path(path))
+        return chart
+
+    def to_json(self) -> str:
+        """Everything, for machines; every claim with its sentence."""
+        return json.dumps(self._plain(), ensure_ascii=False, allow_nan=False)
+
+    def _plain(self) -> dict[str, Any]:
+        whole: dict[str, Any] = asdict(self.record)
+        whole["claims"] = [_told(claim) for claim in self.claims]
+        whole["verdicts"] = [_told(claim) for claim in self.verdicts]
+        if self.parts:
+            whole["parts"] = {name: part._plain() for name, part in self.parts.items()}
+        plain: dict[str, Any] = plain_numbers(whole)
+        return plain
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of inputs, with each one's claim; of all parts, where there are several."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackage("to_frame needs pandas: pip install pandas") from error
+        if self.parts:
+            frames = [part.to_frame().assign(part=name) for name, part in self.parts.items()]
+            return pd.concat(frames, ignore_index=True)
+        return pd.DataFrame([_line(row, self.claim_about(row.id)) for row in self.inputs])
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        return html_of(self.view, fragment=True)
+
+    def __str__(self) -> str:
+        """The claims in sentences, then the tables."""
+        return self.view.text()
+
+
+def _told(claim: Claim) -> dict[str, Any]:
+    return {**asdict(claim), "sentence": sentence(claim)}
+
+
+def _line(row: InputRow, claim: Claim) -> dict[str, Any]:
+    around = claim.interval
+    return {
+        "id": row.id,
+        "label": row.label,
+        "predicted": row.predicted,
+        "quantity": claim.quantity,
+        "value": claim.value,
+        "low": None if around is None else around.low,
+        "high": None if around is None else around.high,
+        "verdict": None if claim.verdict is None else str(claim.verdict),
+        "trials": claim.trials,
+    }

@@ -1,0 +1,211 @@
+"""The claims of a study that samples: about these inputs, each class and the population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
+from surefoot.population import all_robust, fragile_at_least, sound, weakest
+from surefoot.results import (
+    Decision,
+    ExtrapolatedMean,
+    Footing,
+    Guarantee,
+    InputResult,
+    Interval,
+    Undecided,
+    Whole,
+)
+from surefoot.store.records import InputRow, Samples
+from surefoot.study.setup import Setup
+
+FAILURE = "failure probability"
+NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
+
+
+def flipped(interval: Interval) -> Interval:
+    """Of failing, from an interval of being kept."""
+    return Interval(max(0.0, 1 - interval.high), min(1.0, 1 - interval.low))
+
+
+def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, str]:
+    """The verdict, and why where it is open."""
+    match decided:
+        case Decision(holds=True):
+            return Verdict.PASS, ""
+        case Decision():
+            return Verdict.FAIL, ""
+        case Undecided(reason=reason):
+            return Verdict.UNDECIDED, reason
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all claims of one study share."""
+
+    random: Randomness
+    inputs: int
+    sampling: Sampling
+    trials: int
+
+    def these(
+        self,
+        kind: str,
+        quantity: str,
+        promise: Guarantee,
+        continues: Continues = Continues.ONCE,
+        **rest: Any,  # noqa: ANN401  the other fields of a claim
+    ) -> Claim:
+        """A claim about these inputs."""
+        scope = Scope(About.THESE, self.inputs)
+        return self.of(scope, kind, quantity, promise, continues, **rest)
+
+    def of(
+        self,
+        scope: Scope,
+        kind: str,
+        quantity: str,
+        promise: Guarantee,
+        continues: Continues = Continues.ONCE,
+        **rest: Any,  # noqa: ANN401  the other fields of a claim
+    ) -> Claim:
+        """A claim about this scope."""
+        return Claim(
+            kind, scope, self.random, quantity, promise, continues, trials=self.trials, **rest
+        )
+
+
+def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
+    """What all claims of this study share."""
+    trials = sum(r.trials for r in local)
+    return Common(study.randomness, len(local), study.sampling, trials)
+
+
+def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[Claim, ...]:
+    """The headline first."""
+    local = [row.result for row in rows]
+    common = common_of(study, local)
+    kappa = getattr(study.method, "kappa", None)
+    if kappa is not None:
+        claims = _about_kappa(common, local, kappa, study.method.error)
+    else:
+        claims = _about_these(common, found)
+    claims += _about_populations(common, found, kappa)
+    if kappa is None:
+        claims += _about_weakest(common, rows, study.over.error)
+    if found.contrasts:
+        claims.append(_about_classes(common, found, study.over.error))
+    return tuple(claims)
+
+
+def _about_these(common: Common, found: Samples) -> list[Claim]:
+    claims, known = [], found.studied
+    if known is not None:
+        within = flipped(known.interval)
+        claims.append(
+            common.these(
+                "mean_set", FAILURE, known.guarantee, value=1 - known.value, interval=within
+            )
+        )
+    if isinstance(found.whole, ExtrapolatedMean):
+        tail = found.whole
+        claims.append(
+            common.these(
+                "tail",
+                "extrapolated failure probability",
+                tail.guarantee,
+                value=tail.failure,
+                limit=float(tail.fitted),
+            )
+        )
+    return claims
+
+
+def _about_kappa(
+    common: Common, local: Sequence[InputResult], kappa: float, error: float
+) -> list[Claim]:
+    """How many inputs fail too often, and whether none does."""
+    made = [r for r in local if isinstance(r, Decision)]
+    open_ = len(local) - len(made)
+    promise = Guarantee(Footing.SOUND, error)
+    verdict, reason = verdict_of(all_robust(local))
+    return [
+        common.these(
+            "count_kappa",
+            "number of inputs that fail more often",
+            promise,
+            Continues.ANYTIME,
+            value=float(sum(not r.holds for r in made)),
+            interval=Interval(fragile_at_least(local, error), len(local)),
+            limit=kappa,
+            reason=f"{open_:,} stayed undecided" if open_ else "",
+        ),
+        common.these(
+            "all_kappa", FAILURE, promise, Continues.ANYTIME,
+            limit=kappa, verdict=verdict, reason=reason,
+        ),
+    ]  # fmt: skip
+
+
+def _about_populations(common: Common, found: Samples, kappa: float | None) -> list[Claim]:
+    """The mean, or the share that fails at most so often: of the population and of each class."""
+    scopes: list[tuple[Scope, Whole]] = [
+        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), found.whole)
+    ]
+    scopes += [
+        (Scope(About.CLASS, row.inputs, row.name, common.sampling), row.result)
+        for row in found.classes
+    ]
+    together = f"the {len(found.classes)} classes and all inputs" if found.classes else ""
+    return [_about_population(common, scope, whole, kappa, together) for scope, whole in scopes]
+
+
+def _about_population(
+    common: Common, scope: Scope, whole: Whole, kappa: float | None, together: str
+) -> Claim:
+    plain = sound(whole)
+    kind, quantity = "mean_population", FAILURE
+    if kappa is not None:
+        kind, quantity = "share_kappa", "share of inputs that fail at most so often"
+    continues = Continues.ONCE if kappa is not None else Continues.ANYTIME
+    if isinstance(plain, Undecided):
+        reason = plain.reason
+        return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
+    promise = Guarantee(
+        plain.guarantee.footing, plain.guarantee.error, plain.guarantee.assumptions, together
+    )
+    value, interval = plain.value, plain.interval
+    if kappa is None:
+        value, interval = 1 - value, flipped(interval)
+    return common.of(
+        scope, kind, quantity, promise, continues, value=value, interval=interval, limit=kappa
+    )
+
+
+def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
+    """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
+    found = weakest([row.result for row in rows], error)
+    if found is None or found[1].high == 1:
+        return []
+    i, around = found
+    promise = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
+    scope = Scope(About.INPUT, len(rows), rows[i].id)
+    return [common.of(scope, "worst", FAILURE, promise, interval=flipped(around))]
+
+
+def _about_classes(common: Common, found: Samples, error: float) -> Claim:
+    pairs = len(found.contrasts)
+    promise = Guarantee(
+        Footing.CONDITIONAL,
+        error,
+        ("two classes that do not differ have the same distribution of values",),
+        f"all {pairs:,} pairs",
+    )
+    differ = sum(c.permutation <= error for c in found.contrasts)
+    scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
+    return common.of(
+        scope, "classes", "pairs of classes that differ", promise,
+        value=float(differ), limit=float(pairs),
+    )  # fmt: skip

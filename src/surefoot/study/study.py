@@ -1,0 +1,53 @@
+"""A study, as its user meets it: what decides the result, and the run that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from surefoot.engine.drive import Progress
+from surefoot.search import Attack
+from surefoot.store.records import Source
+from surefoot.study.planning import Plan, plan
+from surefoot.study.replaying import Replay, replay
+from surefoot.study.result import Result
+from surefoot.study.run import run
+from surefoot.study.setup import Setup
+
+
+@dataclass(frozen=True, eq=False)
+class Study(Setup):
+    """Everything that decides the result, and nothing else: workers and batches do not.
+
+    `by_class`: claims about each class too; None is what the method does by itself (sampling
+    does, curves and radii do not). `population` is the kind of statement about the population
+    that sampling makes; None is the one that suits the method.
+    """
+
+    def run(
+        self,
+        store: str | None = None,
+        *,
+        workers: int | None = None,
+        batch: int | None = None,
+        watch: Callable[[Progress], None] = lambda _: None,
+        source: Source | None = None,
+        attack: Attack | None = None,
+        early: Callable[[Result], None] = lambda _: None,
+    ) -> Result:
+        """Measure every input and conclude; with a store, go on where an earlier run stopped.
+
+        An attack adds its failure rate, for comparison; it is not part of what names the run.
+        Where the run is interrupted, `early` gets what was reached, if that says something.
+        """
+        return run(self, store, workers, batch, watch, source, attack, early)
+
+    def plan(
+        self, assumed: Sequence[float] = (1.0, 0.999, 0.99, 0.9, 0.5), workers: int | None = None
+    ) -> Plan:
+        """What `run` will cost if inputs are kept with these probabilities; times the model."""
+        return plan(self, assumed, workers)
+
+    def replay(self, subject: str, trial: int) -> Replay:
+        """Run one trial again, by its name."""
+        return replay(self, subject, trial)
