@@ -10,8 +10,8 @@ from surefoot.evidence import Counts
 from surefoot.procedure import Needs
 from surefoot.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
-from surefoot.statistics.fixed_width import Trials, around, check_exact
-from surefoot.statistics.library import design_for
+from surefoot.statistics.fixed_width import Trials, around
+from surefoot.statistics.library import check_design, design_for
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ExactSequential:
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
-        check_exact(self.width, self.error)
+        check_design(self.width, self.error)
 
     @property
     def design(self) -> Design:
