@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from surefoot.evidence import Counts
-from surefoot.population import ApartRanks, PairedBootstrap, quantile_differences
+from surefoot.population import quantile_differences
 from surefoot.report.phrases import percent
 from surefoot.report.tables import Table
 from surefoot.results import Bracket, Footing, Guarantee, Interval
@@ -14,7 +14,6 @@ from surefoot.statistics.bounds import clopper_pearson
 from surefoot.store.records import CriticalRecord, CriticalRow, QuantileRow, Shaken
 
 KINDS = {
-    "spread-ranks": "ranks spread within brackets",
     "shortest-ranks": "nearest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
@@ -165,23 +164,20 @@ def pair_table(records: Mapping[str, CriticalRecord]) -> Table | None:
     share, error = first.share, first.guarantee.error
     if first.guarantee.footing is Footing.NONE:
         return None
-    apart = quantile_differences(ApartRanks(share), local, error)
-    paired = quantile_differences(PairedBootstrap(share), local, error)
+    found = quantile_differences(local, share, error)
     rows = tuple(
         (
             f"{a.first} − {a.second}",
             f"{a.value:+.4g}",
             _signed(a.interval),
-            _signed(b.interval),
             _larger(a.interval, a.first, a.second),
         )
-        for a, b in zip(apart, paired, strict=True)
+        for a in found
     )
-    headings = ("networks", "difference", "each by itself", "paired, resampled", "told apart")
+    headings = ("networks", "difference", "interval", "told apart")
     note = (
-        f"The {percent(share)} quantiles on the same {len(ids):,} inputs; all pairs hold together. "
-        f"“Each by itself” supposes no more than inputs drawn at random; “paired” also that "
-        f"{len(ids):,} inputs are enough for resampling. What is told apart is by the former."
+        f"The {percent(share)} quantiles on the same {len(ids):,} inputs; all pairs hold together, "
+        "if the inputs are drawn at random."
     )
     return Table("Network against network", headings, rows, 1, note)
 

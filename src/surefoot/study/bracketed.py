@@ -16,7 +16,6 @@ from surefoot.population.quantile import (
     LevelQuantile,
     OrderStatistics,
     ShortestRanks,
-    SpreadRanks,
     of_each,
 )
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
@@ -57,8 +56,7 @@ def quantiles_of(
 ) -> tuple[QuantileRow, ...]:
     """Ours first, then the distribution-free one, then the thesis' log-normal.
 
-    What a search for the quantile itself has settled comes first where there is one: its brackets
-    are wide by intention, so nothing is read from inside them. Where it also chose how many inputs
+    What a search for the quantile itself has settled comes first where there is one. Where it also chose how many inputs
     to look at, it stands alone: the others are right for a number settled beforehand.
     """
     share, error = asked.quantile, asked.error
@@ -68,7 +66,7 @@ def quantiles_of(
         others += (LogNormalPosterior(share, error),)
     if searched and asked.width is not None:
         others = ()
-    ours: Any = ShortestRanks(share, error) if searched else SpreadRanks(share, error)
+    ours = ShortestRanks(share, error)
     first = ours.conclude(found, error) if settled is None else settled
     return (
         _told("all inputs", len(found), ours, first),
@@ -88,8 +86,7 @@ def classes_of(
         name: [b for b, own in zip(found, labels, strict=True) if own == label]
         for label, name in names.items()
     }
-    ranks = ShortestRanks if isinstance(asked, CriticalQuantile) else SpreadRanks
-    over = ranks(asked.quantile, asked.error)
+    over = ShortestRanks(asked.quantile, asked.error)
     each = of_each(over, groups, asked.error)
     return tuple(_told(name, len(groups[name]), over, one) for name, one in each.items())
 
