@@ -10,7 +10,6 @@ from surefoot.population import (
     LogNormalPosterior,
     OrderStatistics,
     ShortestRanks,
-    SpreadRanks,
 )
 from surefoot.report.figures import INK, STEADY, WEAK
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
@@ -19,7 +18,6 @@ ERROR, STEP = 0.05, 0.002
 SIZES = (60, 72, 85, 100, 125, 150, 200, 250, 300, 400, 500)
 PROVED = Guarantee(Footing.SOUND, 0.0)
 TRUTH = 0.01
-GREY = "#7a7a7a"
 
 
 def sample(rng: np.random.Generator, n: int) -> list[Bracket]:
@@ -33,7 +31,6 @@ def sample(rng: np.random.Generator, n: int) -> list[Bracket]:
 METHODS: tuple[tuple[str, LevelQuantile, str, int], ...] = (
     ("order statistics", OrderStatistics(), OCHRE, 400),
     ("shortest ranks (ours)", ShortestRanks(), STEADY, 400),
-    ("spread ranks (ours)", SpreadRanks(), GREY, 400),
     ("log-normal posterior", LogNormalPosterior(), WEAK, 40),
 )
 

@@ -1,34 +1,29 @@
 """Does an interval for a quantile hold it as often as it says?"""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.errors import InvalidArgument
 from surefoot.population import (
     LogNormalPosterior,
     LowerBound,
     OrderStatistics,
-    PairedBootstrap,
-    QuantileWithin,
     ShortestRanks,
-    SpreadRanks,
+    of_each,
+    requires,
 )
-from surefoot.results import Quantile
+from surefoot.results import Decision, Quantile
 from surefoot.statistics.ranks import (
     Ranks,
-    at_every_look,
     coverage,
     equal_tails,
-    ever_missed,
     fewest,
     lower_rank,
     shortest,
 )
-from tests.quantiles import brackets, on_grid, points
+from tests.quantiles import WORLDS, as_found, most_misses, on_grid, points
 
 SIZES = [1, 2, 10, 58, 59, 60, 71, 72, 76, 100, 150, 300, 975]
 SHARES = [0.01, 0.05, 0.1, 0.5, 0.95]
@@ -101,173 +96,121 @@ def test_ties_only_help_exactly(world, n):
         assert too_high + too_low <= 0.05 + 1e-12
 
 
-def mixed(rng, n):
-    """A fifth close to 0, the others well away."""
-    weak = rng.random(n) < 0.2
-    return np.where(weak, rng.uniform(0, 0.04, n), 0.05 + rng.gamma(2, 0.02, n))
-
-
-WORLDS = {
-    "log-normal": (lambda rng, n: np.exp(rng.normal(-3, 0.6, n)), math.exp(-3 - 0.6 * 1.6448536)),
-    "uniform": (lambda rng, n: rng.uniform(0, 0.3, n), 0.015),
-    "square root": (lambda rng, n: 0.1 * np.sqrt(rng.random(n)), 0.1 * math.sqrt(0.05)),
-    "mixed": (mixed, 0.01),
-    "some zero": (lambda rng, n: np.where(rng.random(n) < 0.1, 0.0, rng.random(n)), 0.0),
-    "eleven levels": (lambda rng, n: rng.integers(0, 11, n) * 0.01 + 0.01, 0.01),
-}
-
-
 def misses(over, world, n, runs, make, error=0.05):
-    draw, truth = WORLDS[world]
-    rng = np.random.default_rng(8)
-    return sum(truth not in over.conclude(make(draw(rng, n)), error).interval for _ in range(runs))
+    """Seeded; in how many of `runs` samples the interval does not hold the quantile."""
+    rng, draw = np.random.default_rng(8), WORLDS[world]
+    truth = float(draw(over.share))
+    found = (over.conclude(make(rng, draw(rng.random(n))), error) for _ in range(runs))
+    return sum(truth not in one.interval for one in found)
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("n", [40, 130])
-@pytest.mark.parametrize("over", [OrderStatistics(), ShortestRanks()], ids=lambda o: o.kind)
-def test_ranks_of_brackets_cover(over, world, n):
-    """Seeded; allowance: four standard deviations over 200 samples."""
-    most = 200 * 0.05 + 4 * math.sqrt(200 * 0.05 * 0.95)
-    assert misses(over, world, n, 200, on_grid) <= most
-    assert misses(over, world, n, 200, points) <= most
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.5])
+def test_ranks_hold_the_quantile_where_radii_are_near_the_upper_ends(world, n, share):
+    runs = 300
+    assert misses(ShortestRanks(share), world, n, runs, as_found) <= most_misses(runs, 0.05)
 
 
-@pytest.mark.parametrize("world", ["log-normal", "uniform", "square root", "mixed"])
-@pytest.mark.parametrize("step", [0.0, 0.002, 0.01])
-@pytest.mark.parametrize("n", [60, 160])
-def test_spread_ranks_cover_levels_that_are_smooth_within_brackets(world, step, n):
-    """Seeded; allowance: four standard deviations over 300 samples. The grid starts at random."""
-    draw, truth = WORLDS[world]
-    rng, missed = np.random.default_rng(9), 0
-    for _ in range(300):
-        values = draw(rng, n)
-        local = points(values)
-        if step:
-            shift = rng.random() * step
-            low = np.maximum(0.0, np.floor((values - shift) / step) * step + shift)
-            high = np.floor((values - shift) / step + 1) * step + shift
-            local = brackets(low, high)
-        missed += truth not in SpreadRanks().conclude(local, 0.05).interval
-    assert missed <= 300 * 0.05 + 4 * math.sqrt(300 * 0.05 * 0.95)
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("over", [OrderStatistics(), ShortestRanks(), LowerBound()])
+def test_ranks_of_exact_radii_and_of_a_grid_hold_the_quantile(over, world):
+    runs = 300
+    assert misses(over, world, 130, runs, lambda _, x: points(x)) <= most_misses(runs, 0.05)
+    assert misses(over, world, 130, runs, lambda _, x: on_grid(x)) <= most_misses(runs, 0.05)
 
 
-def test_spread_ranks_are_narrower_on_a_grid():
-    rng = np.random.default_rng(10)
-    wide = np.zeros(3)
+def test_the_shortest_ranks_are_narrower():
+    rng, wide = np.random.default_rng(10), np.zeros(2)
     for _ in range(100):
         local = on_grid(np.exp(rng.normal(-3.5, 0.6, 100)))
-        methods = (OrderStatistics(), ShortestRanks(), SpreadRanks())
+        methods = (OrderStatistics(), ShortestRanks())
         wide += [m.conclude(local, 0.05).interval.width for m in methods]
     assert wide[1] < 0.92 * wide[0]
-    assert wide[2] < 0.95 * wide[1]
 
 
-@pytest.mark.parametrize("n", [59, 120])
-def test_a_lower_bound_is_one(n):
-    """Seeded; allowance: four standard deviations over 400 samples."""
-    wrong = misses(LowerBound(), "mixed", n, 400, on_grid)
-    assert wrong <= 400 * 0.05 + 4 * math.sqrt(400 * 0.05 * 0.95)
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 300])
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.5])
+@pytest.mark.parametrize("error", [0.01, 0.05])
+def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
+    """Exact, with the quantile at the requirement: there either decision is wrong most often.
+
+    k of n radii are below it, binomially many. A quantile just below it would make PASS wrong, one
+    at it FAIL. Either may spend the whole error, because only one of them can be wrong.
+    """
+    chance = binom.pmf(np.arange(n + 1), n, share)
+    passed = failed = 0.0
+    for k in range(n + 1):
+        found = requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
+        if isinstance(found, Decision):
+            passed, failed = passed + found.holds * chance[k], failed + (not found.holds) * chance[k]
+        assert (isinstance(found, Decision) and found.holds) == (k < lower_rank(n, share, error))
+    assert passed <= error + 1e-12
+    assert failed <= error + 1e-12
 
 
-def test_a_log_normal_posterior_covers_a_log_normal_and_not_another():
-    """Seeded; allowance: four standard deviations. The other world is why it is conditional."""
-    runs = 100
-    most = runs * 0.05 + 4 * math.sqrt(runs * 0.05 * 0.95)
-    assert misses(LogNormalPosterior(), "log-normal", 60, runs, on_grid) <= most
-    assert misses(LogNormalPosterior(), "mixed", 60, runs, on_grid) > 3 * most
-
-
-@pytest.mark.parametrize("looks", [(100,), (88, 120, 160, 220, 300), (30, 60, 90, 2000)])
+@pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "four levels"])
+@pytest.mark.parametrize("n", [20, 100])
 @pytest.mark.parametrize("share", [0.05, 0.5])
-def test_looks_share_the_error_exactly(looks, share):
-    """By walking through all paths, a second time and differently: value by value."""
-    ranks = at_every_look(looks, share, 0.05)
-    at = dict(zip(looks, ranks, strict=True))
-    missed = 0.0
-    for side in ("high", "low"):
-        chance = np.zeros(looks[-1] + 2)
-        chance[0] = 1.0
-        for n in range(1, looks[-1] + 1):
-            chance[1:] = (1 - share) * chance[1:] + share * chance[:-1]
-            chance[0] *= 1 - share
-            if n in at:
-                gone = slice(0, at[n].low) if side == "low" else slice(at[n].high, None)
-                missed += chance[gone].sum()
-                chance[gone] = 0
-    assert missed <= 0.05
-    assert missed == pytest.approx(ever_missed(looks, share, ranks), abs=1e-10)
+def test_a_requirement_on_real_brackets_is_wrong_at_most_as_often_as_said(world, n, share):
+    """Seeded: required is the quantile itself, where FAIL is wrong, and a little more."""
+    runs, rng, draw = 300, np.random.default_rng(21), WORLDS[world]
+    truth = max(float(draw(share)), 1e-9)
+    wrong = {True: 0, False: 0}
+    for _ in range(runs):
+        local = as_found(rng, draw(rng.random(n)))
+        for least, false in ((truth, False), (truth * (1 + 1e-9), True)):
+            found = requires(local, share, least, 0.05)
+            wrong[false] += isinstance(found, Decision) and found.holds is false
+    if draw(share) > 0:
+        assert wrong[False] <= most_misses(runs, 0.05)
+    assert wrong[True] <= most_misses(runs, 0.05)
 
 
-def test_looks_cost_less_than_sharing_the_error_blindly():
-    looks = tuple(range(100, 1100, 100))
-    ours = at_every_look(looks, 0.05, 0.05)
-    blind = [equal_tails(n, 0.05, 0.005) for n in looks]
-    assert all(a.low >= b.low and a.high <= b.high for a, b in zip(ours, blind, strict=True))
-    assert any(a != b for a, b in zip(ours, blind, strict=True))
+@pytest.mark.parametrize("networks", [2, 4, 6])
+@pytest.mark.parametrize("classes", [1, 10])
+def test_all_networks_and_classes_hold_together(networks, classes):
+    """Exact for independent groups: they are missed together with at most the stated error."""
+    local, n = points(np.linspace(0.01, 0.2, 300)), 300
+    groups = {f"class {i}": local for i in range(classes)}
+    found = of_each(ShortestRanks(), groups, 0.05, networks)
+    ranks = shortest(n, 0.05, 0.05 / (networks * classes))
+    for one in found.values():
+        assert isinstance(one, Quantile)
+        low = 0.0 if ranks.low < 1 else local[ranks.low - 1].low
+        assert (one.interval.low, one.interval.high) == (low, local[ranks.high - 1].high)
+        assert one.guarantee.error == 0.05
+        assert f"all {networks * classes} groups" in one.guarantee.jointly
+    assert 1 - coverage(n, 0.05, ranks) ** (networks * classes) <= 0.05
+    pairs = {(network, name): local for network in range(networks) for name in groups}
+    assert set(of_each(ShortestRanks(), pairs, 0.05).values()) == set(found.values())
 
 
-def run_until_known(procedure, draw, rng):
-    steps = procedure.steps()
-    asked = next(steps)
-    while True:
-        try:
-            asked = steps.send(points(draw(rng, asked)))
-        except StopIteration as ended:
-            return ended.value
+def test_networks_that_do_not_share_the_error_are_missed_together_too_often():
+    """Why they must: six networks, each with an interval of 95 %."""
+    assert 1 - coverage(100, 0.05, shortest(100, 0.05, 0.05)) ** 6 > 0.25
 
 
-@pytest.mark.parametrize("world", ["log-normal", "mixed", "some zero", "eleven levels"])
-@pytest.mark.parametrize("width", [0.003, 0.008])
-def test_stopping_when_it_is_narrow_keeps_the_promise(world, width):
-    """Seeded; allowance: four standard deviations over 200 runs."""
-    draw, truth = WORLDS[world]
-    rng, missed = np.random.default_rng(11), 0
-    for _ in range(200):
-        found = run_until_known(QuantileWithin(width, most=600), draw, rng)
-        assert isinstance(found, Quantile)
-        missed += truth not in found.interval
-        if not found.note:
-            assert found.interval.width <= 2 * width
-            assert truth not in found.interval or abs(found.value - truth) <= width + 1e-12
-    assert missed <= 200 * 0.05 + 4 * math.sqrt(200 * 0.05 * 0.95)
+def from_prior(rng, n, ceiling=0.4):
+    """A log-normal of the posterior's own prior, and n radii of it."""
+    quantile = rng.uniform(0, ceiling)
+    median = rng.uniform(quantile, ceiling)
+    spread = (np.log(quantile) - np.log(median)) / -1.6448536269514722
+    return quantile, np.exp(rng.normal(np.log(median), spread, n))
 
 
-def test_it_stops_at_the_first_look_if_nothing_varies():
-    found = run_until_known(QuantileWithin(0.01), lambda _, n: np.full(n, 0.2), None)
-    assert found.inputs == QuantileWithin(0.01).looks[0]
-    assert found.value == 0.2
+@pytest.mark.parametrize("n", [20, 60])
+def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
+    runs, rng, missed = 200, np.random.default_rng(5), 0
+    for _ in range(runs):
+        truth, radii = from_prior(rng, n)
+        found = LogNormalPosterior().conclude(on_grid(radii), 0.05)
+        missed += isinstance(found, Quantile) and truth not in found.interval
+    assert missed <= most_misses(runs, 0.05)
 
 
-def test_it_says_when_inputs_were_not_enough():
-    rng = np.random.default_rng(12)
-    found = run_until_known(QuantileWithin(1e-6, most=200), WORLDS["uniform"][0], rng)
-    assert found.inputs == 200
-    assert "not enough" in found.note
-
-
-@pytest.mark.parametrize("change", [{"width": 0}, {"most": 0}, {"pace": 1.0}, {"share": 2}])
-def test_a_search_that_cannot_end_is_refused(change):
-    with pytest.raises(InvalidArgument):
-        QuantileWithin(**{"width": 0.01, **change})
-
-
-@pytest.mark.parametrize("looks", [(), (10, 10), (10, 5), (0, 5)])
-def test_looks_must_grow(looks):
-    with pytest.raises(InvalidArgument, match="growing"):
-        at_every_look(looks, 0.05, 0.05)
-
-
-def test_a_paired_difference_covers():
-    """Two models whose levels go along; seeded, 300 samples, allowance four deviations."""
-    rng, missed = np.random.default_rng(13), 0
-    big = np.random.default_rng(14)
-    shared = big.normal(-3, 0.5, 400_000)
-    truth = np.quantile(np.exp(shared), 0.05) - np.quantile(
-        np.exp(shared + big.normal(0.2, 0.1, 400_000)), 0.05
-    )
-    for _ in range(300):
-        common = rng.normal(-3, 0.5, 150)
-        a, b = (on_grid(np.exp(x)) for x in (common, common + rng.normal(0.2, 0.1, 150)))
-        missed += truth not in PairedBootstrap(draws=300).difference(a, b, 0.05)
-    assert missed <= 300 * 0.05 + 4 * math.sqrt(300 * 0.05 * 0.95)
+def test_the_log_normal_posterior_fails_for_another_family():
+    """Why it is conditional, and never the headline."""
+    assert misses(
+        LogNormalPosterior(), "a fifth weak", 60, 100, lambda _, x: on_grid(x)
+    ) > 3 * most_misses(100, 0.05)

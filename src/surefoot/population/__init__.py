@@ -8,17 +8,13 @@ from surefoot.population.quantile import (
     LowerBound,
     OrderStatistics,
     ShortestRanks,
-    SpreadRanks,
     of_each,
 )
-from surefoot.population.quantile_comparison import (
-    ApartRanks,
-    PairedBootstrap,
-    QuantileContrast,
-    quantile_differences,
-)
+from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
+from surefoot.population.quantile_requirement import evidence_at, requires
 from surefoot.population.quantile_search import CriticalQuantile, Settled
 from surefoot.population.quantile_within import QuantileWithin
+from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
 from surefoot.population.requirement import (
     Each,
     Population,
@@ -37,7 +33,6 @@ from surefoot.population.share import (
 from surefoot.population.tails import TailMean
 
 __all__ = [
-    "ApartRanks",
     "CriticalQuantile",
     "Difference",
     "Each",
@@ -46,27 +41,31 @@ __all__ = [
     "LogNormalPosterior",
     "LowerBound",
     "Mean",
+    "MeanRadii",
     "OrderStatistics",
-    "PairedBootstrap",
     "Population",
-    "QuantileContrast",
     "QuantileWithin",
     "Rank",
+    "RobustAccuracy",
     "RobustShare",
     "Settled",
     "ShortestRanks",
-    "SpreadRanks",
     "TailMean",
     "all_robust",
     "differences",
+    "evidence_at",
     "fragile_at_least",
     "fragile_count",
+    "mean_radii",
     "not_worse",
     "of_each",
+    "quantile_difference",
     "quantile_differences",
     "ranks",
     "requirement",
     "requirement_of_each",
+    "requires",
+    "robust_accuracy",
     "robust_at_least",
     "sound",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.population.requirement import SAMPLED
+from surefoot.population.quantile import assumptions_of
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
 from surefoot.statistics.ranks import check_share
 from surefoot.statistics.tail import anderson_darling
@@ -23,6 +23,9 @@ _TINY = 1e-300
 _MANY, _STEPS, _FINE = 2000, 64, 121
 _ROOM = 200_000  # numbers at a time, so that they stay in the cache
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
+LEAST_INPUTS = 20
+"""Fewer do not outweigh the prior: of true log-normal radii the 95 % interval misses the quantile
+in 40, 20, 13 and 13 % of samples of 1, 2, 3 and 5 inputs."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class LogNormalPosterior:
 
     Prior as in the thesis: flat in the quantile up to `ceiling`, then the median uniform between
     the quantile and `ceiling`. A bracket contributes the probability between its ends. The grid
-    is deterministic. Coverage rests on the log-normal: `fit` tells whether the data reject it.
+    is deterministic. Coverage rests on the log-normal, of which `fit` tells whether the data reject
+    it, and is an average over the prior. Of fewer than `LEAST_INPUTS` inputs it says nothing.
     """
 
     share: float = 0.05
@@ -54,6 +58,11 @@ class LogNormalPosterior:
         """The posterior median, and the interval that leaves out `error`, half on either side."""
         if not local:
             return Undecided("there are no brackets to take a quantile of")
+        if len(local) < LEAST_INPUTS:
+            return Undecided(
+                f"{len(local)} inputs are too few for the log-normal posterior, which would rest on "
+                f"its prior: it takes {LEAST_INPUTS} or more"
+            )
         zeros = sum(b.high == 0 for b in local)
         if zeros:
             return Undecided(f"{zeros} inputs have a critical level of 0, which no log-normal has")
@@ -62,10 +71,21 @@ class LogNormalPosterior:
             return Undecided("no input was refuted below the ceiling: there is nothing to fit")
         quantiles, weights = self._posterior(seen)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
-        assumption = f"{SAMPLED}; critical levels are log-normal, median at most {self.ceiling:g}"
-        promise = Guarantee(Footing.CONDITIONAL, error, (assumption,))
+        promise = Guarantee(
+            Footing.CONDITIONAL, error, (*assumptions_of(local), *self.assumptions)
+        )
         fit = _verdict(seen, self.level)
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the interval supposes beyond the sample and the brackets."""
+        top = f"{self.ceiling:g}"
+        return (
+            "critical radii are log-normal",
+            f"prior: the quantile uniform up to {top}, then the median uniform between it and {top}",
+            "it holds on average over that prior, not for each truth",
+        )
 
     def _posterior(self, seen: _Seen) -> tuple[Floats, Floats]:
         """The quantile at every node of the last grid, with its weight.

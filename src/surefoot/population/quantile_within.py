@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile import Ends, sample_quantile
-from surefoot.population.requirement import SAMPLED
+from surefoot.population.quantile import Ends, assumptions_of, sample_quantile
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.statistics.ranks import Ranks, at_every_look, check_share, fewest
 
 
 @dataclass(frozen=True)
 class QuantileWithin:
-    """Look at growing numbers of inputs; stop at the first that tells the quantile to ± `width`.
+    """Take growing numbers of inputs; stop at the first that tells the quantile to ± `width`.
 
-    The intervals of all looks hold together with probability 1 - `error`, whatever the
+    The intervals at all these numbers hold together with probability 1 - `error`, whatever the
     distribution and whenever it stops (`statistics/ranks.py`). Narrower brackets stop it sooner;
     an interval that is still wider after `most` inputs is given as it is, and noted.
     """
@@ -27,50 +26,50 @@ class QuantileWithin:
     share: float = 0.05
     error: float = 0.05
     most: int = 2000
-    pace: float = 1.3
+    growth: float = 1.3
 
     def __post_init__(self) -> None:
         check_share(self.share, self.error)
         if not self.width > 0:
-            raise InvalidArgument(f"width must be more than 0, got {self.width}")
-        if self.most < 1 or not self.pace > 1:
+            raise InvalidArgument(f"width must be more than 0, got {self.width}: try 0.005")
+        if self.most < 1 or not self.growth > 1:
             raise InvalidArgument(
-                f"most is a number of inputs and pace is more than 1, got {self.most} and "
-                f"{self.pace}"
+                f"most is a number of inputs and growth is more than 1, got {self.most} and "
+                f"{self.growth}: try 2000 and 1.3"
             )
 
     @property
-    def looks(self) -> tuple[int, ...]:
-        """From the number that can bound the quantile from below, `pace` times as many each."""
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of inputs it may stop at: the first can bound the quantile from below."""
         first = fewest(self.share, self.error / 10)
         found = [min(first, self.most)]
         while found[-1] < self.most:
-            found.append(min(self.most, math.ceil(found[-1] * self.pace)))
+            found.append(min(self.most, math.ceil(found[-1] * self.growth)))
         return tuple(found)
 
     @property
     def ranks(self) -> tuple[Ranks, ...]:
-        """Which sorted levels enclose the quantile at each look."""
-        return at_every_look(self.looks, self.share, self.error)
+        """Which sorted levels enclose the quantile at each of these numbers."""
+        return at_every_look(self.sizes, self.share, self.error)
 
     def steps(self) -> Generator[int, Sequence[Bracket], Quantile]:
         """Ask for so many more inputs, be told their brackets in order, conclude."""
-        seen: list[Bracket] = []
-        for ranks, (before, now) in zip(self.ranks, pairwise((0, *self.looks)), strict=True):
-            seen += yield now - before
-            found = self.look(seen, ranks)
+        local: list[Bracket] = []
+        for ranks, (before, now) in zip(self.ranks, pairwise((0, *self.sizes)), strict=True):
+            local += yield now - before
+            found = self.conclude(local, ranks)
             if not found.note:
                 break
         return found
 
-    def look(self, seen: Sequence[Bracket], ranks: Ranks) -> Quantile:
+    def conclude(self, local: Sequence[Bracket], ranks: Ranks) -> Quantile:
         """What so many inputs tell, with a note where it is not enough."""
-        ends = Ends.of(seen)
+        ends = Ends.of(local)
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
-        promise = Guarantee(Footing.CONDITIONAL, self.error, (SAMPLED,))
+        promise = Guarantee(Footing.CONDITIONAL, self.error, assumptions_of(local))
         if around.width <= 2 * self.width:
             value, note = (around.low + around.high) / 2, ""
         else:
             value = min(max(sample_quantile(ends, self.share), around.low), around.high)
-            note = f"{len(seen)} inputs were not enough for ± {self.width:g}"
-        return Quantile(self.share, value, around, promise, len(seen), note=note)
+            note = f"{len(local)} inputs were not enough for ± {self.width:g}"
+        return Quantile(self.share, value, around, promise, len(local), note=note)

@@ -167,6 +167,10 @@ class _Shot(Enum):
 
 def _settle(task: _Task, rng: np.random.Generator) -> str:
     bracket = task.bracket
+    if task.goal is not None and task.goal < task.reach and bracket.witness is None:
+        _prove_without_branching(task, task.goal)  # most inputs need no attack there
+        if (reason := task.reason()) is not None:
+            return reason
     if task.goal is None or bracket.witness is None:
         _offer(task, nearby(task.target, task.reach, Effort(), rng))
     begun = task.left()
@@ -257,15 +261,20 @@ def _rise_without_branching(task: _Task) -> None:
         if top - bracket.low < 0.15 * task.tolerance or task.left() <= 0:
             return
         middle = (bracket.low + top) / 2
-        try:
-            scene = look(task.question, task.box(middle), lambda: task.left() <= 0)
-        except OutOfTime:
-            return
-        nodes, _ = bound(scene, roots(scene), DEFAULT.root_steps, DEFAULT.rates)
-        proved = float(nodes.radius.min())
-        bracket.prove(proved)
-        if proved < middle:
+        if _prove_without_branching(task, middle) < middle:
             top = middle
+
+
+def _prove_without_branching(task: _Task, radius: float) -> float:
+    """How far one bound on the box of this radius proves; 0 if there is no time for it."""
+    try:
+        scene = look(task.question, task.box(radius), lambda: task.left() <= 0)
+    except OutOfTime:
+        return 0.0
+    nodes, _ = bound(scene, roots(scene), DEFAULT.root_steps, DEFAULT.rates)
+    proved = float(nodes.radius.min())
+    task.bracket.prove(proved)
+    return proved
 
 
 def _rise(task: _Task, hard: Spent, least: float, rng: np.random.Generator) -> str:

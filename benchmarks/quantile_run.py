@@ -1,0 +1,101 @@
+"""Processor seconds until a quantile of the critical radius of one network is known.
+
+MNIST test images in a random order, the network run by onnxruntime, and the product's own search
+(`CriticalQuantile`), attack and prover, one image after the other on one core. A misclassified
+image has the radius 0. The prover is called directly, so that this file needs no study.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+import surefoot as sf
+from surefoot.engine.proving import packed, unpacked
+from surefoot.evidence import Proof
+from surefoot.population import Settled
+from surefoot.procedure import Ask
+from surefoot.verify import Network, check_reader, critical, read_network
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was found, and what it cost."""
+
+    settled: Settled
+    seconds: float
+    proofs: int
+    misclassified: int
+
+
+def opened(path: Path) -> tuple[Network, Callable[[Floats], int]]:
+    """The layers, compared with the file; and the label that onnxruntime gives a point."""
+    network = read_network(path)
+    check_reader(network, path)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    feed = session.get_inputs()[0]
+
+    def label(x: Floats) -> int:
+        given = x.astype(np.float32).reshape([d if isinstance(d, int) else 1 for d in feed.shape])
+        return int(session.run(None, {feed.name: given})[0].argmax())
+
+    return network, label
+
+
+def known_within(
+    path: Path, mnist: Path, method: sf.CriticalQuantile, watch: Callable[[str], None] = print
+) -> Run:
+    """Run the method on the images of `mnist.npz`, in an order drawn with a fixed seed."""
+    network, label = opened(path)
+    with np.load(mnist) as images:
+        order = np.random.default_rng(1).permutation(len(images["x_test"]))[: method.size]
+        pixels = images["x_test"][order].reshape(len(order), -1) / 255.0
+        truths = images["y_test"][order]
+    known: dict[int, Proof] = {}
+    proofs = 0
+
+    def answer(ask: Ask) -> Proof:
+        nonlocal proofs
+        i, before = ask.start % method.size, known.get(ask.start % method.size)
+        proofs += ask.start >= method.size
+        limit = method.efforts[ask.start // method.size]
+        left = limit - (before.seconds if before else 0.0)
+        found = critical(
+            network,
+            pixels[i],
+            int(truths[i]),
+            tolerance=method.tolerance,
+            seconds=max(left, 0.01),
+            goal=ask.level,
+            replay=label,
+            clock=time.thread_time,
+            known=(0.0, None) if before is None else (before.low, _point(before)),
+        )
+        high = found.high if np.isfinite(found.high) else None
+        witness = "" if found.witness is None else packed(found.witness)
+        proof = Proof(found.low, high, witness, found.reason, found.nodes, found.seconds)
+        known[i] = proof if before is None else before + proof
+        return proof
+
+    begun = time.process_time()
+    session = sf.Session(method)
+    while (question := session.question) is not None:
+        spent = time.process_time() - begun
+        watch(f"  {spent:,.0f} s: {len(known):,} images, {proofs:,} proofs; {len(question)} more")
+        session.tell([answer(ask) for ask in question])
+    missed = sum(proof.far == 0 for proof in known.values())
+    return Run(session.result, time.process_time() - begun, proofs, missed)
+
+
+def _point(proof: Proof) -> Floats | None:
+    return unpacked(proof.witness) if proof.witness else None
