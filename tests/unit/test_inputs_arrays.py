@@ -86,33 +86,10 @@ def test_a_value_that_is_no_number_is_refused_with_the_id_of_its_input(bad):
         load_inputs(x, ids=["first", "second", "third", "fourth"])
 
 
-@pytest.mark.parametrize(
-    ("labels", "match"),
-    [
-        ([0, -1, 1, 0], "-1 is negative"),
-        ([0, 0.5, 1, 0], r"whole numbers, got 0\.5"),
-        ([0, np.nan, 1, 0], "whole numbers, got nan"),
-        ([0, 1e300, 1, 0], "whole numbers"),
-        ([0, 1, 1], "4 inputs but 3 labels"),
-        ([0, 1, 1, 0, 0], "4 inputs but 5 labels"),
-        ([], "4 inputs but 0 labels"),
-        (np.eye(4), r"one class number an input, got shape \(4, 4\)"),
-        (["cat", "dog", "cat", "dog"], "one class number an input"),
-        ([0, 1j, 1, 0], "one class number an input"),
-        (3, "one class number an input"),
-    ],
-)
-def test_labels_that_are_no_class_numbers_are_refused(labels, match):
-    with pytest.raises(InvalidArgument, match=match):
+@pytest.mark.parametrize("labels", [[0, 1, 1], [0, 1, 1, 0, 0], []])
+def test_there_are_as_many_labels_as_inputs(labels):
+    with pytest.raises(InvalidArgument, match=f"4 inputs but {len(labels)} labels"):
         load_inputs(POINTS, labels)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [np.array([[0], [1], [2], [0]]), [0.0, 1.0, 2.0, 0.0], np.array([0, 1, 2, 0], np.uint8)],
-)
-def test_labels_may_stand_in_a_column_or_be_whole_floats(labels):
-    np.testing.assert_array_equal(load_inputs(POINTS, labels).labels, [0, 1, 2, 0])
 
 
 @pytest.mark.parametrize(

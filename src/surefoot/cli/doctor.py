@@ -11,7 +11,8 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.screen import HOLDS, show_findings
 
-BAD = 1
+BAD = 3
+"""Nothing but a refuted requirement exits with 1."""
 
 
 @o.expanded
@@ -25,7 +26,7 @@ def doctor(
     ] = "linf:0",
     json: o.Json = False,
 ) -> int:
-    """Check model and data before a run, in plain words. Exit code 1 if something is bad.
+    """Check model and data before a run, in plain words. Exit code 3 if something is bad.
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """

@@ -191,7 +191,7 @@ class Reading:
 
 
 def _pixels(inputs: Inputs) -> bool:
-    return inputs.reading == "values divided by 255"
+    return inputs.reading.split("; ")[0] == "values divided by 255"
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:

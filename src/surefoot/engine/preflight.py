@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.views import refuse_unsuited
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
@@ -42,10 +43,14 @@ class Check:
 
 
 def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> NDArray[np.floating]:
-    """Scores of the undisturbed inputs, in modest batches; smaller ones where memory is short."""
+    """Scores of the clean inputs, in modest batches; smaller ones where memory is short.
+
+    Each batch is a copy, and so is each answer: a model may write to either.
+    """
     try:
         parts = [
-            to_numpy(model.predict(model.place(x[i : i + most]))) for i in range(0, len(x), most)
+            to_numpy(model.predict(model.place(x[i : i + most].copy()))).copy()
+            for i in range(0, len(x), most)
         ]
     except OutOfMemory:
         if most == 1:
@@ -55,10 +60,10 @@ def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> ND
 
 
 def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
-    """What the model calls the undisturbed inputs."""
+    """What the model predicts for the clean inputs."""
     scores = clean_scores(model, x)
     if not np.isfinite(scores).all():
-        raise ModelFailed("the model returns NaN or infinite scores for undisturbed inputs")
+        raise ModelFailed("the model returns NaN or infinite scores for clean inputs")
     labels: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
     return labels
 
@@ -75,7 +80,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     if inputs.labels is not None and inputs.labels.max() >= signature.classes:
         raise InvalidArgument(
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
-            f"{signature.classes} classes (0 to {signature.classes - 1}): check the labels"
+            f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
         )
     refuse_unsuited(inputs, perturbation)
     for part in (*getattr(perturbation, "parts", ()), *filter(None, [_inner(perturbation)])):
@@ -97,6 +102,7 @@ def _inner(perturbation: Perturbation) -> Perturbation | None:
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
     """Every check, one after the other; a failing one does not stop the rest."""
     sample = inputs.x[:: max(1, len(inputs) // _SAMPLE)][:_SAMPLE]
+    yield _check("the model does not change its input", lambda: _unchanged(model, sample))
     yield _check("output is finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
     yield _check("row order is irrelevant", lambda: _order(model, sample))
@@ -122,10 +128,29 @@ def _check(name: str, look: Callable[[], tuple[Verdict, str]]) -> Check:
         return Check(name, Verdict.BAD, str(error))
 
 
+def _unchanged(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
+    placed = model.place(x.copy())
+    before = to_numpy(placed).copy()
+    try:
+        model.predict(placed)
+    except OutOfMemory:
+        if len(x) == 1:
+            raise
+        return _unchanged(model, x[: len(x) // 2])
+    if not np.array_equal(to_numpy(placed), before):
+        return Verdict.BAD, (
+            "a prediction changes the batch it is given, so that later numbers are about other "
+            "inputs: let the model copy its batch first"
+        )
+    if getattr(model, "private", False):
+        return Verdict.GOOD, "the model writes to its batch: it is given a copy of its own"
+    return Verdict.GOOD, "a batch is the same after a prediction"
+
+
 def _finite(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
     scores = clean_scores(model, x)
     if not np.isfinite(scores).all():
-        return Verdict.BAD, "the model returns NaN or infinite scores for undisturbed inputs"
+        return Verdict.BAD, "the model returns NaN or infinite scores for clean inputs"
     return (
         Verdict.GOOD,
         f"{scores.shape[1]} finite scores an input, {scores.min():.3g} to {scores.max():.3g}",
@@ -186,10 +211,8 @@ def _bounds(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
             "clipped: state bounds if the model has a valid range"
         )
     if low < bounds.low or high > bounds.high:
-        return (
-            Verdict.BAD,
-            f"values run from {low:g} to {high:g}, outside [{bounds.low:g}, {bounds.high:g}]",
-        )
+        where = f"[{bounds.low:g}, {bounds.high:g}]"
+        return Verdict.BAD, f"values run from {low:g} to {high:g}, outside {where}"
     if (high - low) * 50 < bounds.width:
         return Verdict.ODD, (
             f"values run from {low:g} to {high:g}, a small part of [{bounds.low:g}, "
@@ -217,14 +240,11 @@ def _accuracy(inputs: Inputs, model: Model) -> tuple[Verdict, str]:
             f"{model.signature.classes} classes"
         )
     accuracy = float((labels == inputs.labels).mean())
-    chance = 1 / model.signature.classes
-    finding = f"{accuracy:.1%} of {len(inputs)} undisturbed inputs get their label"
-    if accuracy <= 2 * chance and accuracy < 0.9:
-        return (
-            Verdict.ODD,
-            finding + ", about what guessing gives: check scaling, layout and labels",
-        )
-    return Verdict.GOOD, finding
+    finding = f"{100 * accuracy:.1f} % of {len(inputs)} clean inputs get their label"
+    classes = model.signature.classes
+    doubt = label_doubt(inputs.labels, labels, classes)
+    doubt += names_doubt(len(inputs.class_names), classes)
+    return (Verdict.ODD if doubt else Verdict.GOOD), finding + doubt
 
 
 def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Verdict, str]:
@@ -238,7 +258,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     if usual == 0:
         return Verdict.ODD, "it changes nothing in these inputs: choose another or a higher level"
     if usual * 1000 < span:
-        return Verdict.ODD, finding + ": hardly a disturbance, is the level in the data's unit?"
+        return Verdict.ODD, finding + ": hardly a change, is the level in the data's unit?"
     return Verdict.GOOD, finding
 
 
@@ -255,7 +275,7 @@ def _half(
 ) -> tuple[Verdict, str]:
     """How often a label in half precision is not the one in full."""
     x = model.place(inputs.x[:_CHUNK])
-    what = "undisturbed inputs"
+    what = "clean inputs"
     if perturbation is not None and perturbation.level is not None:
         subjects = inputs.subjects()[:_CHUNK]
         bench = SamplingBench(

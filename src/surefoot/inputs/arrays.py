@@ -1,4 +1,4 @@
-"""From arrays to `Inputs`: values checked, pixels scaled, ids given."""
+"""From arrays to `Inputs`: values and labels checked, pixels scaled, ids given."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.labels import Labels, read_labels
 from surefoot.subject import Inputs
 
 
@@ -21,7 +21,10 @@ def from_arrays(
     source: str = "the arrays",
     scale: float | None = None,
 ) -> Inputs:
-    """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise."""
+    """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
+
+    `labels`: class numbers, or class names (see `read_labels`).
+    """
     values = np.asarray(x)
     if not _real(values.dtype):
         raise InvalidArgument(f"{source}: inputs must be real numbers, got {values.dtype}")
@@ -46,38 +49,21 @@ def from_arrays(
         if ids is None
         else tuple(str(i) for i in ids)
     )
+    known: Labels | None = labels
+    if labels is not None and not isinstance(labels, Labels):
+        known = read_labels(labels, source, class_names)
+    reading = f"values divided by {divisor:g}" if divisor != 1 else "values as stored"
     inputs = Inputs(
         x=points,
-        labels=None if labels is None else whole_labels(labels, source),
+        labels=None if known is None else known.numbers,
         ids=names,
         source=source,
-        class_names=tuple(str(n) for n in class_names),
+        class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
         frame=picture_frame(points.shape[1:]),
-        reading=f"values divided by {divisor:g}" if divisor != 1 else "values as stored",
+        reading="; ".join(filter(None, [reading, known.reading if known else ""])),
     )
     _refuse_nan(inputs)
     return inputs
-
-
-def whole_labels(labels: Any, source: str) -> NDArray[np.int64]:  # noqa: ANN401
-    """Labels as class numbers from 0."""
-    given = np.asarray(labels)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
-    if given.ndim != 1 or not _real(given.dtype):
-        raise InvalidArgument(
-            f"{source}: labels must be one class number an input, got shape {given.shape} "
-            f"of {given.dtype}"
-        )
-    with np.errstate(invalid="ignore"):
-        whole = given.astype(np.int64)
-    if not np.array_equal(whole, given):
-        raise InvalidArgument(
-            f"{source}: labels must be whole numbers, got {given[whole != given][0]}"
-        )
-    if len(whole) and whole.min() < 0:
-        raise InvalidArgument(f"{source}: label {whole.min()} is negative: classes count from 0")
-    return whole
 
 
 def _real(dtype: np.dtype[Any]) -> bool:

@@ -6,7 +6,8 @@ import csv
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.labels import Labels, read_labels
 from surefoot.subject import Inputs
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
@@ -25,8 +27,16 @@ _MOST_BYTES = 16 * 2**30
 Size = tuple[int, int] | None
 
 
-def from_npz(path: Path, scale: float | None) -> Inputs:
-    """The arrays x and y of an .npz file (or another of their usual names)."""
+def from_npz(
+    path: Path,
+    scale: float | None,
+    labels: Any = None,  # noqa: ANN401
+    class_names: Sequence[str] = (),
+) -> Inputs:
+    """The arrays x and y of an .npz file (or another of their usual names).
+
+    `labels` and `class_names`, where given, go before those in the file.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             whole = sum(member.file_size for member in archive.infolist())
@@ -34,17 +44,21 @@ def from_npz(path: Path, scale: float | None) -> Inputs:
         with np.load(path, allow_pickle=False) as stored:
             keys = {key.lower(): key for key in stored.files}
             points = next((keys[k] for k in _POINTS if k in keys), None)
-            labels = next((keys[k] for k in _LABELS if k in keys), None)
+            beside = next((keys[k] for k in _LABELS if k in keys), None)
             if points is None:
                 raise InvalidArgument(
                     f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
                     "and the labels y"
                 )
+            if labels is None and beside is not None:
+                labels = stored[beside]
+            if not class_names and "class_names" in keys:
+                class_names = stored[keys["class_names"]].tolist()
             return from_arrays(
                 stored[points],
-                None if labels is None else stored[labels],
+                labels,
                 ids=stored[keys["ids"]].tolist() if "ids" in keys else None,
-                class_names=stored[keys["class_names"]].tolist() if "class_names" in keys else (),
+                class_names=class_names,
                 source=str(path),
                 scale=scale,
             )
@@ -58,9 +72,16 @@ def from_npz(path: Path, scale: float | None) -> Inputs:
         ) from error
 
 
-def from_npy(path: Path, scale: float | None) -> Inputs:
+def from_npy(
+    path: Path,
+    scale: float | None,
+    labels: Any = None,  # noqa: ANN401
+    class_names: Sequence[str] = (),
+) -> Inputs:
     """An .npy file of inputs."""
-    return from_arrays(read_npy(path), source=str(path), scale=scale)
+    return from_arrays(
+        read_npy(path), labels, class_names=class_names, source=str(path), scale=scale
+    )
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -84,53 +105,64 @@ def _refuse_huge(path: Path, size: int) -> None:
         )
 
 
-def from_folder(path: Path, size: Size, scale: float | None) -> Inputs:
-    """One folder a class, its name the class; ids are the files' paths in it."""
-    classes = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    table = [
-        (file, label)
-        for label, name in enumerate(classes)
+def from_folder(
+    path: Path, size: Size, scale: float | None, class_names: Sequence[str] = ()
+) -> Inputs:
+    """One folder a class, its name the class or its number; ids are the files' paths in it."""
+    folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
+    files = [
+        (folder, file)
+        for folder, name in enumerate(folders)
         for file in sorted((path / name).iterdir())
         if file.suffix.lower() in _PICTURES
     ]
-    if not table:
+    if not files:
         raise InvalidArgument(
             f"{path} holds no pictures: put them in one folder a class, or give a CSV of file,label"
         )
-    ids = [file.relative_to(path).as_posix() for file, _ in table]
-    return _pictures(path, table, ids, classes, size, scale)
+    classes = read_labels(folders, str(path), class_names, lambda i: f"folder {folders[i]}")
+    labels = replace(classes, numbers=classes.numbers[[folder for folder, _ in files]])
+    ids = [file.relative_to(path).as_posix() for _, file in files]
+    return _pictures(path, [file for _, file in files], labels, ids, size, scale)
 
 
-def from_csv(path: Path, size: Size, scale: float | None) -> Inputs:
+def from_csv(
+    path: Path, size: Size, scale: float | None, class_names: Sequence[str] = ()
+) -> Inputs:
     """A CSV with the columns file and label; files are taken relative to it."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.reader(file)
+            header = [name.strip() for name in next(reader, [])]
+            rows = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
-    if not rows or not {"file", "label"} <= set(rows[0]):
+    if not rows or not (header.count("file") == header.count("label") == 1):
         raise InvalidArgument(f"{path} must have the columns file and label, and at least one row")
-    short = next((n for n, row in enumerate(rows) if not (row["file"] and row["label"])), None)
-    if short is not None:
-        raise InvalidArgument(f"{path}: row {short + 1} lacks a file or a label")
-    given = [row["label"].strip() for row in rows]
-    numbered = all(label.isascii() and label.isdecimal() for label in given)
-    names = [] if numbered else sorted(set(given))
-    number: Callable[[str], int] = int if numbered else names.index
-    table = [
-        (path.parent / row["file"], number(label)) for row, label in zip(rows, given, strict=True)
-    ]
-    missing = next((file for file, _ in table if not file.is_file()), None)
+    at, of = header.index("file"), header.index("label")
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(header):
+            raise InvalidArgument(
+                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
+                "cell that holds a comma in quotation marks"
+            )
+        if len(row) <= max(at, of) or not (row[at].strip() and row[of].strip()):
+            raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
+    labels = read_labels(
+        [row[of] for row in rows], str(path), class_names, lambda i: f"row {i + 1}"
+    )
+    files = [path.parent / row[at] for row in rows]
+    missing = next((file for file in files if not file.is_file()), None)
     if missing is not None:
         raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    return _pictures(path, table, [row["file"] for row in rows], names, size, scale)
+    return _pictures(path, files, labels, [row[at] for row in rows], size, scale)
 
 
 def _pictures(
     path: Path,
-    table: list[tuple[Path, int]],
+    files: Sequence[Path],
+    labels: Labels,
     ids: list[str],
-    names: Iterable[str],
     size: Size,
     scale: float | None,
 ) -> Inputs:
@@ -139,7 +171,7 @@ def _pictures(
     if size is not None and min(size) < 1:
         raise InvalidArgument(f"size is (height, width) in pixels, got {size}")
     arrays: list[NDArray[np.uint8]] = []
-    for file, _ in table:
+    for file in files:
         try:
             with Image.open(file, formats=_FORMATS) as picture:
                 _refuse_deep(file, picture.mode)
@@ -154,7 +186,7 @@ def _pictures(
         first = arrays[0].shape
         if arrays[-1].shape[:2] != first[:2]:
             raise InvalidArgument(
-                f"{file} is {arrays[-1].shape[:2]} but {table[0][0]} is {first[:2]}: all pictures "
+                f"{file} is {arrays[-1].shape[:2]} but {files[0]} is {first[:2]}: all pictures "
                 "need one size, say --size HEIGHTxWIDTH (size=(height, width))"
             )
     if len({a.ndim for a in arrays}) > 1:
@@ -162,9 +194,8 @@ def _pictures(
     _refuse_huge(path, len(arrays) * math.prod(arrays[0].shape) * 4)
     return from_arrays(
         np.stack(arrays),
-        [label for _, label in table],
+        labels,
         ids=ids,
-        class_names=tuple(names),
         source=str(path),
         scale=scale,
     )

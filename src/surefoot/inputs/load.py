@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.arrays import from_arrays, whole_labels
+from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
 from surefoot.subject import Inputs
 
@@ -31,12 +31,14 @@ def load_inputs(
 
     A dataset yields (input, label) pairs or dicts with an image and a label, as torch and Hugging
     Face datasets do. uint8 values are divided by 255 unless `scale` says by what to divide.
+    Labels are class numbers, or names, which are looked up in `class_names`: one name for each of
+    the model's outputs, in their order. Without that list names are numbered alphabetically.
     """
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):
-        found = _from_path(Path(source), scale, size)
-        return _told(found, labels, ids, class_names)
+        found = _from_path(Path(source), labels, class_names, scale, size)
+        return found if ids is None else replace(found, ids=tuple(str(i) for i in ids))
     if size is not None:
         raise InvalidArgument("size= is for pictures in files: resize arrays beforehand")
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
@@ -49,44 +51,33 @@ def load_inputs(
     )
 
 
-def _from_path(path: Path, scale: float | None, size: tuple[int, int] | None) -> Inputs:
+def _from_path(
+    path: Path,
+    labels: Any,  # noqa: ANN401
+    class_names: Sequence[str],
+    scale: float | None,
+    size: tuple[int, int] | None,
+) -> Inputs:
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
-    if path.is_dir():
-        return from_folder(path, size, scale)
-    suffix = path.suffix.lower()
-    if size is not None and suffix in (".npz", ".npy"):
-        raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes pictures only")
+    suffix = "folder" if path.is_dir() else path.suffix.lower()
+    if suffix in (".npz", ".npy"):
+        if size is not None:
+            raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes pictures only")
+        given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
+        read = from_npz if suffix == ".npz" else from_npy
+        return read(path, scale, given, class_names)
+    if labels is not None:
+        raise InvalidArgument(f"{path} says its labels itself: leave out --labels")
     match suffix:
-        case ".npz":
-            return from_npz(path, scale)
-        case ".npy":
-            return from_npy(path, scale)
+        case "folder":
+            return from_folder(path, size, scale, class_names)
         case ".csv":
-            return from_csv(path, size, scale)
+            return from_csv(path, size, scale, class_names)
     raise InvalidArgument(
         f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
         f"image folders; {suffix or 'no suffix'} is none of them"
     )
-
-
-def _told(
-    found: Inputs,
-    labels: Any,  # noqa: ANN401
-    ids: Sequence[str] | None,
-    class_names: Sequence[str],
-) -> Inputs:
-    """What was read, with what the caller says about it."""
-    if labels is not None:
-        if Path(found.source).suffix.lower() not in (".npz", ".npy"):
-            raise InvalidArgument(f"{found.source} says its labels itself: leave out --labels")
-        given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
-        found = replace(found, labels=whole_labels(given, found.source))
-    if ids is not None:
-        found = replace(found, ids=tuple(str(i) for i in ids))
-    if class_names:
-        found = replace(found, class_names=tuple(str(n) for n in class_names))
-    return found
 
 
 def _from_dataset(
@@ -110,7 +101,7 @@ def _from_dataset(
         )
     name = type(source).__name__
     x = np.stack(points) if points else np.zeros((0, 1))
-    y = None if any(label is None for label in labels) else np.asarray(labels)
+    y = None if all(label is None for label in labels) else labels
     return from_arrays(
         x, y, ids=ids, class_names=class_names or _features(source), source=name, scale=scale
     )

@@ -6,8 +6,11 @@ import hashlib
 import importlib
 import inspect
 import pickle
+import re
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,14 +24,22 @@ from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
 
+_READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
+"""What NumPy, Cython, Numba, memoryview and PyTorch say of an array that cannot be written to."""
+
 
 @dataclass(frozen=True, eq=False)
 class PythonModel:
-    """A function from a NumPy batch to scores."""
+    """A function from a NumPy batch to scores.
+
+    The function gets the batch read-only, which costs nothing. `private` is for a function that
+    writes to its batch: it gets a copy of its own, each time.
+    """
 
     run: Callable[[NDArray[Any]], Any]
     normalise: Normalise
     signature: Signature = field(repr=False)
+    private: bool = False
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """NumPy it is."""
@@ -41,7 +52,63 @@ class PythonModel:
     def rows(self, x: Array) -> Array:
         """What the function returns."""
         with model_at_work():
-            return as_rows(np.asarray(self.run(self.normalise(x))), len(x))
+            return as_rows(np.asarray(self._answer(x, self.normalise(x))), len(x))
+
+    def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401
+        if ready is not x:
+            return self.run(ready)  # normalised: nobody else's memory
+        if self.private:
+            return self.run(x.copy())
+        try:
+            return self.run(_locked(x))
+        except Exception as error:
+            if not _READ_ONLY.search(str(error)):
+                raise
+            return self.run(x.copy())  # it writes for some batches only
+
+
+def _locked(x: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers, which nobody can write to."""
+    locked = x.view()
+    locked.flags.writeable = False
+    return locked
+
+
+def _writes(run: Callable[[NDArray[Any]], Any], x: NDArray[Any]) -> tuple[bool, Any]:
+    """Whether a function wants to write to its batch, and what it answers.
+
+    PyTorch does not keep to read-only arrays, but it warns of them: a function that hands its
+    batch to `torch.from_numpy` is taken for one that writes.
+    """
+    given = x.copy()
+    with warnings.catch_warnings(record=True) as heard, _every_warning_of_torch():
+        warnings.simplefilter("always")
+        try:
+            answer = run(_locked(given))
+        except Exception as error:
+            if not _READ_ONLY.search(str(error)):
+                raise
+            return True, run(x.copy())
+    warned = [w for w in heard if _READ_ONLY.search(str(w.message))]
+    for other in (w for w in heard if w not in warned):
+        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if np.array_equal(given, x):
+        return bool(warned), answer
+    return True, run(x.copy())
+
+
+@contextmanager
+def _every_warning_of_torch() -> Iterator[None]:
+    """PyTorch gives some warnings once a process; here the second function needs them too."""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.is_warn_always_enabled():
+        yield
+        return
+    torch.set_warn_always(True)
+    try:
+        yield
+    finally:
+        torch.set_warn_always(False)
 
 
 def wrap_callable(
@@ -76,8 +143,16 @@ def wrap_callable(
         bounds=bounds,
         preparation=normalise.words(),
     )
-    draft = PythonModel(run, normalise, blank)
-    return PythonModel(run, normalise, sign(blank, draft.rows, scores, by_answers=True))
+    private = False
+
+    def first_rows(x: NDArray[np.float32]) -> Array:
+        nonlocal private
+        with model_at_work():
+            private, answer = _writes(run, normalise(x))
+            return as_rows(np.asarray(answer), len(x))
+
+    signature = sign(blank, first_rows, scores, by_answers=True)
+    return PythonModel(run, normalise, signature, private)
 
 
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401

@@ -44,7 +44,8 @@ def require_torch() -> Any:  # noqa: ANN401  the module
 class TorchModel:
     """A module on its device; perturbations are drawn there too.
 
-    `full` is the same model in its own precision where this one runs in half of it.
+    `full` is the same model in its own precision where this one runs in half of it. `private`: the
+    module writes to its batch, and gets a copy of its own each time.
     """
 
     run: Any
@@ -53,10 +54,12 @@ class TorchModel:
     normalise: Normalise
     signature: Signature = field(repr=False)
     full: TorchModel | None = None
+    private: bool = False
 
     def place(self, x: NDArray[np.float32]) -> Array:
-        """A tensor on the model's device."""
-        return require_torch().from_numpy(np.ascontiguousarray(x)).to(self.device)
+        """A tensor on the model's device, in memory of its own."""
+        own = np.array(x, order="C") if self.device.type == "cpu" else np.ascontiguousarray(x)
+        return require_torch().from_numpy(own).to(self.device)
 
     def predict(self, x: Array) -> Array:
         """Scores, on the device."""
@@ -64,16 +67,27 @@ class TorchModel:
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
-        torch = require_torch()
-        with model_at_work(), torch.inference_mode():
-            return as_rows(_tensor(self.run(self.normalise(x).to(self.dtype))), len(x)).float()
+        with model_at_work(), require_torch().inference_mode():
+            ready, before = self._ready(x), _writes_to(x)
+            rows = as_rows(_tensor(self.run(ready)), len(x)).float()
+            if _writes_to(x) != before:
+                raise ChangesInput(
+                    "the model changed this batch in place, though not the ones it was first "
+                    "tried on: let it begin with x = x.clone()"
+                )
+            return rows
+
+    def _ready(self, x: Array) -> Array:
+        """What the module is given: normalised, in its precision, and its own if it writes."""
+        ready = self.normalise(x).to(self.dtype)
+        return ready.clone() if self.private and ready is x else ready
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch, model = require_torch(), self.full or self
         with model_at_work(), torch.enable_grad():
             at = x.detach().clone().requires_grad_()
-            rows = as_rows(_tensor(model.run(model.normalise(at).to(model.dtype))), len(x)).float()
+            rows = as_rows(_tensor(model.run(model._ready(at))), len(x)).float()
             scores = both_classes(rows, self.signature.scores)
             if self.signature.scores is Scores.PROBABILITIES:
                 scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
@@ -83,6 +97,15 @@ class TorchModel:
                 raise ModelFailed("no gradient flows from its scores back to its input")
             (slope,) = torch.autograd.grad(margin.sum(), at)
             return margin.detach(), slope.float()
+
+
+class ChangesInput(ModelFailed):
+    """The module wrote to its batch."""
+
+
+def _writes_to(x: Array) -> int:
+    """How often operations have written to this tensor in place; PyTorch counts it anyway."""
+    return 0 if x.is_inference() else int(x._version)
 
 
 def _tensor(output: Any) -> Any:  # noqa: ANN401
@@ -142,13 +165,31 @@ def wrap_module(
     dtype = weights.dtype if weights is not None and weights.is_floating_point() else torch.float32
     draft = TorchModel(module, where, dtype, normalise, blank)
     try:
-        signature = sign(blank, lambda x: draft.rows(draft.place(x)), scores, by_answers=not digest)
+        signature, private = _signed(draft, scores, by_answers=not digest)
     except ModelFailed as error:
         raise ModelFailed(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, say --shape)"
         ) from error
-    made = TorchModel(module, where, dtype, normalise, signature)
+    made = replace(draft, signature=signature, private=private)
     return _halved(made) if half else made
+
+
+def _signed(draft: TorchModel, scores: Scores | None, by_answers: bool) -> tuple[Signature, bool]:
+    """The signature, and whether the module writes to its batch."""
+
+    def rows(x: NDArray[np.float32]) -> Array:
+        placed = draft.place(x)
+        answer = draft.rows(placed)
+        if not np.array_equal(placed.cpu().numpy(), x):
+            raise ChangesInput("the model changed its batch behind the back of PyTorch")
+        return answer
+
+    try:
+        return sign(draft.signature, rows, scores, by_answers=by_answers), False
+    except ChangesInput:
+        own = replace(draft, private=True)
+        run = lambda x: own.rows(own.place(x))  # noqa: E731
+        return sign(draft.signature, run, scores, by_answers=by_answers), True
 
 
 def _halved(model: TorchModel) -> TorchModel:

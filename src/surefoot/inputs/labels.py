@@ -1,0 +1,175 @@
+"""From labels as they are stored to class numbers: numbers stay numbers, names get one each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MISSING = ("", "nan")
+_LARGEST = 2**31 - 1
+"""No classifier has more classes; above it float labels would lose digits sooner or later."""
+_LIST = "the class names in the order of the model's outputs (--class-names, class_names=)"
+Where = Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One class number an input, the names of the classes, and how one came from the other."""
+
+    numbers: NDArray[np.int64]
+    names: tuple[str, ...] = ()
+    reading: str = ""
+
+
+def _index(i: int) -> str:
+    return f"index {i}"
+
+
+def read_labels(
+    labels: Any,  # noqa: ANN401
+    source: str,
+    class_names: Sequence[Any] = (),
+    where: Where = _index,
+) -> Labels:
+    """Class numbers from numbers, or from names.
+
+    Numbers are class numbers, also when written as text. Names are looked up in `class_names`, or
+    numbered alphabetically where there is no such list. Whatever could mean two things is refused.
+    """
+    column = _column(labels, source)
+    names = tuple(str(name).strip() for name in class_names)
+    if column.dtype.kind in "biuf":
+        return Labels(_whole(column, column.tolist(), source, where), names)
+    texts = [_text(value, source, where(i)) for i, value in enumerate(column.tolist())]
+    distinct, first, back = np.unique(
+        np.array(texts, dtype=str), return_index=True, return_inverse=True
+    )
+    found = _of_texts([str(t) for t in distinct], source, names, lambda i: where(int(first[i])))
+    return Labels(found.numbers[back], found.names, found.reading)
+
+
+def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401
+    if np.ma.is_masked(labels):
+        raise InvalidArgument(f"{source}: some labels are masked: leave those inputs out")
+    try:
+        column = np.asarray(labels)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{source}: labels must be one class number or class name an input ({error})"
+        ) from error
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1 or column.dtype.kind not in "biufUSTO":
+        raise InvalidArgument(
+            f"{source}: labels must be one class number or class name an input, got shape "
+            f"{column.shape} of {column.dtype}: for a one-hot table give y.argmax(axis=1)"
+        )
+    return column
+
+
+def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401
+    """One label as stripped text; whole floats without a point."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    if isinstance(value, bool | np.bool_):
+        value = int(value)
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    if value is not None and not isinstance(value, str | int | float | np.integer | np.floating):
+        raise InvalidArgument(
+            f"{source}, {where}: a label is {type(value).__name__}: give class numbers or names"
+        )
+    text = "" if value is None else str(value).strip()
+    if text.lower() in _MISSING:
+        raise InvalidArgument(
+            f"{source}, {where} has no label (it is {value!r}): give every input one, or leave "
+            "out all labels"
+        )
+    return text
+
+
+def _of_texts(texts: list[str], source: str, names: tuple[str, ...], where: Where) -> Labels:
+    """The class number of each of these different texts."""
+    if any(text in names for text in texts):
+        return Labels(
+            _looked_up(texts, source, names, where), names, "classes numbered as their list says"
+        )
+    plain = [bool(_NUMBER.fullmatch(text)) for text in texts]
+    if all(plain):
+        return Labels(
+            _of_numbers(texts, source, where), names, "labels are numbers and read as such"
+        )
+    word = plain.index(False)
+    if any(plain):
+        number = plain.index(True)
+        raise InvalidArgument(
+            f"{source} mixes numbers and words as labels: {texts[number]!r} ({where(number)}) and "
+            f"{texts[word]!r} ({where(word)}): use class numbers throughout, or give {_LIST}"
+        )
+    if names:
+        _refuse_unlisted(texts[word], source, names, where(word))
+    ends = f"0 is {texts[0]}" + (f", {len(texts) - 1} is {texts[-1]}" if len(texts) > 1 else "")
+    return Labels(
+        np.arange(len(texts)), tuple(texts), f"class names numbered alphabetically ({ends})"
+    )
+
+
+def _looked_up(
+    texts: list[str], source: str, names: tuple[str, ...], where: Where
+) -> NDArray[np.int64]:
+    for i, text in enumerate(texts):
+        if text not in names:
+            _refuse_unlisted(text, source, names, where(i))
+        if names.count(text) > 1:
+            raise InvalidArgument(
+                f"the class names hold {text!r} {names.count(text)} times: {where(i)} of {source} "
+                "could be any of them; give each class a name of its own"
+            )
+    return np.array([names.index(text) for text in texts], dtype=np.int64)
+
+
+def _refuse_unlisted(text: str, source: str, names: tuple[str, ...], where: str) -> NoReturn:
+    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    raise InvalidArgument(
+        f"{source}, {where}: label {text!r} is none of the class names ({some}): give {_LIST}"
+    )
+
+
+def _of_numbers(texts: list[str], source: str, where: Where) -> NDArray[np.int64]:
+    """Texts that are numbers; the same number written in two ways may mean two things."""
+    whole = _whole(np.array([float(text) for text in texts]), texts, source, where)
+    seen: dict[int, int] = {}
+    for i, number in enumerate(whole.tolist()):
+        if number in seen:
+            raise InvalidArgument(
+                f"{source} has the labels {texts[seen[number]]!r} ({where(seen[number])}) and "
+                f"{texts[i]!r} ({where(i)}), both the number {number}: write one class one way"
+            )
+        seen[number] = i
+    return whole
+
+
+def _whole(
+    values: NDArray[Any], shown: Sequence[object], source: str, where: Where
+) -> NDArray[np.int64]:
+    """These numbers as class numbers, each one checked."""
+    with np.errstate(invalid="ignore"):
+        kinds = (
+            (np.isnan(values), "is missing: give every input a label, or leave out all labels"),
+            (values != np.floor(values), "is no whole number: give class numbers or names"),
+            (values < 0, "is negative: classes count from 0; leave out inputs without a class"),
+            (values > _LARGEST, "is too large for a class number"),
+        )
+    for wrong, why in kinds:
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise InvalidArgument(f"{source}, {where(i)}: label {str(shown[i])[:40]} {why}")
+    return values.astype(np.int64)

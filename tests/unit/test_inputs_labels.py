@@ -1,0 +1,232 @@
+"""Labels in every form: a number stays its number, a name is never guessed in silence."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import load_inputs
+from surefoot.inputs.labels import read_labels
+
+LAW = settings(deadline=None, database=None, derandomize=True)
+DIGITS = [name for name in "0123456789" if name != "6"]
+
+
+def folders(root, names):
+    """One picture a folder, its first pixel the folder's place in `names`."""
+    for place, name in enumerate(names):
+        (root / name).mkdir(parents=True)
+        Image.fromarray(np.full((5, 5), place, np.uint8)).save(root / name / "a.png")
+    return root
+
+
+def listed(root, labels):
+    """A CSV of one picture a label."""
+    rows = ["file,label"]
+    for i, label in enumerate(labels):
+        Image.fromarray(np.full((5, 5), i, np.uint8)).save(root / f"{i}.png")
+        rows.append(f"{i}.png,{label}")
+    path = root / "list.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8-sig")
+    return path
+
+
+def stored(root, labels):
+    np.savez(root / "d.npz", x=np.zeros((len(labels), 2)), y=labels)
+    return root / "d.npz"
+
+
+def beside(root, labels):
+    np.save(root / "x.npy", np.zeros((len(labels), 2)))
+    np.save(root / "y.npy", np.asarray(labels))
+    return root / "x.npy"
+
+
+READERS = {
+    "arrays": lambda root, labels: load_inputs(np.zeros((len(labels), 2)), labels),
+    "dataset": lambda root, labels: load_inputs([(np.zeros(2), label) for label in labels]),
+    "csv": lambda root, labels: load_inputs(listed(root, labels)),
+    "npz": lambda root, labels: load_inputs(stored(root, labels)),
+    "npy": lambda root, labels: load_inputs(beside(root, labels), root / "y.npy"),
+}
+
+
+@pytest.fixture(params=READERS)
+def read(request, tmp_path):
+    return lambda labels: READERS[request.param](tmp_path, labels)
+
+
+def test_a_folder_named_with_a_number_is_that_class(tmp_path):
+    inputs = load_inputs(folders(tmp_path / "digits", DIGITS))
+    assert dict(zip(inputs.ids, inputs.labels.tolist(), strict=True)) == {
+        f"{name}/a.png": int(name) for name in DIGITS
+    }
+    assert inputs.class_name(7) == "7"
+    assert inputs.reading.endswith("labels are numbers and read as such")
+
+
+def test_ten_comes_after_nine_and_padding_does_not_matter(tmp_path):
+    plain = load_inputs(folders(tmp_path / "a", [str(i) for i in range(12)]))
+    padded = load_inputs(folders(tmp_path / "b", [f"{i:03d}" for i in range(12)]))
+    assert sorted(plain.labels.tolist()) == padded.labels.tolist() == list(range(12))
+    assert plain.labels[plain.ids.index("10/a.png")] == 10
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["0", "1", "cat"], r"mixes numbers and words as labels: '0' \(folder 0\) and 'cat'"),
+        (["0", "1", "-1"], "folder -1: label -1 is negative"),
+        (["0", "1.5"], r"folder 1\.5: label 1\.5 is no whole number"),
+        (["1", "01"], r"'01' \(folder 01\) and '1' \(folder 1\), both the number 1"),
+    ],
+)
+def test_folders_that_could_mean_two_things_are_refused(names, match, tmp_path):
+    with pytest.raises(InvalidArgument, match=match):
+        load_inputs(folders(tmp_path / "f", names))
+
+
+def test_a_class_list_says_where_each_folder_goes(tmp_path):
+    """Also numbers: a model trained on the folders in the order of their texts."""
+    by_text = sorted(str(i) for i in range(12))
+    inputs = load_inputs(folders(tmp_path / "f", by_text), class_names=by_text)
+    assert inputs.labels.tolist() == list(range(12))
+    assert inputs.class_name(2) == "10"
+    assert "as their list says" in inputs.reading
+    mixed = load_inputs(folders(tmp_path / "g", ["0", "cat"]), class_names=["cat", "0"])
+    assert mixed.labels.tolist() == [1, 0]
+
+
+def test_numbers_are_numbers_in_every_reader(read):
+    assert read([3, 0, 12, 7]).labels.tolist() == [3, 0, 12, 7]
+    assert read([3, 0, 12, 7]).class_names == ()
+
+
+@pytest.mark.parametrize("labels", [["3", "0", "12"], ["3.0", " 0 ", "12"], ["03", "00", "12"]])
+def test_numbers_as_text_are_the_numbers_in_every_reader(labels, read):
+    inputs = read(labels)
+    assert inputs.labels.tolist() == [3, 0, 12]
+    assert inputs.labels.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("labels", "place", "match"),
+    [
+        ([*"0123456789", "-1"], 10, "label -1 is negative"),
+        ([0, 1, -1], 2, "label -1 is negative"),
+        ([0.0, 1.5], 1, r"label 1\.5 is no whole number"),
+        (["0", "1.5"], 1, r"label 1\.5 is no whole number"),
+        (["0", "1e300"], 1, "label 1e300 is too large"),
+    ],
+)
+def test_a_number_that_is_no_class_is_refused_with_its_place(labels, place, match, read):
+    with pytest.raises(InvalidArgument, match=f"(index {place}|row {place + 1}): {match}"):
+        read(labels)
+
+
+@pytest.mark.parametrize("word", ["cat", "²", "1 of 2", "inf", "0x1"])
+def test_numbers_mixed_with_words_are_refused_with_one_of_each(word, read):
+    with pytest.raises(InvalidArgument) as caught:
+        read(["4", "4", word, "5"])
+    told = str(caught.value)
+    assert "mixes numbers and words" in told
+    assert "'4'" in told
+    assert "index 2" in told or "row 3" in told
+    assert "--class-names" in told
+
+
+def test_one_number_written_two_ways_is_refused(read):
+    with pytest.raises(InvalidArgument, match=r"'01' .* and '1' .*, both the number 1"):
+        read(["1", "01", "2"])
+
+
+@pytest.mark.parametrize("empty", ["", "  ", "nan", "NaN"])
+def test_an_empty_label_is_refused_and_no_class_of_its_own(empty, read):
+    with pytest.raises(InvalidArgument, match=r"has no label|row 2 lacks a file or a label"):
+        read(["cat", empty, "dog"])
+
+
+def test_names_are_numbered_alphabetically_and_the_reading_says_so(read):
+    inputs = read(["dog", " ant", "dog ", "cow"])
+    assert inputs.labels.tolist() == [2, 0, 2, 1]
+    assert inputs.class_names == ("ant", "cow", "dog")
+    assert "numbered alphabetically (0 is ant, 2 is dog)" in inputs.reading
+
+
+def test_names_follow_the_list_that_is_given_or_stored(tmp_path):
+    names = ["dog", "bee", "ant"]
+    inputs = load_inputs(np.zeros((3, 2)), ["ant", "dog", "dog"], class_names=names)
+    assert inputs.labels.tolist() == [2, 0, 0]
+    path = tmp_path / "d.npz"
+    np.savez(path, x=np.zeros((2, 2)), y=np.array([b"ant", b"dog"]), class_names=names)
+    assert load_inputs(path).labels.tolist() == [2, 0]
+    assert load_inputs(path, class_names=["ant", "dog"]).labels.tolist() == [0, 1]
+    with pytest.raises(InvalidArgument, match=r"index 1: label 'dog' is none of the class names"):
+        load_inputs(path, class_names=["ant", "cow"])
+    with pytest.raises(InvalidArgument, match="hold 'ant' 2 times"):
+        load_inputs(path, class_names=["ant", "ant", "dog"])
+
+
+def test_class_numbers_keep_their_number_beside_a_list():
+    inputs = load_inputs(np.zeros((2, 2)), [1, 0], class_names=["7", "1"])
+    assert inputs.labels.tolist() == [1, 0]
+    text = load_inputs(np.zeros((2, 2)), ["1", "0"], class_names=["cat", "dog"])
+    assert text.labels.tolist() == [1, 0]
+    assert text.class_name(1) == "dog"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([[0], [1], [1]]),
+        [0.0, 1.0, 1.0],
+        np.array([0, 1, 1], np.uint8),
+        [False, True, True],
+        np.array([False, True, True]),
+        np.array([0, True, 1.0], dtype=object),
+        np.array(["0", 1, 1.0], dtype=object),
+    ],
+)
+def test_whole_numbers_of_any_type_are_class_numbers(labels):
+    assert read_labels(labels, "d").numbers.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (np.eye(4), r"got shape \(4, 4\) of float64: for a one-hot table give y\.argmax"),
+        ([[0], [1, 2]], "one class number or class name an input"),
+        (3, "one class number or class name an input"),
+        ([0, 1j], "one class number or class name an input"),
+        ([0, np.nan], "index 1: label nan is missing"),
+        ([0, np.inf], "index 1: label inf is"),
+        ([0, None], "index 1 has no label"),
+        ([0, object()], "index 1: a label is object"),
+        (np.ma.array([0, 1], mask=[False, True]), "some labels are masked"),
+        (np.array([2**63], dtype=np.uint64), "too large"),
+        (np.array(["2024-01-01"], dtype="datetime64[D]"), "one class number or class name"),
+    ],
+)
+def test_what_is_no_label_is_refused_in_one_sentence(labels, match):
+    with pytest.raises(InvalidArgument, match=match) as caught:
+        read_labels(labels, "d")
+    assert "\n" not in str(caught.value)
+
+
+@LAW
+@given(st.lists(st.integers(0, 10**6), min_size=1), st.randoms(use_true_random=False))
+def test_text_and_numbers_agree_whatever_is_missing_in_between(numbers, random):
+    pad = random.choice(["{}", "{:07d}", " {} ", "{}.0"])
+    read = read_labels([pad.format(n) for n in numbers], "d")
+    assert read.numbers.tolist() == numbers
+
+
+@LAW
+@given(st.lists(st.text(st.characters(categories=["L"]), min_size=4), min_size=1))
+def test_every_input_gets_the_number_of_its_own_name(words):
+    read = read_labels(words, "d")
+    assert [read.names[n] for n in read.numbers] == [w.strip() for w in words]
+    back = read_labels(words, "d", read.names[::-1])
+    assert [back.names[n] for n in back.numbers] == [w.strip() for w in words]

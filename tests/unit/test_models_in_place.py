@@ -1,0 +1,275 @@
+"""A model that writes to its batch changes no number and none of the user's arrays."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import nn
+
+import surefoot as sf
+from surefoot.engine.preflight import Verdict, clean_scores, examine
+from surefoot.errors import ModelFailed
+from surefoot.subject import Inputs
+from surefoot.testing import check_model
+from tests.worlds import SHAPE, linear, points, study
+
+CHECK = "the model does not change its input"
+
+
+def pure(x):
+    return linear(np.abs(x) - 0.5)
+
+
+def in_place(x):
+    np.abs(x, out=x)
+    x -= 0.5
+    return linear(x)
+
+
+def through_a_view(x):
+    flat = x.reshape(len(x), -1)
+    flat[:] = np.abs(flat)
+    flat -= 0.5
+    return linear(flat)
+
+
+def through_torch(x):
+    t = torch.from_numpy(x)
+    return linear(t.abs_().sub_(0.5).numpy())
+
+
+def sometimes(x):
+    """Writes for some batches only, and not for the ones it is first tried on."""
+    if x.min() >= 0:
+        return pure(x)
+    return in_place(x)
+
+
+class Scaler:
+    """Speaks like an estimator, and centres its batch in place."""
+
+    def predict_proba(self, x):
+        odds = np.exp(in_place(x))
+        return odds / odds.sum(axis=1, keepdims=True)
+
+
+class Module(nn.Module):
+    """As `pure`, by operations that write to what they are given."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+
+    def forward(self, x):
+        match self.how:
+            case "in place":
+                x = x.abs_().sub_(0.5)
+            case "view":
+                x = x.view(len(x), -1).abs_().sub_(0.5)
+            case "data":
+                x.data.abs_().sub_(0.5)
+            case "pure":
+                x = x.abs() - 0.5
+            case "sometimes":
+                x = x.abs_() - 0.5 if bool((x < 0).any()) else x - 0.5
+        total = x.sum(dim=1)
+        return torch.stack([total, -total], dim=1)
+
+
+FUNCTIONS = [in_place, through_a_view, through_torch, sometimes]
+WRITERS = {
+    **{f.__name__: f for f in FUNCTIONS},
+    "estimator": Scaler(),
+    **{f"module, {how}": Module(how).eval() for how in ("in place", "view", "data")},
+    "layers": nn.Sequential(nn.ReLU(inplace=True), nn.Linear(6, 2)).eval(),
+}
+
+
+@pytest.mark.parametrize("source", WRITERS.values(), ids=WRITERS)
+def test_a_model_that_writes_conforms_and_leaves_every_array_alone(source):
+    model = sf.load_model(source, shape=SHAPE)
+    x = np.random.default_rng(0).uniform(-1, 1, (8, *SHAPE)).astype(np.float32)
+    mine = x.copy()
+    check_model(model, mine)
+    first = np.asarray(model.predict(model.place(mine)))
+    np.testing.assert_array_equal(mine, x)
+    np.testing.assert_array_equal(np.asarray(model.predict(model.place(mine))), first)
+    clean_scores(model, mine)
+    np.testing.assert_array_equal(mine, x)
+
+
+@pytest.mark.parametrize("source", FUNCTIONS)
+def test_a_study_of_a_function_that_writes_is_that_of_one_that_does_not(source):
+    writes, keeps = (
+        study(model=sf.load_model(f, shape=SHAPE), perturbation=sf.perturb.LinfNoise(0.2)).run()
+        for f in (source, pure)
+    )
+    assert writes.population == keeps.population
+    assert writes.local == keeps.local
+
+
+@pytest.mark.parametrize("how", ["in place", "view", "data"])
+def test_a_study_of_a_module_that_writes_is_that_of_one_that_does_not(how):
+    writes, keeps = (
+        study(
+            model=sf.load_model(Module(h).eval(), shape=SHAPE),
+            perturbation=sf.perturb.LinfNoise(0.2),
+        ).run()
+        for h in (how, "pure")
+    )
+    assert writes.population == keeps.population
+    assert writes.local == keeps.local
+
+
+def test_an_estimator_that_scales_in_place_is_measured_as_it_is():
+    x = np.random.default_rng(0).normal(3, 2, (80, 6)).astype(np.float32)
+    y = (x.sum(axis=1) > 18).astype(int)
+    fitted = [
+        make_pipeline(StandardScaler(copy=copy), LogisticRegression()).fit(x.copy(), y)
+        for copy in (True, False)
+    ]
+    inputs = sf.load_inputs(x, y)
+    keeps, writes = (
+        study(model=sf.load_model(f), inputs=inputs, perturbation=sf.perturb.LinfNoise(1.0)).run()
+        for f in fitted
+    )
+    assert writes.population == keeps.population
+    np.testing.assert_array_equal(inputs.x, x)
+
+
+def test_the_users_own_array_stays_as_it_is_through_all_checks():
+    for source in WRITERS.values():
+        x = points(20).x.copy()
+        mine = x.copy()
+        inputs = Inputs(mine, None, tuple(map(str, range(20))), "mine")
+        model = sf.load_model(source, shape=SHAPE)
+        list(examine(inputs, model, sf.perturb.LinfNoise(0.1)))
+        np.testing.assert_array_equal(mine, x)
+
+
+def finding(model):
+    return {c.name: c for c in examine(points(20), model, None)}[CHECK]
+
+
+def test_the_preflight_says_that_a_model_writes_and_gets_a_copy():
+    for source in WRITERS.values():
+        found = finding(sf.load_model(source, shape=SHAPE))
+        assert found.verdict is Verdict.GOOD
+    assert "given a copy of its own" in finding(sf.load_model(in_place, shape=SHAPE)).finding
+    assert "same after" in finding(sf.load_model(pure, shape=SHAPE)).finding
+
+
+class Own:
+    """A model by someone else, who takes the batch for theirs."""
+
+    signature = sf.load_model(pure, shape=SHAPE).signature
+
+    def place(self, x):
+        return x
+
+    def predict(self, x):
+        return in_place(x)
+
+
+def test_a_model_of_ones_own_that_writes_is_stopped():
+    found = finding(Own())
+    assert found.verdict is Verdict.BAD
+    assert "let the model copy its batch first" in found.finding
+    with pytest.raises(AssertionError, match="predict changed its input"):
+        check_model(Own(), points().x)
+    x = points(300).x
+    kept = x.copy()
+    clean_scores(Own(), x)
+    np.testing.assert_array_equal(x, kept)
+
+
+class Reusing(Own):
+    """Answers in one array, again and again."""
+
+    answer = np.zeros((256, 2))
+
+    def predict(self, x):
+        out = self.answer[: len(x)]
+        out[:] = pure(x)
+        return out
+
+
+def test_an_answer_that_is_overwritten_is_noticed_and_does_no_harm_to_clean_scores():
+    with pytest.raises(AssertionError, match="overwrote its answer"):
+        check_model(Reusing(), points().x)
+    x = points(700).x
+    np.testing.assert_array_equal(clean_scores(Reusing(), x), pure(x))
+
+
+def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_out():
+    model = sf.load_model(Module("sometimes").eval(), shape=SHAPE)
+    x = np.abs(points(8).x)
+    model.predict(model.place(x))
+    with pytest.raises(ModelFailed, match=r"changed this batch in place.*x = x\.clone\(\)"):
+        model.predict(model.place(-x))
+    assert finding(model).verdict is Verdict.BAD
+
+
+def test_the_gradient_of_a_module_that_writes_is_that_of_one_that_does_not():
+    rows = torch.from_numpy(points(5).x.copy())
+    own, other = torch.zeros(5, dtype=torch.int64), torch.ones(5, dtype=torch.int64)
+    found = [
+        sf.load_model(Module(how).eval(), shape=SHAPE).margin_and_gradient(rows, own, other)
+        for how in ("in place", "pure")
+    ]
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two)
+
+
+def test_a_function_that_only_reads_pays_nothing():
+    """It gets the very memory of the batch, read-only."""
+    given = []
+
+    def watching(x):
+        given.append(x)
+        return pure(x)
+
+    x = points().x
+    sf.load_model(watching, shape=SHAPE).predict(x)
+    assert np.shares_memory(given[-1], x)
+    assert not given[-1].flags.writeable
+    assert x.flags.writeable
+
+
+def test_a_function_through_torch_warns_of_nothing_and_says_so_each_time():
+    """PyTorch warns of read-only arrays once a process; every such function must be noticed."""
+
+    def reads(x):
+        return linear(torch.from_numpy(x).abs().sub(0.5).numpy())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            model = sf.load_model(reads, shape=SHAPE)
+            assert model.private
+            model.predict(points().x)
+
+
+def test_warnings_of_a_function_are_passed_on():
+    def old(x):
+        warnings.warn("use the new one", FutureWarning, stacklevel=1)
+        return pure(x)
+
+    with pytest.warns(FutureWarning, match="use the new one"):
+        assert not sf.load_model(old, shape=SHAPE).private
+
+
+def test_an_error_that_is_not_about_writing_is_not_tried_again():
+    calls = []
+
+    def broken(x):
+        calls.append(len(x))
+        raise ValueError("no such layer")
+
+    with pytest.raises(ModelFailed, match="no such layer"):
+        sf.load_model(broken, shape=SHAPE)
+    assert len(calls) == 1
