@@ -52,12 +52,14 @@ def linear(weights: Floats, bias: Floats) -> Layer:
 class Network:
     """Layers in order; the last is linear. `ends_in_relu`: the file clips the scores at zero.
 
-    The label is the first of the highest scores, as argmax gives it.
+    `ends_in_softmax`: its output is the Softmax of them. The label is the first of the highest
+    scores, as argmax gives it; in real arithmetic a Softmax leaves it as it is.
     """
 
     layers: tuple[Layer, ...]
     shape: tuple[int, ...]
     ends_in_relu: bool = False
+    ends_in_softmax: bool = False
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
@@ -84,6 +86,14 @@ class Network:
         for layer in self.layers:
             h = layer(h)
         return np.maximum(h, 0.0) if self.ends_in_relu else h
+
+    def outputs(self, x: NDArray[np.floating]) -> Floats:
+        """What the file's output would be without rounding: the scores, or their Softmax."""
+        scores = self.scores(np.asarray(x, np.float64))
+        if not self.ends_in_softmax:
+            return scores
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
     def label(self, x: Floats) -> int:
         """The label of one input."""
