@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.verify.network import Floats, Layer, Network, linear
-from surefoot.verify.operators import AFFINE, Value, apply_affine
+from surefoot.verify.network import Floats, Layer, Loss, Network, linear
+from surefoot.verify.operators import AFFINE, apply_affine
+from surefoot.verify.value import Value, unit_value
 
 Source = bytes | str | Path
 _MOST = 120_000_000
@@ -66,17 +67,16 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     reading = _Reading([], {i.name: helper.to_array(i) for i in graph.wide.graph.initializer})
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
-    reading.values[graph.feed] = Value(np.eye(n).reshape(n, *graph.shape), np.zeros(graph.shape))
+    reading.values[graph.feed] = unit_value(np.eye(n).reshape(n, *graph.shape))
     nodes = _until(graph)
     for i, node in enumerate(nodes):
         needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores}
         _step(reading, node, needed)
     if graph.scores not in reading.values:
         raise InvalidArgument(f"the output {graph.scores} does not depend on the input")
-    weights, bias = _matrix(reading.values[graph.scores])
+    scores = linear(*_matrix(reading.values[graph.scores]))
     one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
-    layers = (*reading.layers, linear(weights, bias))
-    return Network(layers, one, graph.ends_in_relu, graph.ends_in_softmax)
+    return Network((*reading.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
 
 def parse_graph(source: Source, shape: tuple[int, ...] | None) -> Graph:
@@ -235,24 +235,26 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     total = sum(p.constant.size for p in parts)
     _check_size(total, total, "a layer")
     matrices = [_matrix(p) for p in parts]
-    weights = np.concatenate([m for m, _ in matrices])
-    bias = np.concatenate([b for _, b in matrices])
+    weights = np.concatenate([m for m, _, _ in matrices])
+    bias = np.concatenate([b for _, b, _ in matrices])
+    lost = np.concatenate([loss.constant for _, _, loss in matrices])
+    factor = np.concatenate([loss.factor for _, _, loss in matrices])
     slopes = np.concatenate(
         [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
     )
-    reading.layers.append(Layer(weights, bias, slopes))
+    reading.layers.append(Layer(weights, bias, slopes, Loss(lost, factor)))
     unit, start = np.eye(total), 0
     reading.values = {}
     for key, part in zip([out, *kept], parts, strict=True):
         stop = start + part.constant.size
-        columns = unit[:, start:stop].reshape(total, *part.shape)
-        reading.values[key] = Value(columns, np.zeros(part.shape))
+        reading.values[key] = unit_value(unit[:, start:stop].reshape(total, *part.shape))
         start = stop
 
 
-def _matrix(value: Value) -> tuple[Floats, Floats]:
+def _matrix(value: Value) -> tuple[Floats, Floats, Loss]:
     flat = value.columns.reshape(len(value.columns), -1)
-    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy()
+    loss = Loss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
+    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
 
 
 def _check_size(n: int, m: int, what: str) -> None:

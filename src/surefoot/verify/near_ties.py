@@ -34,6 +34,8 @@ _STEPS = 6
 after one; eight times as many found no more on the networks of the tests."""
 _LEAST_NUMBER = 2.0**-125
 """What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
+_LOST = 2.0**52
+"""What multiplying layers out in float64 lost, as a size: float32 loses more of the same sums."""
 _ULPS = 4
 _MOVES = 4
 
@@ -94,12 +96,15 @@ class _Margins:
 
 
 def _margins(question: Question) -> _Margins:
-    gain = np.abs(question.rows)
-    gains, constant = [gain], np.abs(question.offsets)
+    gain, loss = np.abs(question.rows), question.loss
+    constant = np.abs(question.offsets) + _LOST * loss.constant
+    gains = [gain + _LOST * loss.factor[:, None]]
     for layer in question.hidden[::-1]:
-        constant = constant + gain @ (np.abs(layer.bias) + _LEAST_NUMBER)
+        lost = _LOST * layer.lost.constant
+        constant = constant + gain @ (np.abs(layer.bias) + lost + _LEAST_NUMBER)
+        factor = _LOST * (gain @ layer.lost.factor)
         gain = gain @ np.abs(layer.weights)
-        gains.append(gain)
+        gains.append(gain + factor[:, None])
     return _Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
 
 
@@ -110,7 +115,7 @@ def score_sizes(network: Network, x: Floats) -> Floats:
     times this, n the terms of all sums on the way.
     """
     *hidden, last = network.layers
-    sizes = _margins(Question(tuple(hidden), last.weights, last.bias))
+    sizes = _margins(Question(tuple(hidden), last.weights, last.bias, last.lost))
     every = np.arange(network.classes)
     return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])
 

@@ -3,7 +3,8 @@
 Every bound is computed in float64 and lowered by a proved limit of its own rounding error: a sum of
 n products is off by at most n·2⁻⁵³ times the sum of their absolute values (Higham 2002, §3.1), so a
 pass through the layers is off by at most `unit`·Σ_j (|λ_j| + β_j)·(|v_j| + |W_j||h_{j−1}| + |b_j|),
-v_j and h_j taken at their bounds over the box. What is proved holds for the network of the file in
+v_j and h_j taken at their bounds over the box. What reading the file lost where it multiplied layers
+out is paid in the same way (`Loss`). What is proved holds for the network of the file in
 real arithmetic; that a run of it in float32 rounds differently is not covered.
 """
 
@@ -170,6 +171,8 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
             raise OutOfTime
         layer = layers[k]
         lower, upper = _layer_bounds(scene, layer, box, expired)
+        lost = layer.lost.at(float(scene.tops[-1].sum()))
+        lower, upper = lower - lost, upper + lost
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
         decided = (lower >= 0) | (layer.slope > 0)
         order = np.concatenate([np.flatnonzero(undecided), np.flatnonzero(~undecided & decided)])
@@ -180,7 +183,8 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
         else:
             rows = following
         scene = _extended(scene, layer, order, int(undecided.sum()), lower, upper)
-    return replace(scene, rows=rows, single=scene.chain.single())
+    lost = question.loss.at(float(scene.tops[-1].sum()))
+    return replace(scene, rows=rows, offsets=scene.offsets - lost, single=scene.chain.single())
 
 
 def _bare(question: Question, box: Box) -> Scene:
@@ -208,6 +212,7 @@ def _extended(
     taken = len(scene.lower)
     top = np.maximum(np.abs(low), np.abs(high))
     size = np.abs(weights) @ scene.tops[-1] + np.abs(bias) + top
+    size += layer.lost.at(float(scene.tops[-1].sum()))[order] / scene.unit
     longer = replace(
         chain,
         weights=(*chain.weights, weights),
