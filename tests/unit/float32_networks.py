@@ -1,9 +1,9 @@
 """Small networks whose label as run in float32 changes within a radius proved in real arithmetic.
 
-Each takes inputs in [0, 1] and is a chain of Gemm and Relu. In real arithmetic its margin is a simple
-function of the mean y of some inputs, and the radius is known by hand. As run, float32 loses what the
-margin needs: below the smallest number, beside a large bias, in a difference of two large sums, or
-in Softmax. The failing points fill a corner of the box that uniform draws do not meet.
+Each takes inputs in [0, 1] and is a chain of Gemm and Relu. In real arithmetic its margin is a
+simple function of the mean y of some inputs, and the radius is known by hand. As run, float32 loses
+what the margin needs: below the smallest number, beside a large bias, in a difference of two large
+sums, or in Softmax. The failing points fill a corner of the box that uniform draws do not meet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Affine = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Float32Network:
-    """A file, an input and its label, its radius in real arithmetic, a point inside that breaks it."""
+    """A file, an input and its label, its radius in real arithmetic, a point that breaks it."""
 
     name: str
     source: bytes
@@ -71,7 +71,9 @@ def uneven_cancellation() -> Float32Network:
     whole = np.round(2.0**20 * weights / weights.sum())
     rows = np.array([whole * (1 + 2.0**-20), whole]).astype(np.float32).astype(np.float64)
     layers = [(rows, np.full(2, 2.0**19)), _against(1.0, -1.0)]
-    return _uniform("uneven cancellation", layers, 0.6, 0.0135, slope=float((rows[0] - rows[1]).sum()))
+    return _uniform(
+        "uneven cancellation", layers, 0.6, 0.0135, slope=float((rows[0] - rows[1]).sum())
+    )
 
 
 def without_activation() -> Float32Network:

@@ -20,7 +20,9 @@ _SEEN = [build for build in BUILDERS if build is not narrow_band]
 def test_networks_built_against_float32_stand_out(build: Build) -> None:
     made: Float32Network = build()
     network = read_network(made.source, (INPUTS,))
-    found = distance_from_real(network, runner(made.source), made.x[None], made.radius - 0.001, UNIT)
+    found = distance_from_real(
+        network, runner(made.source), made.x[None], made.radius - 0.001, UNIT
+    )
     assert found.relative.value > 1e-3
     assert found.labels > 0
     assert found.points == 1 + 32 + 32

@@ -70,9 +70,8 @@ def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_non
         assert point is not None
         assert point.dtype == np.float32
         assert run(point[None]).argmax() != made.label
-        assert max(abs(Fraction(float(a)) - Fraction(float(b))) for a, b in zip(point, made.x)) <= (
-            Fraction(radius)
-        )
+        for value, centre in zip(point, made.x, strict=True):
+            assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
     low, high = np.maximum(made.x - radius, 0), np.minimum(made.x + radius, 1)
     drawn = np.random.default_rng(1).uniform(low, high, (DRAWS, INPUTS)).astype(np.float32)
     assert (run(drawn).argmax(axis=1) == made.label).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,3 +120,44 @@ def test_float16_models_are_refused() -> None:
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     with pytest.raises(InvalidArgument, match="float16"):
         read_network(made.SerializeToString())
+
+
+def test_dropout_in_training_is_refused() -> None:
+    nodes = [node("Dropout", "x ratio train", "d"), node("Gemm", "d w", "y", transB=1)]
+    constants = {"ratio": np.float32(0.5), "train": np.array(True), "w": single(3, 4)}
+    with pytest.raises(InvalidArgument, match="eval"):
+        read_network(model(nodes, constants, [1, 4]))
+    constants["train"] = np.array(False)
+    assert read_network(model(nodes, constants, [1, 4])).classes == 3
+
+
+@pytest.mark.parametrize(
+    ("nodes", "named"),
+    [
+        ([node("Gemm", "x nowhere", "y", transB=1)], "Gemm"),
+        ([node("Add", "a nowhere", "c"), node("MatMul", "x c", "y")], "Add"),
+        ([node("Reshape", "x seven", "r"), node("MatMul", "r a", "y")], "Reshape"),
+        ([node("MatMul", "x b", "y")], "MatMul"),
+        ([helper.make_node("MatMul", ["x", "a"], ["y"], domain="my.own")], "my.own"),
+        ([node("Clip", "x", "y")], "Clip"),
+        ([node("Sigmoid", "x", "s"), node("Softmax", "s", "y")], "Sigmoid"),
+        ([node("Softmax", "x", "s"), node("MatMul", "s a", "y")], "Softmax"),
+        ([node("Softmax", "x", "s", axis=0), node("Identity", "s", "y")], "Softmax"),
+        ([node("MatMul", "a a", "y")], "does not depend on the input"),
+        ([node("PRelu", "x slope", "y")], "PRelu"),
+        (
+            [node("QuantizeLinear", "x one", "q"), node("DequantizeLinear", "q one", "y")],
+            "Quantize",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_a_sentence(nodes: list[Any], named: str) -> None:
+    constants = {
+        "a": single(4, 4),
+        "b": single(5, 3),
+        "seven": np.array([7, 2]),
+        "slope": np.float32(0.1),
+        "one": np.float32(1.0),
+    }
+    with pytest.raises(InvalidArgument, match=named):
+        read_network(model(nodes, constants, [1, 4]))

@@ -1,10 +1,10 @@
 """Points of a proved box at which rounding in float32 could change the label.
 
-A radius is proved in real arithmetic and the model runs in float32. Where the real margin to a rival
-class is large beside what rounding can move, the two agree; so the points to try are those where it
-is small, by itself or beside the size of the sums behind it. Uniform draws meet none of them. What
-is found here claims nothing: a contradiction is a point inside the ball, in exact arithmetic, to
-which the model as run gives another label. That none is found proves nothing.
+A radius is proved in real arithmetic and the model runs in float32. Where the real margin to a
+rival class is large beside what rounding can move, the two agree; so the points to try are those
+where it is small, by itself or beside the size of the sums behind it. Uniform draws meet none of
+them. What is found here claims nothing: a contradiction is a point inside the ball, in exact
+arithmetic, to which the model as run gives another label. That none is found proves nothing.
 
 One reading of a tie everywhere: the label is the first of the highest scores of the file's output,
 as argmax gives it. So a Softmax that rounds two scores to the same number changes the label of the
@@ -71,9 +71,7 @@ class _Margins:
         """The size of the sums behind the margins."""
         return self._both(points, row)[2]
 
-    def _both(
-        self, points: Floats, row: NDArray[np.intp]
-    ) -> tuple[Floats, Floats, Floats, Floats]:
+    def _both(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, Floats, Floats]:
         outputs, on = [points], []
         for layer in self.question.hidden:
             v = outputs[-1] @ layer.weights.T + layer.bias
@@ -179,7 +177,7 @@ def within(
 
 
 def _near(p: Floats, x: Floats, radius: float) -> NDArray[np.bool_]:
-    """|p − x| ≤ radius: the rounded difference, and its rounding error where it equals the radius."""
+    """|p − x| ≤ radius: by the rounded difference, or its rounding error where that is equal."""
     apart = p - x
     back = apart - p
     rest = (p - (apart - back)) - (x + back)  # Knuth's two-sum

@@ -136,9 +136,7 @@ def _conv(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped:
     sizes = _windows(at, value.shape[2:], kernel)
     groups = int(at.get("group", 1))
     terms = int(np.prod(b.shape[1:]))
-    product = value.multiplied(
-        lambda a, w: _convolve(a[:, 0], w, sizes, groups)[:, None], b, terms
-    )
+    product = value.multiplied(lambda a, w: _convolve(a[:, 0], w, sizes, groups)[:, None], b, terms)
     if not rest or rest[0] is None:
         return product
     return product.shifted(rest[0].astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
@@ -213,6 +211,13 @@ def _average_pool(value: Value, at: Attributes) -> Value:
     return pooled.scaled(np.asarray(1 / count))
 
 
+def _dropout(value: Value, constants: Sequence[Any], at: Attributes) -> Value:
+    training = len(constants) > 1 and constants[1] is not None and bool(np.any(constants[1]))
+    if training:
+        raise InvalidArgument("Dropout is in training mode: export the model after eval()")
+    return value
+
+
 _SHAPES: dict[str, Callable[[Value, Sequence[Any], Attributes], Value]] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
@@ -220,7 +225,7 @@ _SHAPES: dict[str, Callable[[Value, Sequence[Any], Attributes], Value]] = {
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Identity": _same,
-    "Dropout": _same,
+    "Dropout": _dropout,
 }
 _WITH_WEIGHTS: dict[str, Callable[[Value, Floats, Sequence[Any], Attributes, bool], Value]] = {
     "Gemm": _gemm,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.verify.graph import Graph, Source, parse_graph, require_onnx
 from surefoot.verify.near_ties import score_sizes
 from surefoot.verify.network import Floats, Network
+from surefoot.verify.onnx_file import Graph, Source, parse_graph, require_onnx
 
 _READING = 1e-9
 """Allowed against a second evaluation in float64, as a share of the largest difference of the two
@@ -51,8 +51,8 @@ def check_reader(
     """The largest difference from onnxruntime on random inputs, as a share of the largest margin.
 
     Refused where the layers read differ from the file evaluated in float64 by onnx's reference
-    implementation, where they differ from onnxruntime by more than rounding in float32 can, or where
-    the model's output has another label: then a proof about them would be worthless.
+    implementation, where they differ from onnxruntime by more than rounding in float32 can, or
+    where the model's output has another label: then a proof about them would be worthless.
     """
     graph = parse_graph(source, network.shape)
     x = _inputs(graph, low, high, inputs, seed)
@@ -121,7 +121,7 @@ def _until_scores(graph: Graph, source: Any) -> Any:  # noqa: ANN401  ONNX model
 
 
 def _compare(pairs: _Pairs, theirs: Floats, share: float, unit: float, whose: str) -> float:
-    """The largest difference of a pair over the largest margin; refused where one is not allowed."""
+    """The largest difference of a pair over the largest margin; refused if one is not allowed."""
     if theirs.shape != pairs.ours.shape[:2] or not np.isfinite(theirs).all():
         raise InvalidArgument(
             f"{whose} gives {theirs.shape[1]} scores of which {np.isfinite(theirs).mean():.0%} are "
@@ -133,8 +133,8 @@ def _compare(pairs: _Pairs, theirs: Floats, share: float, unit: float, whose: st
     if not (off <= pairs.allowed(share, unit)).all():
         raise InvalidArgument(
             f"the layers read from the file differ from {whose} by {off.max():.3g} in a difference "
-            f"of two scores (the largest is {largest:.3g}): the file means something else than what "
-            "was read; please report it"
+            f"of two scores (the largest is {largest:.3g}): the file means something else than "
+            "what was read; please report it"
         )
     return float(off.max() / largest) if largest > 0 else 0.0
 

@@ -35,7 +35,7 @@ class Value:
         return self.constant.shape
 
     def mapped(self, change: Callable[[Floats], Floats]) -> Value:
-        """The value in another order or shape; `change` takes arrays with one more axis in front."""
+        """The value in another order or shape; `change` is given one more axis in front."""
         each = (self.constant, self.loss.constant, self.loss.factor)
         constant, lost, factor = (change(part[None])[0] for part in each)
         return Value(change(self.columns), constant, Loss(lost, factor), self.single)
@@ -70,9 +70,7 @@ class Value:
         """The value times a constant, element by element."""
         constant, size = self.constant * by, np.abs(by)
         columns = self._like(constant.shape) * by
-        return self._reshaped(
-            columns, constant, self.loss.constant * size, self.loss.factor * size
-        )
+        return self._reshaped(columns, constant, self.loss.constant * size, self.loss.factor * size)
 
     def plus(self, other: Value) -> Value:
         """The sum of two values."""
