@@ -9,8 +9,9 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, critical, verdict
+from surefoot.verify.box import Box
 from surefoot.verify.network import keeps, linear
-from surefoot.verify.scene import Box, look
+from surefoot.verify.scene import look
 from tests.unit.small_networks import exact_radius, random_network
 
 TOLERANCE = 1e-3

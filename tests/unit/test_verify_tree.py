@@ -9,10 +9,11 @@ import pytest
 
 from surefoot.verify import Layer, Network, critical
 from surefoot.verify.attack import target_of
+from surefoot.verify.box import Box
 from surefoot.verify.network import Question, keeps, linear
 from surefoot.verify.nodes import roots
 from surefoot.verify.relax import value_and_gradient
-from surefoot.verify.scene import Box, look, proved_forms
+from surefoot.verify.scene import look, proved_forms
 from surefoot.verify.tree import Growth, bound, grow
 from tests.unit.small_networks import exact_radius, random_network
 

@@ -3,21 +3,28 @@
 from surefoot.verify.bracket import Found
 from surefoot.verify.critical import critical
 from surefoot.verify.external import External, critical_by, settle
-from surefoot.verify.graph import check_reader, read_network
+from surefoot.verify.float32 import MarginDifference, distance_from_real
+from surefoot.verify.graph import read_network
+from surefoot.verify.near_ties import contradiction, points_near_ties
 from surefoot.verify.network import Layer, Network
+from surefoot.verify.reader_check import check_reader
 from surefoot.verify.verdict import Proved, Refuted, Unknown, verdict
 
 __all__ = [
     "External",
     "Found",
     "Layer",
+    "MarginDifference",
     "Network",
     "Proved",
     "Refuted",
     "Unknown",
     "check_reader",
+    "contradiction",
     "critical",
     "critical_by",
+    "distance_from_real",
+    "points_near_ties",
     "read_network",
     "settle",
     "verdict",

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.verify.attack import Effort, Target, nearby, nearer, outwards, target_of
+from surefoot.verify.box import Box
 from surefoot.verify.bracket import Bracket, Found, Replay
 from surefoot.verify.descent import Singles
 from surefoot.verify.network import Floats, Network, Question, keeps
 from surefoot.verify.nodes import roots
 from surefoot.verify.pace import Climb, Pace, Spent
-from surefoot.verify.scene import Box, OutOfTime, look
+from surefoot.verify.scene import OutOfTime, look
 from surefoot.verify.tree import DEFAULT, PATIENT, Growth, bound, grow
 
 Clock = Callable[[], float]

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.verify.network import Floats, Layer, Network, linear
-from surefoot.verify.operators import AFFINE, Value, apply_affine
+from surefoot.errors import InvalidArgument
+from surefoot.verify.network import Floats, Layer, Loss, Network, linear
+from surefoot.verify.onnx_file import Graph, Source, attributes_of, parse_graph, require_onnx
+from surefoot.verify.operators import AFFINE, apply_affine
+from surefoot.verify.reader_check import check_reader
+from surefoot.verify.value import Value, unit_value
 
-Source = bytes | str | Path
+__all__ = ["check_reader", "read_network"]
+
 _MOST = 120_000_000
-_ALLOWED = 1e-4
 _CAN = sorted({*AFFINE, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"})
-
-
-def require_onnx() -> Any:  # noqa: ANN401  the module
-    """The onnx package, or the line that installs it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingPackage(
-            "proofs read the layers of an ONNX file: pip install 'surefoot[verify]'"
-        ) from error
-    return onnx
-
-
-@dataclass(frozen=True, eq=False)
-class _Graph:
-    """The parsed file: the input, the tensor whose argmax is the label, how it ends."""
-
-    model: Any
-    feed: str
-    dtype: Any
-    shape: tuple[int, ...]
-    scores: str
-    ends_in_relu: bool
 
 
 @dataclass(eq=False)
@@ -57,152 +36,56 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     A last Softmax is left out: the label stays. Anything that is not affine, ReLU or LeakyReLU is
     refused by name.
     """
-    graph = _parse(source, shape)
+    graph = parse_graph(source, shape)
     helper = require_onnx().numpy_helper
-    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.model.graph.initializer})
+    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.wide.graph.initializer})
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
-    reading.values[graph.feed] = Value(np.eye(n).reshape(n, *graph.shape), np.zeros(graph.shape))
+    reading.values[graph.feed] = unit_value(np.eye(n).reshape(n, *graph.shape))
     nodes = _until(graph)
     for i, node in enumerate(nodes):
         needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores}
-        _step(reading, node, needed)
+        _checked_step(reading, node, needed)
     if graph.scores not in reading.values:
         raise InvalidArgument(f"the output {graph.scores} does not depend on the input")
-    weights, bias = _matrix(reading.values[graph.scores])
+    scores = linear(*_matrix(reading.values[graph.scores]))
     one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
-    return Network((*reading.layers, linear(weights, bias)), one, graph.ends_in_relu)
+    return Network((*reading.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
 
-def check_reader(
-    network: Network,
-    source: Source,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    inputs: int = 16,
-    tolerance: float = _ALLOWED,
-    seed: int = 0,
-) -> float:
-    """The largest difference from onnxruntime on random inputs, relative to the largest score.
-
-    Refused above `tolerance`: then the file was misread, and a proof about it would be worthless.
-    """
-    import onnxruntime
-
-    onnx = require_onnx()
-    graph = _parse(source, network.shape)
-    model = onnx.ModelProto()
-    model.CopyFrom(graph.model)
-    del model.graph.output[:]
-    model.graph.output.append(onnx.helper.make_empty_tensor_value_info(graph.scores))
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
-    )
-    x = np.random.default_rng(seed).uniform(low, high, (inputs, *graph.shape)).astype(graph.dtype)
-    theirs = np.stack([session.run(None, {graph.feed: one})[0].reshape(-1) for one in x])
-    ours = _raw_scores(network, x.astype(np.float64))
-    apart = float(np.abs(ours - theirs).max() / max(1.0, float(np.abs(theirs).max())))
-    if not apart <= tolerance:
-        raise InvalidArgument(
-            f"the layers read from the file differ from onnxruntime by {apart:.3g} (allowed "
-            f"{tolerance:g}): the file means something else than what was read; please report it"
-        )
-    return apart
-
-
-def _raw_scores(network: Network, x: Floats) -> Floats:
-    h = x.reshape(len(x), -1)
-    for layer in network.layers:
-        h = layer(h)
-    return h
-
-
-def _parse(source: Source, shape: tuple[int, ...] | None) -> _Graph:
-    onnx = require_onnx()
-    try:
-        model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
-    except Exception as error:
-        text = " ".join(str(error).split())[:160]
-        raise InvalidArgument(f"this cannot be read as an ONNX model ({text})") from error
-    inits = {i.name for i in model.graph.initializer}
-    feeds = [i for i in model.graph.input if i.name not in inits]
-    if len(feeds) != 1 or len(model.graph.output) != 1:
-        names = [v.name for v in (*feeds, *model.graph.output)]
-        raise InvalidArgument(
-            f"proofs need a model of one input and one output, got {', '.join(names)}: export "
-            "only the scores"
-        )
-    tensor = feeds[0].type.tensor_type
-    dims = [d.dim_value if d.HasField("dim_value") else 0 for d in tensor.shape.dim]
-    scores, ends_in_relu = _label_tensor(onnx, model.graph)
-    return _Graph(
-        model,
-        feeds[0].name,
-        onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type),
-        _full_shape(dims, shape),
-        scores,
-        ends_in_relu,
-    )
-
-
-def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The input's shape with a batch of one."""
-    lead = dims[:1] if len(dims) == 1 and dims[0] > 1 else [1]
-    found = (*lead, *dims[1:])
-    if shape is not None:
-        found = tuple(shape) if len(shape) == len(dims) else (1, *shape)
-        fits = len(found) == len(dims) and all(
-            d in (0, f) for d, f in zip(dims[1:], found[1:], strict=False)
-        )
-        if not fits:
-            raise InvalidArgument(
-                f"the file's input is {dims}, which an input of {shape} cannot be"
-            )
-    if 0 in found or dims[:1] > [1] < dims[1:]:
-        raise InvalidArgument(
-            f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
-            "one input, or export it with a batch of 1"
-        )
-    return found
-
-
-def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool]:  # noqa: ANN401
-    """The tensor whose argmax is the label, and whether a ReLU follows it."""
-    makers = {out: node for node in graph.node for out in node.output}
-    name = graph.output[0].name
-    while (node := makers.get(name)) is not None:
-        at = _attributes(onnx, node)
-        over_last = at.get("axis", -1) in (-1, 1)
-        softmax = node.op_type in ("Softmax", "LogSoftmax") and over_last
-        if softmax or node.op_type == "Identity":
-            name = node.input[0]
-        elif node.op_type == "Relu":
-            return node.input[0], True
-        else:
-            break
-    return name, False
-
-
-def _attributes(onnx: Any, node: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-
-
-def _until(graph: _Graph) -> list[Any]:
+def _until(graph: Graph) -> list[Any]:
     """The nodes that the label depends on, in the file's order."""
     wanted, kept = {graph.scores}, []
-    for node in reversed(graph.model.graph.node):
+    for node in reversed(graph.wide.graph.node):
         if wanted & set(node.output):
             wanted |= set(node.input)
             kept.append(node)
     return kept[::-1]
 
 
+def _checked_step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+    """One node, or a sentence that says why it cannot be read."""
+    if node.domain not in ("", "ai.onnx"):
+        raise InvalidArgument(
+            f"proofs do not read the operator {node.op_type} of {node.domain}: use the operators "
+            "of ONNX itself, or a statistical method, which takes any model"
+        )
+    try:
+        _step(reading, node, needed)
+    except InvalidArgument:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:160]
+        raise InvalidArgument(
+            f"the operator {node.op_type} that makes {node.output[0]} cannot be read "
+            f"({type(error).__name__}: {text}): export the model again, or use a statistical "
+            "method, which takes any model"
+        ) from error
+
+
 def _step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
     onnx = require_onnx()
-    at, values = _attributes(onnx, node), reading.values
+    at, values = attributes_of(onnx, node), reading.values
     inputs = [name for name in node.input if name]
     known = [name for name in inputs if name in values]
     out = node.output[0]
@@ -256,24 +139,26 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     total = sum(p.constant.size for p in parts)
     _check_size(total, total, "a layer")
     matrices = [_matrix(p) for p in parts]
-    weights = np.concatenate([m for m, _ in matrices])
-    bias = np.concatenate([b for _, b in matrices])
+    weights = np.concatenate([m for m, _, _ in matrices])
+    bias = np.concatenate([b for _, b, _ in matrices])
+    lost = np.concatenate([loss.constant for _, _, loss in matrices])
+    factor = np.concatenate([loss.factor for _, _, loss in matrices])
     slopes = np.concatenate(
         [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
     )
-    reading.layers.append(Layer(weights, bias, slopes))
+    reading.layers.append(Layer(weights, bias, slopes, Loss(lost, factor)))
     unit, start = np.eye(total), 0
     reading.values = {}
     for key, part in zip([out, *kept], parts, strict=True):
         stop = start + part.constant.size
-        columns = unit[:, start:stop].reshape(total, *part.shape)
-        reading.values[key] = Value(columns, np.zeros(part.shape))
+        reading.values[key] = unit_value(unit[:, start:stop].reshape(total, *part.shape))
         start = stop
 
 
-def _matrix(value: Value) -> tuple[Floats, Floats]:
+def _matrix(value: Value) -> tuple[Floats, Floats, Loss]:
     flat = value.columns.reshape(len(value.columns), -1)
-    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy()
+    loss = Loss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
+    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
 
 
 def _check_size(n: int, m: int, what: str) -> None:

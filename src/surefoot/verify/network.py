@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,48 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Loss:
+    """How far rows are from real arithmetic: by at most constant + factor·Σ|h|, each by itself.
+
+    Layers without an activation between them are multiplied out in float64; this is what that lost.
+    """
+
+    constant: Floats
+    factor: Floats
+
+    def at(self, total: float) -> Floats:
+        """The limits where Σ|h| is at most `total`."""
+        return self.constant + self.factor * total
+
+    def like(self, shape: tuple[int, ...]) -> Loss:
+        """The same for a broader shape."""
+        return Loss(np.broadcast_to(self.constant, shape), np.broadcast_to(self.factor, shape))
+
+    def take(self, rows: list[int]) -> Loss:
+        """Of some rows."""
+        return Loss(self.constant[rows], self.factor[rows])
+
+    def plus(self, other: Loss) -> Loss:
+        """Of sums or differences of rows."""
+        return Loss(self.constant + other.constant, self.factor + other.factor)
+
+
+def no_loss(rows: int) -> Loss:
+    """Nothing was multiplied out."""
+    return Loss(np.zeros(rows), np.zeros(rows))
+
+
+@dataclass(frozen=True, eq=False)
 class Layer:
-    """Outputs max(v, slope·v) of v = weights·h + bias; slope 0 is a ReLU, slope 1 is linear."""
+    """Outputs max(v, slope·v) of v = weights·h + bias; slope 0 is a ReLU, slope 1 is linear.
+
+    Without a `loss` the weights and bias are those of the file.
+    """
 
     weights: Floats
     bias: Floats
     slope: Floats
+    loss: Loss | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.weights)
@@ -37,27 +73,34 @@ class Layer:
                 "relaxation needs a convex activation"
             )
 
+    @property
+    def lost(self) -> Loss:
+        """What multiplying out lost, nothing if nothing was."""
+        return self.loss or no_loss(len(self.bias))
+
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""
         v = h @ self.weights.T + self.bias
         return np.maximum(v, self.slope * v)
 
 
-def linear(weights: Floats, bias: Floats) -> Layer:
+def linear(weights: Floats, bias: Floats, loss: Loss | None = None) -> Layer:
     """A layer without activation."""
-    return Layer(weights, bias, np.ones(len(bias)))
+    return Layer(weights, bias, np.ones(len(bias)), loss)
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """Layers in order; the last is linear. `ends_in_relu`: the file clips the scores at zero.
 
-    The label is the first of the highest scores, as argmax gives it.
+    `ends_in_softmax`: its output is the Softmax of them. The label is the first of the highest
+    scores, as argmax gives it; in real arithmetic a Softmax leaves it as it is.
     """
 
     layers: tuple[Layer, ...]
     shape: tuple[int, ...]
     ends_in_relu: bool = False
+    ends_in_softmax: bool = False
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
@@ -85,6 +128,14 @@ class Network:
             h = layer(h)
         return np.maximum(h, 0.0) if self.ends_in_relu else h
 
+    def outputs(self, x: NDArray[np.floating]) -> Floats:
+        """What the file's output would be without rounding: the scores, or their Softmax."""
+        scores = self.scores(np.asarray(x, np.float64))
+        if not self.ends_in_softmax:
+            return scores
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
     def label(self, x: Floats) -> int:
         """The label of one input."""
         return int(self.scores(np.asarray(x)[None])[0].argmax())
@@ -97,6 +148,7 @@ class Question:
     hidden: tuple[Layer, ...]
     rows: Floats
     offsets: Floats
+    loss: Loss
 
     def margins(self, x: Floats) -> Floats:
         """All margins of a batch of flat inputs."""
@@ -117,16 +169,33 @@ def keeps(network: Network, label: int) -> Question:
         raise InvalidArgument(
             f"the network has labels 0 to {network.classes - 1}, got {label}: give one of them"
         )
-    weights, bias = last.weights, last.bias
+    weights, bias, loss = last.weights, last.bias, last.lost
     others = [j for j in range(network.classes) if j != label]
     if network.ends_in_relu and label == 0:
         slope = np.ones(network.classes)
         slope[0] = 0.0
-        hidden.append(Layer(weights, bias, slope))
+        hidden.append(Layer(weights, bias, slope, loss))
         weights, bias = np.eye(network.classes), np.zeros(network.classes)
+        loss = no_loss(network.classes)
     rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
+    lost = loss.take([label] * len(others)).plus(loss.take(others))
     if network.ends_in_relu and label != 0:
         rows, offsets = np.vstack([rows, weights[label]]), np.append(offsets, bias[label])
+        own = loss.take([label])
+        lost = Loss(np.append(lost.constant, own.constant), np.append(lost.factor, own.factor))
     if not hidden:
-        return Question((linear(rows, offsets),), np.eye(len(rows)), np.zeros(len(rows)))
-    return Question(tuple(hidden), rows, offsets)
+        margins, none = linear(rows, offsets, lost), no_loss(len(rows))
+        return Question((margins,), np.eye(len(rows)), np.zeros(len(rows)), none)
+    return Question(tuple(hidden), rows, offsets, lost)
+
+
+def normalised(network: Network, scale: Floats, shift: Floats) -> Network:
+    """The network after its inputs were multiplied by `scale` and then moved by `shift`."""
+    first, *rest = network.layers
+    terms = (first.weights.shape[1] + 4) * 2.0**-52
+    bias, size = first.bias + first.weights @ shift, np.abs(first.weights)
+    lost = first.lost
+    constant = lost.at(float(np.abs(shift).sum())) + terms * (size @ np.abs(shift) + np.abs(bias))
+    loss = Loss(constant, lost.factor * np.abs(scale).max())
+    before = Layer(first.weights * scale, bias, first.slope, loss)
+    return replace(network, layers=(before, *rest))

@@ -12,49 +12,10 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.verify.network import Floats
+from surefoot.verify.value import Value
 
 Attributes = Mapping[str, Any]
 _PIECE = 1 << 24
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """A tensor as an affine function: columns[i] multiplies the i-th output of the layer before.
-
-    The tensor's own shape keeps its batch axis, of length 1.
-    """
-
-    columns: Floats
-    constant: Floats
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The tensor's shape."""
-        return self.constant.shape
-
-    def mapped(self, change: Callable[[Floats], Floats]) -> Value:
-        """The value after a linear change of arrays with one more axis in front."""
-        return Value(change(self.columns), change(self.constant[None])[0])
-
-    def shifted(self, by: Floats) -> Value:
-        """The value plus a constant."""
-        constant = self.constant + by
-        return Value(self._like(constant.shape), constant)
-
-    def scaled(self, by: Floats) -> Value:
-        """The value times a constant, element by element."""
-        constant = self.constant * by
-        return Value(self._like(constant.shape) * by, constant)
-
-    def plus(self, other: Value) -> Value:
-        """The sum of two values."""
-        constant = self.constant + other.constant
-        return Value(self._like(constant.shape) + other._like(constant.shape), constant)
-
-    def _like(self, shape: tuple[int, ...]) -> Floats:
-        n, own = len(self.columns), self.shape
-        wide = self.columns.reshape(n, *(1,) * (len(shape) - len(own)), *own)
-        return np.broadcast_to(wide, (n, *shape))
 
 
 def apply_affine(
@@ -73,7 +34,8 @@ def apply_affine(
         return _average_pool(value, at)
     if kind == "GlobalAveragePool":
         axes = tuple(range(3, value.columns.ndim))
-        return value.mapped(lambda a: a.mean(axis=axes, keepdims=True))
+        terms = int(np.prod(value.shape[2:]))
+        return value.multiplied(lambda a, _: a.mean(axis=axes, keepdims=True), np.ones(1), terms)
     return None
 
 
@@ -125,14 +87,16 @@ def _gemm(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped:
             "Gemm is read only as value·weights + bias: export the layer as a plain linear layer"
         )
     weights = at.get("alpha", 1.0) * (b.T if at.get("transB", 0) else b)
-    product = value.mapped(lambda a: a @ weights)
+    product = value.multiplied(lambda a, w: a @ w, weights, len(weights))
     if not rest or rest[0] is None:
         return product
     return product.shifted(at.get("beta", 1.0) * rest[0].astype(np.float64))
 
 
 def _matmul(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped: bool) -> Value:
-    return value.mapped(lambda a: b @ a) if swapped else value.mapped(lambda a: a @ b)
+    if swapped:
+        return value.multiplied(lambda a, w: w @ a, b, b.shape[-1])
+    return value.multiplied(lambda a, w: a @ w, b, b.shape[-2])
 
 
 def _add(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped: bool) -> Value:
@@ -163,14 +127,16 @@ def _norm(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped:
     bias, mean, variance = (np.asarray(r, np.float64) for r in rest)
     scale = b / np.sqrt(variance + at.get("epsilon", 1e-5))
     shape = (1, -1, *(1,) * (len(value.shape) - 2))
-    return value.scaled(scale.reshape(shape)).shifted((bias - mean * scale).reshape(shape))
+    size = (np.abs(bias) + np.abs(mean * scale)).reshape(shape)
+    return value.scaled(scale.reshape(shape)).shifted((bias - mean * scale).reshape(shape), size)
 
 
 def _conv(value: Value, b: Floats, rest: Sequence[Any], at: Attributes, swapped: bool) -> Value:
     kernel = b.shape[2:]
     sizes = _windows(at, value.shape[2:], kernel)
     groups = int(at.get("group", 1))
-    product = value.mapped(lambda a: _convolve(a[:, 0], b, sizes, groups)[:, None])
+    terms = int(np.prod(b.shape[1:]))
+    product = value.multiplied(lambda a, w: _convolve(a[:, 0], w, sizes, groups)[:, None], b, terms)
     if not rest or rest[0] is None:
         return product
     return product.shifted(rest[0].astype(np.float64).reshape(1, -1, *(1,) * len(kernel)))
@@ -239,8 +205,17 @@ def _average_pool(value: Value, at: Attributes) -> Value:
     count: Any = float(np.prod(kernel))
     if not at.get("count_include_pad", 0):
         count = _convolve(np.ones((1, *value.shape[1:])), ones, sizes, channels)
-    pooled = value.mapped(lambda a: _convolve(a[:, 0], ones, sizes, channels)[:, None])
+    pooled = value.multiplied(
+        lambda a, w: _convolve(a[:, 0], w, sizes, channels)[:, None], ones, int(np.prod(kernel))
+    )
     return pooled.scaled(np.asarray(1 / count))
+
+
+def _dropout(value: Value, constants: Sequence[Any], at: Attributes) -> Value:
+    training = len(constants) > 1 and constants[1] is not None and bool(np.any(constants[1]))
+    if training:
+        raise InvalidArgument("Dropout is in training mode: export the model after eval()")
+    return value
 
 
 _SHAPES: dict[str, Callable[[Value, Sequence[Any], Attributes], Value]] = {
@@ -250,7 +225,7 @@ _SHAPES: dict[str, Callable[[Value, Sequence[Any], Attributes], Value]] = {
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Identity": _same,
-    "Dropout": _same,
+    "Dropout": _dropout,
 }
 _WITH_WEIGHTS: dict[str, Callable[[Value, Floats, Sequence[Any], Attributes, bool], Value]] = {
     "Gemm": _gemm,

@@ -3,8 +3,10 @@
 Every bound is computed in float64 and lowered by a proved limit of its own rounding error: a sum of
 n products is off by at most n·2⁻⁵³ times the sum of their absolute values (Higham 2002, §3.1), so a
 pass through the layers is off by at most `unit`·Σ_j (|λ_j| + β_j)·(|v_j| + |W_j||h_{j−1}| + |b_j|),
-v_j and h_j taken at their bounds over the box. What is proved holds for the network of the file in
-real arithmetic; that a run of it in float32 rounds differently is not covered.
+v_j and h_j taken at their bounds over the box. Underflow costs a further constant, and what reading
+the file lost where it multiplied layers out is paid in the same way (`Loss`). What is proved holds
+for the network of the file in real arithmetic; a run of it in float32 rounds differently, and that
+is not covered (`near_ties.py` looks for points where it matters).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.verify.box import Box
 from surefoot.verify.network import Floats, Layer, Question
 from surefoot.verify.relax import (
     Array,
@@ -31,7 +34,6 @@ INNER_STEPS = 15
 INNER_RATES = (0.2, 0.0)
 WORK_FOR_SEARCH = 3e10
 _CHUNK = 1 << 22
-_IN_CACHE = 32
 
 Expired = Callable[[], bool]
 
@@ -41,52 +43,11 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
-    """All points within `radius` of `x` and within [low, high]."""
-
-    x: Floats
-    radius: float
-    low: float
-    high: float
-
-    @property
-    def lower(self) -> Floats:
-        """The lower corner."""
-        return np.maximum(self.x - self.radius, self.low)
-
-    @property
-    def upper(self) -> Floats:
-        """The upper corner."""
-        return np.minimum(self.x + self.radius, self.high)
-
-    def worst(self, a: Floats) -> Floats:
-        """The points at which a·x is smallest, one for each row of `a`."""
-        return np.where(a > 0, self.lower, self.upper)
-
-    def floor(self, a: Floats, c: Floats) -> Floats:
-        """The minima of a·x + c over the whole box."""
-        lower, upper = self.lower, self.upper
-        return c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2)
-
-    def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
-        """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
-        value, falling = a @ self.x + c, np.empty(len(c))
-        for i in range(0, len(c), _IN_CACHE):
-            part = slice(i, i + _IN_CACHE)
-            size = np.abs(a[part])
-            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
-            near = np.minimum(room, radius[part, None])
-            value[part] -= np.einsum("ij,ij->i", size, near)
-            size *= room > near
-            falling[part] = size.sum(axis=1)
-        return value, falling
-
-
-@dataclass(frozen=True, eq=False)
 class Scene:
     """The chain over the box, the margins' rows, bounds of the undecided neurons, rounding limits.
 
-    `tops`: the largest absolute inputs and outputs of each layer (no slope exceeds 1).
+    `tops`: the largest absolute inputs and outputs of each layer (no slope exceeds 1). `unit` and
+    `least` limit rounding and underflow.
     """
 
     box: Box
@@ -100,6 +61,7 @@ class Scene:
     size: tuple[Floats, ...]
     tops: tuple[Floats, ...]
     unit: float
+    least: float
 
     @property
     def depth(self) -> int:
@@ -131,7 +93,7 @@ def proved_forms(
     fall = descend(chain, depth, rows, constant, lines, inside, beta)
     a = fall.before[0] @ chain.weights[0]
     c = fall.constant + fall.before[0] @ chain.bias[0]
-    return Forms(a, c - _rounding(scene, fall, constant, beta))
+    return Forms(a, c - _rounding(scene, fall, constant, beta) - scene.least)
 
 
 def _rounding(scene: Scene, fall: Descent, constant: Floats, push: Floats | None) -> Floats:
@@ -170,6 +132,8 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
             raise OutOfTime
         layer = layers[k]
         lower, upper = _layer_bounds(scene, layer, box, expired)
+        lost = layer.lost.at(float(scene.tops[-1].sum()))
+        lower, upper = lower - lost, upper + lost
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
         decided = (lower >= 0) | (layer.slope > 0)
         order = np.concatenate([np.flatnonzero(undecided), np.flatnonzero(~undecided & decided)])
@@ -180,7 +144,8 @@ def look(question: Question, box: Box, expired: Expired) -> Scene:
         else:
             rows = following
         scene = _extended(scene, layer, order, int(undecided.sum()), lower, upper)
-    return replace(scene, rows=rows, single=scene.chain.single())
+    lost = question.loss.at(float(scene.tops[-1].sum()))
+    return replace(scene, rows=rows, offsets=scene.offsets - lost, single=scene.chain.single())
 
 
 def _bare(question: Question, box: Box) -> Scene:
@@ -190,8 +155,33 @@ def _bare(question: Question, box: Box) -> Scene:
     unit = (widest + 4 * len(question.hidden) + 32) * 2.0**-51
     none, top = np.zeros(0), np.abs(box.x) + box.radius
     return Scene(
-        box, chain, chain, question.rows, question.offsets, none, none, none, (), (top,), unit
+        box,
+        chain,
+        chain,
+        question.rows,
+        question.offsets,
+        none,
+        none,
+        none,
+        (),
+        (top,),
+        unit,
+        _underflow(question, top),
     )
+
+
+def _underflow(question: Question, top: Floats) -> float:
+    """How much numbers below the smallest float64 can take from a bound, all sums together.
+
+    One product loses at most 2⁻¹⁰⁷⁴, and what is lost is multiplied at most by every later layer's
+    absolute sum. Natural networks lose below 1e-250.
+    """
+    sizes = [np.abs(layer.weights).sum() + np.abs(layer.bias).sum() for layer in question.hidden]
+    operations = sum(layer.weights.size + layer.bias.size for layer in question.hidden)
+    sizes += [np.abs(question.rows).sum(axis=1).max(), top.sum()]
+    with np.errstate(over="ignore"):
+        gain = np.prod(np.maximum(np.array(sizes), 1.0))
+        return float(4 * (operations + question.rows.size) * gain * 2.0**-1074)
 
 
 def _extended(
@@ -208,6 +198,7 @@ def _extended(
     taken = len(scene.lower)
     top = np.maximum(np.abs(low), np.abs(high))
     size = np.abs(weights) @ scene.tops[-1] + np.abs(bias) + top
+    size += layer.lost.at(float(scene.tops[-1].sum()))[order] / scene.unit
     longer = replace(
         chain,
         weights=(*chain.weights, weights),
@@ -233,7 +224,7 @@ def _layer_bounds(scene: Scene, layer: Layer, box: Box, expired: Expired) -> tup
     if depth == 0:
         size = np.abs(layer.weights) @ scene.tops[0] + np.abs(layer.bias)
         floor = box.floor(rows, constant)
-        floor -= scene.unit * np.concatenate([size, size])
+        floor -= scene.unit * np.concatenate([size, size]) + scene.least
         return floor[:n], -floor[n:]
     alpha = _first_slopes(scene.lower, scene.upper, scene.slope)[None].repeat(2 * n, axis=0)
     floor = _floors(scene, depth, rows, constant, alpha, expired)

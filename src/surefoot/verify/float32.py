@@ -1,0 +1,134 @@
+"""How far the model as run in float32 is from the network that proofs are about: a measurement.
+
+Proofs hold for the network of the file in real arithmetic. float64 stands for it here, whose own
+rounding is 2⁻²⁹ of float32's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Interval
+from surefoot.verify.descent import Singles
+from surefoot.verify.near_ties import points_near_ties
+from surefoot.verify.network import Floats, Network
+
+Outputs = Callable[[Singles], NDArray[np.floating]]
+
+
+class Place(StrEnum):
+    """Where a difference was measured."""
+
+    CLEAN = "a clean input"
+    RANDOM = "a random point of the box"
+    NEAR_TIE = "a point near a tie"
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest of some differences, of which input, and where."""
+
+    value: float
+    input: int
+    place: Place
+
+
+@dataclass(frozen=True)
+class MarginDifference:
+    """Margins as run against margins in real arithmetic, at the points that were tried.
+
+    `absolute` is in the unit of the file's output; `relative` is a share of the clean input's own
+    margin. `labels` counts points whose label differs. A measurement, which bounds nothing.
+    """
+
+    absolute: Largest
+    relative: Largest
+    labels: int
+    points: int
+
+    @property
+    def sentence(self) -> str:
+        """What was measured, and that it is no assurance."""
+        return (
+            f"On {self.points:,} points tried, margins as run in float32 differ from real "
+            f"arithmetic by up to {self.relative.value:.1e} of the clean margin (at "
+            f"{self.relative.place} of input {self.relative.input}), and {self.labels:,} labels "
+            "differ. Other points were not tried and may differ more."
+        )
+
+
+def distance_from_real(
+    network: Network,
+    outputs: Outputs,
+    x: NDArray[np.floating],
+    radius: float,
+    bounds: Interval,
+    *,
+    seed: int = 0,
+    draws: int = 32,
+) -> MarginDifference:
+    """Margins as run and in real arithmetic compared at inputs, random points and near ties.
+
+    `outputs` is the model as run, of a batch; `draws` random points and as many near ties are tried
+    within `radius` of each of the inputs `x`.
+    """
+    if not len(x) or draws < 1 or not radius > 0:
+        raise InvalidArgument(
+            f"a comparison needs an input, draws and a radius above 0, got {len(x)} inputs, "
+            f"{draws} draws and radius {radius}"
+        )
+    rng = np.random.default_rng(seed)
+    absolute = relative = Largest(-1.0, 0, Place.CLEAN)
+    labels = points = 0
+    for i, one in enumerate(x):
+        clean = np.asarray(one, np.float32)
+        real = network.outputs(clean[None])[0]
+        label = int(real.argmax())
+        margin = real[label] - np.delete(real, label).max()
+        for place, batch in _points(network, clean, label, radius, bounds, rng, draws).items():
+            apart, other = _apart(network, outputs, batch, label)
+            labels, points = labels + other, points + len(batch)
+            share = 0.0 if apart == 0 else apart / margin if margin > 0 else np.inf
+            absolute = max(absolute, Largest(apart, i, place), key=lambda one: one.value)
+            relative = max(relative, Largest(share, i, place), key=lambda one: one.value)
+    return MarginDifference(absolute, relative, labels, points)
+
+
+def _points(
+    network: Network,
+    clean: Singles,
+    label: int,
+    radius: float,
+    bounds: Interval,
+    rng: np.random.Generator,
+    draws: int,
+) -> dict[Place, Singles]:
+    wide = clean.astype(np.float64)
+    low, high = np.maximum(wide - radius, bounds.low), np.minimum(wide + radius, bounds.high)
+    random = rng.uniform(low, high, (draws, *clean.shape)).astype(np.float32)
+    near = points_near_ties(network, clean, label, radius, bounds, rng, draws)
+    return {
+        Place.CLEAN: clean[None],
+        Place.RANDOM: random,
+        Place.NEAR_TIE: near.reshape(-1, *clean.shape),
+    }
+
+
+def _apart(network: Network, outputs: Outputs, batch: Singles, label: int) -> tuple[float, int]:
+    """The largest difference of a margin to the label, and how many labels differ."""
+    run = np.asarray(outputs(batch), np.float64)
+    real = network.outputs(batch)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(_to(run, label) - _to(real, label)).max()
+    other = int((run.argmax(axis=1) != real.argmax(axis=1)).sum())
+    return float(apart) if np.isfinite(apart) else np.inf, other
+
+
+def _to(scores: Floats, label: int) -> Floats:
+    return scores[:, label, None] - scores

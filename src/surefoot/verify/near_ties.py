@@ -1,0 +1,239 @@
+"""Points of a proved box at which rounding in float32 could change the label.
+
+A radius is proved in real arithmetic and the model runs in float32. Where the real margin to a
+rival class is large beside what rounding can move, the two agree; so the points to try are those
+where it is small, by itself or beside the size of the sums behind it. Uniform draws meet none of
+them. What is found here claims nothing: a contradiction is a point inside the ball, in exact
+arithmetic, to which the model as run gives another label. That none is found proves nothing.
+
+One reading of a tie everywhere: the label is the first of the highest scores of the file's output,
+as argmax gives it. So a Softmax that rounds two scores to the same number changes the label of the
+later class and keeps that of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.results import Interval
+from surefoot.subject import Ball
+from surefoot.verify.descent import Reach, Singles, descend, reach
+from surefoot.verify.network import Floats, Network, Question, keeps
+
+Labels = Callable[[Singles], NDArray[np.integer]]
+
+_DESCENTS = 8
+"""Descents by each of the two measures: one for each of the nearest rivals, then random starts."""
+_RIVALS = 4
+_STEPS = 6
+"""Steps of a descent. The first is as long as the radius, so that a margin without kinks is done
+after one; eight times as many found no more on the networks of the tests."""
+_LEAST_NUMBER = 2.0**-125
+"""What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
+_LOST = 2.0**52
+"""What multiplying layers out in float64 lost, as a size: float32 loses more of the same sums."""
+_ULPS = 4
+_MOVES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Margins:
+    """Margins of a question in float64, and the size of the sums that each is rounded in.
+
+    `gains[k][i]`: the most by which margin i can move when an output of layer k moves by 1; the
+    first is of the input.
+    """
+
+    question: Question
+    gains: tuple[Floats, ...]
+    constant: Floats
+
+    def margin(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """The margins and their gradients."""
+        return self._both(points, row)[:2]
+
+    def half_ratio(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Of the first half the margins, of the others the margins beside the size of their sums.
+
+        And the directions of their gradients.
+        """
+        margin, slope, size, growth = self._both(points, row)
+        half = len(points) // 2
+        ratio = margin[half:] / size[half:]
+        slope[half:] -= ratio[:, None] * growth[half:]
+        return np.concatenate([margin[:half], ratio]), slope
+
+    def size(self, points: Floats, row: NDArray[np.intp]) -> Floats:
+        """The size of the sums behind the margins."""
+        return self._both(points, row)[2]
+
+    def _both(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, Floats, Floats]:
+        outputs, on = [points], []
+        for layer in self.question.hidden:
+            v = outputs[-1] @ layer.weights.T + layer.bias
+            outputs.append(np.maximum(v, layer.slope * v))
+            on.append(v > 0)
+        slope = self.question.rows[row]
+        margin = np.einsum("ij,ij->i", outputs[-1], slope) + self.question.offsets[row]
+        size = self.constant[row]
+        for h, gain in zip(outputs, self.gains, strict=True):
+            size = size + np.einsum("ij,ij->i", np.abs(h), gain[row])
+        growth = np.sign(outputs[-1]) * self.gains[-1][row]
+        layers = zip(
+            self.question.hidden[::-1], on[::-1], outputs[-2::-1], self.gains[-2::-1], strict=True
+        )
+        for layer, side, h, gain in layers:
+            both = np.concatenate([slope, growth]) * np.where(np.tile(side, (2, 1)), 1, layer.slope)
+            slope, growth = np.split(both @ layer.weights, 2)
+            growth = growth + np.sign(h) * gain[row]
+        return margin, slope, size, growth
+
+
+def _margins(question: Question) -> _Margins:
+    gain, loss = np.abs(question.rows), question.loss
+    constant = np.abs(question.offsets) + _LOST * loss.constant
+    gains = [gain + _LOST * loss.factor[:, None]]
+    for layer in question.hidden[::-1]:
+        lost = _LOST * layer.lost.constant
+        constant = constant + gain @ (np.abs(layer.bias) + lost + _LEAST_NUMBER)
+        factor = _LOST * (gain @ layer.lost.factor)
+        gain = gain @ np.abs(layer.weights)
+        gains.append(gain + factor[:, None])
+    return _Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
+
+
+def score_sizes(network: Network, x: Floats) -> Floats:
+    """The size of the sums that each score is rounded in, at flat points: one column a class.
+
+    A score evaluated with a rounding unit u, in any order of summation, is off by at most about n·u
+    times this, n the terms of all sums on the way.
+    """
+    *hidden, last = network.layers
+    sizes = _margins(Question(tuple(hidden), last.weights, last.bias, last.lost))
+    every = np.arange(network.classes)
+    return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])
+
+
+def points_near_ties(
+    network: Network,
+    x: NDArray[np.floating],
+    label: int,
+    radius: float,
+    bounds: Interval,
+    rng: np.random.Generator,
+    n: int,
+) -> Singles:
+    """`n` flat float32 points within `radius` of x, exactly, where a real margin is small.
+
+    Descents of the margins, and of the margins beside the size of their sums, from x, random
+    corners and random points; then their ends and small moves of them.
+    """
+    flat = np.asarray(x, np.float64).reshape(-1)
+    ball = _exact_box(flat, radius, bounds)
+    with np.errstate(all="ignore"):  # a gradient that overflows leads nowhere and does no harm
+        ends = _descended(_margins(keeps(network, label)), ball, rng)
+    points = [ends[:n]]
+    for k in range(-(-max(n - len(ends), 0) // len(ends))):
+        points.append(_moved(ends, ball, rng, k % _MOVES))
+    return np.concatenate(points)[:n]
+
+
+def contradiction(
+    network: Network,
+    label_of: Labels,
+    x: NDArray[np.floating],
+    label: int,
+    radius: float,
+    bounds: Interval,
+    seed: int,
+    tries: int = 128,
+) -> Singles | None:
+    """A float32 point within a proved radius that the model as run labels otherwise, or nothing.
+
+    `label_of` gives the labels of a batch of inputs by the model itself. The nearest of those found
+    is returned, in the shape of `x`.
+    """
+    rng = np.random.default_rng(seed)
+    points = points_near_ties(network, x, label, radius, bounds, rng, tries)
+    other = np.asarray(label_of(points.reshape(-1, *np.shape(x)))) != label
+    broken = points[other & within(points, x, radius, bounds)]
+    if not len(broken):
+        return None
+    far = np.abs(broken - np.asarray(x, np.float64).reshape(-1)).max(axis=1)
+    return broken[int(far.argmin())].reshape(np.shape(x))
+
+
+def within(
+    points: Singles, x: NDArray[np.floating], radius: float, bounds: Interval
+) -> NDArray[np.bool_]:
+    """Which flat points lie in the ball and the bounds, in exact arithmetic."""
+    p = points.astype(np.float64)
+    boxed = (p >= bounds.low) & (p <= bounds.high)
+    return np.asarray((boxed & _near(p, np.asarray(x, np.float64).reshape(-1), radius)).all(axis=1))
+
+
+def _near(p: Floats, x: Floats, radius: float) -> NDArray[np.bool_]:
+    """|p − x| ≤ radius: by the rounded difference, or its rounding error where that is equal."""
+    apart = p - x
+    back = apart - p
+    rest = (p - (apart - back)) - (x + back)  # Knuth's two-sum
+    size = np.abs(apart)
+    return np.asarray((size < radius) | ((size == radius) & (rest * np.sign(apart) <= 0)))
+
+
+def _exact_box(x: Floats, radius: float, bounds: Interval) -> Reach:
+    """The box of float32 numbers, every one of which is within the radius."""
+    box = reach(x.astype(np.float32), Ball.LINF, radius, bounds)
+    low, high, inward = box.low, box.high, x.astype(np.float32)
+    low = np.where(_near(low.astype(np.float64), x, radius), low, np.nextafter(low, inward))
+    high = np.where(_near(high.astype(np.float64), x, radius), high, np.nextafter(high, inward))
+    return replace(box, low=low, high=high)
+
+
+def _descended(margins: _Margins, box: Reach, rng: np.random.Generator) -> Singles:
+    """The ends of descents by both measures."""
+    count = len(margins.question.rows)
+    every = np.arange(count)
+    clean, slope = margins.margin(np.repeat(box.x[None].astype(np.float64), count, 0), every)
+    foreseen = clean - box.radius * np.abs(slope).sum(axis=1)
+    nearest = np.argsort(foreseen, kind="stable")[:_RIVALS]
+    row = nearest[np.arange(_DESCENTS) % len(nearest)]
+    start = _spread(box, rng, 2 * _DESCENTS)
+    start[: len(nearest)] = start[_DESCENTS : _DESCENTS + len(nearest)] = box.x
+    ends, _ = descend(
+        lambda points: margins.half_ratio(points, np.concatenate([row, row])),
+        lambda points: np.clip(points, box.low, box.high),
+        np.sign,
+        start.astype(np.float64),
+        box.radius,
+        _STEPS,
+        lambda lowest: False,
+    )
+    return np.clip(ends.astype(np.float32), box.low, box.high)
+
+
+def _spread(box: Reach, rng: np.random.Generator, n: int) -> Singles:
+    """Random points and random corners of the box in turn."""
+    share = rng.random((n, len(box.x)), dtype=np.float32)
+    share[1::2] = np.rint(share[1::2])
+    return np.clip(box.low + share * (box.high - box.low), box.low, box.high)
+
+
+def _moved(points: Singles, box: Reach, rng: np.random.Generator, move: int) -> Singles:
+    """The points moved a little: to neighbouring numbers, towards x, or in some of the values."""
+    if move == 0:
+        steps = rng.integers(-_ULPS, _ULPS + 1, points.shape).astype(np.float32)
+        made = points + steps * np.spacing(np.abs(points))
+    elif move == 1:
+        share = rng.uniform(0.7, 1.0, (len(points), 1)).astype(np.float32)
+        made = box.x + share * (points - box.x)
+    elif move == 2:
+        other = rng.random(points.shape) < rng.uniform(0.02, 0.3, (len(points), 1))
+        made = np.where(other, _spread(box, rng, len(points)), points)
+    else:
+        made = points + np.float32(1e-3) * (_spread(box, rng, len(points)) - points)
+    return np.clip(made, box.low, box.high).astype(np.float32)

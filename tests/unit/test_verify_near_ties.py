@@ -1,0 +1,180 @@
+"""A label that float32 changes inside a proved radius can be found, and only a true one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+
+from surefoot.properties import GivenLabel
+from surefoot.results import UNIT, Interval
+from surefoot.verify import contradiction, critical, points_near_ties, read_network
+from surefoot.verify.near_ties import within
+from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
+from tests.unit.small_networks import random_network
+
+Build = Callable[[], Float32Network]
+FOUND = [build for build in BUILDERS if build is not narrow_band]
+DRAWS = 20_000
+
+
+def runner(source: bytes) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return lambda points: np.asarray(session.run(None, {"x": points})[0])
+
+
+def proved(made: Float32Network) -> float:
+    """What the prover proves, with the model itself asked as in a study."""
+    run = runner(made.source)
+    with np.errstate(all="ignore"):
+        return critical(
+            read_network(made.source, (INPUTS,)),
+            made.x,
+            made.label,
+            seconds=5,
+            replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
+        ).low
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_run(
+    build: Build,
+) -> None:
+    made, run = build(), runner(build().source)
+    radius = proved(made)
+    assert made.radius - 0.0021 <= radius <= made.radius
+    assert run(made.x[None]).argmax() == made.label
+    assert run(made.point[None]).argmax() != made.label
+    assert within(made.point[None], made.x, radius, UNIT)[0]
+    assert read_network(made.source, (INPUTS,)).label(made.point) == made.label
+    assert 0.77 <= made.share <= 0.997
+
+
+@pytest.mark.parametrize("build", FOUND)
+def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_none(
+    build: Build,
+) -> None:
+    made, run = build(), runner(build().source)
+    network, radius = read_network(made.source, (INPUTS,)), proved(made)
+    for seed in range(10):
+        point = contradiction(
+            network, lambda p: run(p).argmax(axis=1), made.x, made.label, radius, UNIT, seed
+        )
+        assert point is not None
+        assert point.dtype == np.float32
+        assert run(point[None]).argmax() != made.label
+        for value, centre in zip(point, made.x, strict=True):
+            assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
+    low, high = np.maximum(made.x - radius, 0), np.minimum(made.x + radius, 1)
+    drawn = np.random.default_rng(1).uniform(low, high, (DRAWS, INPUTS)).astype(np.float32)
+    assert (run(drawn).argmax(axis=1) == made.label).all()
+
+
+def test_a_failure_that_nothing_leads_to_is_found_seldom() -> None:
+    made = narrow_band()
+    run, network = runner(made.source), read_network(made.source, (INPUTS,))
+    found = [
+        contradiction(
+            network, lambda p: run(p).argmax(axis=1), made.x, 0, made.radius - 0.002, UNIT, seed
+        )
+        is not None
+        for seed in range(40)
+    ]
+    assert sum(found) < 20  # measured: 4 of 50 with 128 points; docs say so
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("radius", [1e-9, 0.1, float(np.float32(0.1)), 0.7])
+def test_every_point_is_float32_and_inside_in_exact_arithmetic(seed: int, radius: float) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, 6, [5, 4], 3, [0.0, 0.2])
+    x = rng.random(6).astype(np.float32)
+    x[:2] = 0.0, 1.0
+    bounds = Interval(0.0, 1.0) if seed % 2 else Interval(-0.3, 1.1)
+    points = points_near_ties(network, x, network.label(x), radius, bounds, rng, 100)
+    assert points.shape == (100, 6)
+    assert points.dtype == np.float32
+    for value, centre in zip(points.reshape(-1), np.tile(x, 100), strict=True):
+        assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
+        assert bounds.low <= float(value) <= bounds.high
+
+
+def test_within_sees_the_last_bit() -> None:
+    x = np.array([0.3], np.float32)
+    p = np.array([[0.55]], np.float32)
+    exact = Fraction(float(p[0, 0])) - Fraction(float(x[0]))
+    radius = float(exact)
+    assert within(p, x, radius, UNIT)[0] == (exact <= Fraction(radius))
+    assert not within(p, x, float(np.nextafter(radius, 0)), UNIT)[0]
+    far, tiny = np.array([1e-20]), np.array([[1.0]], np.float32)
+    assert within(tiny, far, 1.0, UNIT)[0]
+    assert not within(tiny, -far, 1.0, Interval(-1.0, 1.0))[0]
+
+
+def test_the_points_are_nearer_to_a_tie_than_random_ones() -> None:
+    rng = np.random.default_rng(3)
+    network = random_network(rng, 40, [30, 20], 4, [0.0])
+    x = rng.uniform(0.2, 0.8, 40).astype(np.float32)
+    label = network.label(x)
+
+    def least(points: NDArray[Any]) -> float:
+        scores = network.scores(points.astype(float))
+        return float((scores[:, [label]] - np.delete(scores, label, axis=1)).min())
+
+    near = points_near_ties(network, x, label, 0.05, UNIT, rng, 32)
+    drawn = rng.uniform(x - 0.05, x + 0.05, (3200, 40))
+    assert least(near) < least(drawn)
+
+
+def test_a_wrong_radius_is_contradicted_and_a_right_one_is_not() -> None:
+    rng = np.random.default_rng(8)
+    network = random_network(rng, 10, [12], 3, [0.0])
+    x = rng.uniform(0.3, 0.7, 10).astype(np.float32)
+    label = network.label(x)
+    found = critical(network, x, label, tolerance=1e-3, seconds=5)
+
+    def labels(points: NDArray[Any]) -> NDArray[Any]:
+        return network.scores(points.astype(float)).argmax(axis=1)
+
+    assert contradiction(network, labels, x, label, found.low, UNIT, 0) is None
+    assert contradiction(network, labels, x, label, 1.05 * found.high, UNIT, 0) is not None
+
+
+def test_a_tie_as_run_is_the_first_label_for_replay_and_check_alike() -> None:
+    made = softmax_tie()
+    run, network = runner(made.source), read_network(made.source, (INPUTS,))
+    tied = run(made.point[None])
+    assert tied[0, 0] == tied[0, 1]
+    assert tied.argmax() == 0  # replay in a proof
+    check = GivenLabel()
+    assert check.severity(tied, np.array([0]))[0] <= check.limit
+    assert check.severity(tied, np.array([1]))[0] > check.limit
+    assert network.label(made.point) == 1  # not tied in real arithmetic
+    assert network.ends_in_softmax
+
+
+def test_shape_and_seed_are_kept() -> None:
+    rng = np.random.default_rng(8)
+    flat = random_network(rng, 6, [5], 3, [0.0])
+    x = rng.uniform(0.3, 0.7, (2, 3)).astype(np.float32)
+    label = flat.label(x.reshape(-1))
+    asked = []
+
+    def never(points: NDArray[Any]) -> NDArray[Any]:
+        asked.append(points)
+        return np.full(len(points), (label + 1) % 3)
+
+    first = contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    again = contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    assert first is not None
+    assert first.shape == (2, 3)
+    assert (first == again).all()
+    assert asked[0].shape == (40, 2, 3)
+    assert (asked[0] == asked[1]).all()
