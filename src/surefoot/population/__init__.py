@@ -1,6 +1,13 @@
 """From local results to a statement about the population the inputs come from."""
 
-from surefoot.population.comparison import Difference, Rank, differences, not_worse, ranks
+from surefoot.population.comparison import (
+    Difference,
+    Rank,
+    candidates,
+    differences,
+    not_worse,
+    ranks,
+)
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.mean import Mean
 from surefoot.population.quantile import (
@@ -28,6 +35,7 @@ from surefoot.population.requirement import (
 )
 from surefoot.population.share import RobustShare, all_robust
 from surefoot.population.tails import TailMean
+from surefoot.population.worst import weakest
 
 __all__ = [
     "ApartRanks",
@@ -50,6 +58,7 @@ __all__ = [
     "SpreadRanks",
     "TailMean",
     "all_robust",
+    "candidates",
     "differences",
     "not_worse",
     "of_each",
@@ -58,4 +67,5 @@ __all__ = [
     "requirement",
     "requirement_of_each",
     "sound",
+    "weakest",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from surefoot.report.attacks import accuracy, attack_cautions
 from surefoot.report.comparison_words import chart, comparison_page, comparison_text
 from surefoot.report.figures import write_figure
 from surefoot.report.html import write_whole
-from surefoot.report.kinds import population_of
+from surefoot.report.kinds import KINDS, population_of
 from surefoot.report.phrases import ended, once_in
 from surefoot.results import Decision, Estimate, Result, Undecided, Whole
 from surefoot.statistics.agreement import Agreement, agreement
@@ -59,6 +59,7 @@ class Comparison:
     agreement: Agreement | Undecided | None
     cautions: tuple[str, ...]
     command: str = ""
+    local: Mapping[str, Sequence[Result]] = field(default_factory=dict, repr=False)
 
     def not_worse(self, name: str, margin: float) -> Decision | Undecided:
         """Whether this model is less robust than none of the others by more than `margin`."""
@@ -69,7 +70,7 @@ class Comparison:
             )
         if not self.differences:
             raise InvalidArgument("levels are not compared in pairs: compare models")
-        return not_worse(name, self.differences, margin)
+        return not_worse(KINDS[self.kind](self.error), self.local, name, margin)
 
     def report(self, path: str | Path, verdict: str = "") -> Path:
         """Write the page, whole or not at all."""
@@ -82,7 +83,9 @@ class Comparison:
 
     def to_json(self) -> str:
         """Everything, for machines."""
-        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
+        told = asdict(replace(self, local={}))
+        del told["local"]
+        return json.dumps(told, ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
         """The outcome in sentences and tables."""
@@ -144,6 +147,7 @@ def side_by_side(
         agreement=None if reference is None else _agreement(members, spent),
         cautions=tuple(_cautions(records)),
         command=command,
+        local=local,
     )
 
 

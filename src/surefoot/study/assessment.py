@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.population import Each, all_robust, requirement, requirement_of_each, sound
+from surefoot.population import Each, all_robust, requirement, requirement_of_each
 from surefoot.report.html import write_report
 from surefoot.report.kinds import population_of
 from surefoot.report.words import summary
@@ -39,8 +39,8 @@ class Assessment:
 
     def requires(self, least: float) -> Decision | Undecided:
         """Whether the population's mean robustness, or robust share, is at least this much."""
-        what = population_of(self.record).quantity
-        return requirement(sound(self.population), least, what, len(self.record.local))
+        over, local = population_of(self.record), [row.result for row in self.record.local]
+        return requirement(over, local, least)
 
     def requires_of_each_class(self, least: float) -> Each:
         """Whether every class's mean robustness, or robust share, is at least this much."""
