@@ -1,6 +1,13 @@
 """From local results to a statement about the population the inputs come from."""
 
-from surefoot.population.comparison import Difference, Rank, differences, not_worse, ranks
+from surefoot.population.comparison import (
+    Difference,
+    Rank,
+    candidates,
+    differences,
+    not_worse,
+    ranks,
+)
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.mean import Mean
 from surefoot.population.quantile import (
@@ -31,6 +38,7 @@ from surefoot.population.share import (
     robust_at_least,
 )
 from surefoot.population.tails import TailMean
+from surefoot.population.worst import weakest
 
 __all__ = [
     "CriticalQuantile",
@@ -52,6 +60,7 @@ __all__ = [
     "ShortestRanks",
     "TailMean",
     "all_robust",
+    "candidates",
     "differences",
     "evidence_at",
     "fragile_at_least",
@@ -68,4 +77,5 @@ __all__ = [
     "robust_accuracy",
     "robust_at_least",
     "sound",
+    "weakest",
 ]

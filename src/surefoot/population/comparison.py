@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from surefoot.population.requirement import SAMPLED, Population, sound
+from surefoot.claims import Continues
+from surefoot.errors import InvalidArgument
+from surefoot.population.requirement import (
+    SAMPLED,
+    Population,
+    as_many,
+    enough,
+    more_inputs,
+    sound,
+)
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
 from surefoot.statistics.multiplicity import shares
+
+Pairs = Collection[frozenset[str]]
+IDENTICAL = "the two files are identical"
+_MOST = 0.999
+"""The error of an interval, of which either end may spend half: below 1."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +52,56 @@ class Rank:
 
 
 def differences(
-    over: Population, local: Mapping[str, Sequence[Result]], error: float
+    over: Population,
+    local: Mapping[str, Sequence[Result]],
+    error: float,
+    identical: Pairs = (),
 ) -> tuple[Difference, ...]:
     """Every pair, all intervals holding together within `error` (Bonferroni).
 
     `local` holds one result for each input, in the same order for every name. Where one of a pair
-    is undecided, the value is no more than the middle of the interval.
+    is undecided, the value is no more than the middle of the interval. The pairs in `identical`
+    are the same file on the same seed and device: they differ by exactly 0, and cost nothing.
     """
     pairs = list(combinations(local, 2))
-    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED,))
-    found = []
-    for a, b in pairs:
-        around = over.difference(local[a], local[b], shares(error, len(pairs)))
-        mine, other = (sound(over.conclude(local[name], over.error)) for name in (a, b))
-        value = (around.low + around.high) / 2
-        if isinstance(mine, Estimate) and isinstance(other, Estimate):
-            value = mine.value - other.value
-        within = Interval(min(around.low, value), max(around.high, value))
-        found.append(Difference(a, b, value, within, promise))
-    return tuple(found)
+    paid = sum(frozenset(pair) not in identical for pair in pairs)
+    return tuple(
+        Difference(a, b, 0.0, Interval(0.0, 0.0), Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)))
+        if frozenset((a, b)) in identical
+        else _difference(over, local, (a, b), error, shares(error, paid))
+        for a, b in pairs
+    )
+
+
+def _difference(
+    over: Population,
+    local: Mapping[str, Sequence[Result]],
+    pair: tuple[str, str],
+    error: float,
+    share: float,
+) -> Difference:
+    around = over.difference(local[pair[0]], local[pair[1]], share)
+    mine, other = (sound(over.conclude(local[name], over.error)) for name in pair)
+    value = (around.low + around.high) / 2
+    if isinstance(mine, Estimate) and isinstance(other, Estimate):
+        value = mine.value - other.value
+    within = Interval(min(around.low, value), max(around.high, value))
+    promise = Guarantee(Footing.CONDITIONAL, error, _assumed(over, local, pair))
+    return Difference(*pair, value, within, promise)
+
+
+def candidates(names: Sequence[str], found: Sequence[Difference]) -> tuple[str, ...]:
+    """Those that are not shown to be less robust than another: the most robust is among them.
+
+    Right whenever all differences are. Should they contradict each other, so that everyone is
+    beaten by someone, it may be anyone.
+    """
+    beaten = {
+        pair.second if pair.better == pair.first else pair.first
+        for pair in found
+        if pair.better is not None
+    }
+    return tuple(name for name in names if name not in beaten) or tuple(names)
 
 
 def ranks(names: Sequence[str], found: Sequence[Difference]) -> dict[str, Rank]:
@@ -71,16 +116,71 @@ def ranks(names: Sequence[str], found: Sequence[Difference]) -> dict[str, Rank]:
     return {name: Rank(1 + above[name], len(names) - below[name]) for name in names}
 
 
-def not_worse(name: str, found: Sequence[Difference], margin: float) -> Decision | Undecided:
-    """Whether this one is less robust than none of the others by more than `margin`."""
+def not_worse(
+    over: Population,
+    local: Mapping[str, Sequence[Result]],
+    name: str,
+    margin: float,
+    identical: Pairs = (),
+    continues: Continues = Continues.ONCE,
+) -> Decision | Undecided:
+    """Whether this one is less robust than none of the others by more than `margin`.
+
+    One-sided, spending `over.error`. It holds if each comparison by itself says so at the whole
+    error: were one worse, that comparison would have to err. It is refuted if one of the k others
+    is better by more at error/k.
+    """
+    if name not in local:
+        raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(local)}")
     claim = f"{name} is less robust than none of the others by more than {margin!r}"
-    against = [(p.second, p.interval) for p in found if p.first == name]
-    against += [
-        (p.first, Interval(-p.interval.high, -p.interval.low)) for p in found if p.second == name
-    ]
-    if all(gap.low >= -margin for _, gap in against):
-        return Decision(claim, True, found[0].guarantee, 0)
-    if any(gap.high < -margin for _, gap in against):
-        return Decision(claim, False, found[0].guarantee, 0)
-    open_ = ", ".join(other for other, gap in against if gap.low < -margin)
-    return Undecided(f"{name} may be less robust than {open_} by more than {margin!r}")
+    trials = sum(r.trials for results in local.values() for r in results)
+    same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
+    others = {other: local[other] for other in local if other != name and other not in same}
+    if not others:
+        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)), trials)
+    promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(over, local, local))
+    holds = _holds(over, local[name], others, margin)
+    if holds is not None:
+        return Decision(claim, holds, promise, trials)
+
+    def decided(inputs: int) -> bool:
+        grown = {other: as_many(results, inputs) for other, results in others.items()}
+        return _holds(over, as_many(local[name], inputs), grown, margin) is not None
+
+    open_ = [o for o in others if _gap(over, local[name], others[o], over.error).low < -margin]
+    inputs = len(local[name])
+    return Undecided(
+        f"{name} may be less robust than {', '.join(open_)} by more than {margin!r}: "
+        + more_inputs(inputs, enough(decided, inputs), continues),
+        trials,
+    )
+
+
+def _holds(
+    over: Population,
+    mine: Sequence[Result],
+    others: Mapping[str, Sequence[Result]],
+    margin: float,
+) -> bool | None:
+    """Whether none of the others is better by more than the margin; None if undecided."""
+    if all(_gap(over, mine, other, over.error).low >= -margin for other in others.values()):
+        return True
+    share = shares(over.error, len(others))
+    beaten = any(_gap(over, mine, other, share).high < -margin for other in others.values())
+    return False if beaten else None
+
+
+def _gap(
+    over: Population, mine: Sequence[Result], other: Sequence[Result], error: float
+) -> Interval:
+    """The difference, each end by itself wrong with probability at most `error`."""
+    return over.difference(mine, other, min(2 * error, _MOST))
+
+
+def _assumed(
+    over: Population, local: Mapping[str, Sequence[Result]], names: Iterable[str]
+) -> tuple[str, ...]:
+    """All that the statements about these take for granted."""
+    found = [sound(over.conclude(local[name], over.error)) for name in names]
+    told = [a for one in found if isinstance(one, Estimate) for a in one.guarantee.assumptions]
+    return tuple(dict.fromkeys(told or [SAMPLED]))

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.requirement import SAMPLED, Evidence, at_least
+from surefoot.population.requirement import Evidence, assumption, at_least
 from surefoot.results import (
     Decision,
     Estimate,
@@ -24,8 +25,12 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
+from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.intervals import betting, p_value_above
+from surefoot.statistics.intervals import betting, betting_trials, p_value_above
+
+_HOEFFDING = 0.25
+"""Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Mean:
     """Mean robustness of the population, with an interval that is wrong with at most `error`."""
 
     error: float
+    sampling: Sampling = Sampling.INDEPENDENT
     kind: ClassVar[str] = "mean"
     quantity: ClassVar[str] = "the mean robustness"
 
@@ -41,7 +47,7 @@ class Mean:
             raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}")
 
     def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
-        """The mean, spending `error`. The order of `local` must not depend on the values.
+        """The mean, spending `error`; the order of `local` does not matter.
 
         Unbiased local estimates are bounded variables whose mean is the population's, so an
         interval for the mean of such variables holds it. An input without one enters the lower
@@ -53,35 +59,50 @@ class Mean:
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
-        ends = _Ends.of(told)
         value = float(np.mean([r.value for r in known]))
-        low = max(0.0, betting(ends.lows, error).low - ends.slack)
-        high = min(1.0, betting(ends.highs, error).high + ends.slack)
+        around = self._interval(_Ends.of(told), error)
         missing = len(local) - len(known)
-        note = SAMPLED + (f"; {missing} of {len(local)} inputs were undecided" if missing else "")
-        around = Interval(min(low, value), max(high, value))
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, (note,)), trials)
+        notes = (f"{missing} of {len(local)} inputs were undecided",) * (missing > 0)
+        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling), *notes))
+        within = Interval(min(around.low, value), max(around.high, value))
+        return Estimate(value, within, promise, trials)
+
+    def continues(self, local: Sequence[Result]) -> Continues:
+        """Whether inputs may be added: always, but where each had one trial and all are counted."""
+        single = _Ends.of([counted(r) for r in local]).single
+        return Continues.ONCE if single else Continues.ANYTIME
+
+    def _interval(self, ends: _Ends, error: float) -> Interval:
+        if ends.single:
+            spent = error if self.sampling is Sampling.INDEPENDENT else _unequal(error)
+            return clopper_pearson(Counts(len(ends.lows), round(ends.lows.sum())), spent)
+        low = max(0.0, betting(ends.lows, error).low - ends.slack)
+        return Interval(low, max(low, min(1.0, betting(ends.highs, error).high + ends.slack)))
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The mean of these inputs themselves, whatever they were drawn from.
 
         Where the same number of trials of every input was settled beforehand, all of them are
         independent, each with its input's probability. Such a sum strays no further than a
-        binomial of the same mean (Hoeffding 1956, theorem 4), so Clopper-Pearson holds; the error
-        is lowered a little for the one case the theorem leaves out, a single failure or success,
-        where their probabilities add up.
+        binomial of the same mean (Hoeffding 1956, theorem 4), so Clopper-Pearson holds, at a
+        slightly lower error. Where the numbers differ, a bet on each trial takes its place.
         """
         told = [counted(r) for r in local]
-        known = [(r.unbiased, r.unbiased_from) for r in told if isinstance(r, Estimate)]
-        sizes = {size for _, size in known}
-        size = sizes.pop() if len(sizes) == 1 else None
-        if size is None or len(known) < len(local):
+        known = [
+            (r.unbiased, r.unbiased_from)
+            for r in told
+            if isinstance(r, Estimate) and r.unbiased is not None and r.unbiased_from
+        ]
+        if not known or len(known) < len(local):
             return None
-        held = sum(round(rate * size) for rate, _ in known if rate is not None)
-        pooled = Counts(size * len(local), held)
-        spent = -2 * math.expm1(-self.error / 2)
-        promise = Guarantee(Footing.SOUND, self.error)
-        return Estimate(pooled.rate, clopper_pearson(pooled, spent), promise, pooled.trials)
+        rates, sizes = (np.array(column) for column in zip(*known, strict=True))
+        held, total = np.rint(rates * sizes).astype(np.int64), int(sizes.sum())
+        if len(set(sizes.tolist())) == 1:
+            around = clopper_pearson(Counts(total, int(held.sum())), _unequal(self.error))
+        else:
+            around = betting_trials(held, sizes, self.error)
+        value = min(max(float(rates.mean()), around.low), around.high)
+        return Estimate(value, around, Guarantee(Footing.SOUND, self.error), total)
 
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float
@@ -96,10 +117,15 @@ class Mean:
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the mean is at least `least`, and how surely it is less."""
         ends = _Ends.of([counted(r) for r in local])
-        return Evidence(
-            p_value_above(ends.lows, least + ends.slack, self.error) if least > 0 else 0.0,
-            p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error),
-        )
+        if ends.single:
+            n, held = len(ends.lows), round(ends.lows.sum())
+            above, below = tail_above(held, n, least), tail_above(n - held, n, 1 - least)
+            if self.sampling is not Sampling.INDEPENDENT:
+                above, below = _unequal_p(above), _unequal_p(below)
+        else:
+            above = p_value_above(ends.lows, least + ends.slack, self.error)
+            below = p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error)
+        return Evidence(above if least > 0 else 0.0, below)
 
     def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
         """The largest requirement the evidence meets: of the population, and of every input.
@@ -125,12 +151,34 @@ class _Ends:
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
     slack: float
+    single: bool
+    """Whether every input had one trial: then all of them are one sample of yes and no."""
 
     @classmethod
     def of(cls, local: Sequence[Result]) -> _Ends:
-        lows, highs = (np.array(ends) for ends in zip(*map(_ends, local), strict=True))
+        lows, highs = np.array([_ends(r) for r in local], dtype=np.float64).reshape(-1, 2).T
         rough = (r for r in local if isinstance(r, Estimate) and r.unbiased is None)
-        return cls(lows, highs, max((r.guarantee.error for r in rough), default=0.0))
+        single = all(isinstance(r, Estimate) and r.unbiased_from == 1 for r in local)
+        slack = max((r.guarantee.error for r in rough), default=0.0)
+        return cls(lows, highs, slack, single and len(lows) > 0)
+
+
+def _unequal(error: float) -> float:
+    """The error at which Clopper-Pearson holds for trials of unequal probabilities.
+
+    Hoeffding's theorem leaves out a single failure or success. There the probabilities may add
+    up: 1 - (1 - p)^n <= 1 - e^-a makes n p <= a.
+    """
+    return -2 * math.expm1(-error / 2)
+
+
+def _unequal_p(p: float) -> float:
+    """A binomial p-value, for trials of unequal probabilities: the same, seen from the other end.
+
+    Above 1/4 the theorem says nothing, nor does the p-value.
+    """
+    adjusted = -math.log1p(-p) if p < 1 else math.inf
+    return adjusted if adjusted <= _HOEFFDING else 1.0
 
 
 def counted(result: Result) -> Result:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Protocol
 
+from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.results import (
     Decision,
@@ -22,6 +24,19 @@ from surefoot.results import (
 from surefoot.statistics.multiplicity import holm
 
 SAMPLED = "the inputs are an independent random sample of the population they stand for"
+STRATIFIED = (
+    "within each class the inputs are an independent random sample, and the population holds the "
+    "classes in equal shares"
+)
+SAMPLED_WITHIN = "within each class the inputs are an independent random sample of it"
+
+_MOST_FORECAST = 100_000
+"""Inputs beyond which a forecast says no more than that: nobody plans a run by it."""
+
+
+def assumption(sampling: Sampling) -> str:
+    """What a statement about the population takes for granted of the inputs."""
+    return SAMPLED if sampling is Sampling.INDEPENDENT else STRATIFIED
 
 
 @dataclass(frozen=True)
@@ -83,31 +98,72 @@ def sound(whole: Whole) -> Estimate | Undecided:
 
 
 def requirement(
-    whole: Estimate | Undecided, least: float, what: str, inputs: int = 0
+    over: Population,
+    local: Sequence[Result],
+    least: float,
+    continues: Continues = Continues.ONCE,
 ) -> Decision | Undecided:
-    """Whether `what` of the population is at least `least`, as far as its interval tells."""
+    """Whether the quantity of the population is at least `least`.
+
+    One-sided both ways: of PASS and FAIL only one can be wrong, so each may spend the whole error.
+    `continues` says whether inputs may be added to these.
+    """
     _check(least)
-    claim = f"{what} is at least {least!r}"
+    whole = sound(over.conclude(local, over.error))
     if isinstance(whole, Undecided):
         return whole
-    if whole.interval.low >= least:
-        return Decision(claim, True, whole.guarantee, whole.trials)
-    if whole.interval.high < least:
-        return Decision(claim, False, whole.guarantee, whole.trials)
+    found = over.evidence(local, least)
+    promise = Guarantee(Footing.CONDITIONAL, over.error, whole.guarantee.assumptions)
+    claim = f"{over.quantity} is at least {least!r}"
+    if found.above <= over.error:
+        return Decision(claim, True, promise, whole.trials, p_value=found.above)
+    if found.below <= over.error:
+        return Decision(claim, False, promise, whole.trials, p_value=found.below)
+
+    def decided(inputs: int) -> bool:
+        likely = over.evidence(as_many(local, inputs), least)
+        return min(likely.above, likely.below) <= over.error
+
     return Undecided(
-        f"{least!r} lies within the interval from {whole.interval.low:.4f} to "
-        f"{whole.interval.high:.4f}: {_more(whole, least, inputs)} would narrow it",
+        f"{over.quantity} may lie on either side of {least!r}: "
+        + more_inputs(len(local), enough(decided, len(local)), continues),
         whole.trials,
     )
 
 
-def _more(whole: Estimate, least: float, inputs: int) -> str:
-    """How many inputs would likely be enough: an interval shrinks like one over their root."""
-    near = whole.value - whole.interval.low if whole.value > least else whole.interval.high - least
-    apart = abs(whole.value - least)
-    if not inputs or apart < near / 30:
-        return "more inputs"
-    return f"more inputs (about {_rounded(inputs * (near / apart) ** 2):,} in all)"
+def enough(decided: Callable[[int], bool], inputs: int) -> int | None:
+    """Inputs in all that would likely decide; None for very many.
+
+    `decided` supposes that further inputs are as these. A forecast, to two digits, not a claim.
+    """
+    low, high = inputs, 2 * inputs
+    while not decided(high):
+        low, high = high, 2 * high
+        if high > _MOST_FORECAST:
+            return None
+    while high > 1.05 * low + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return _rounded(high)
+
+
+def as_many(local: Sequence[Result], inputs: int) -> list[Result]:
+    """These results over again, until they are so many."""
+    return list(islice(cycle(local), inputs))
+
+
+def more_inputs(inputs: int, needed: int | None, continues: Continues) -> str:
+    """What would decide a question that these inputs leave open, and at what price."""
+    many = f"more than {max(_MOST_FORECAST, inputs):,}" if needed is None else f"about {needed:,}"
+    if continues is Continues.ANYTIME:
+        return (
+            f"{many} inputs in all would likely decide it. Inputs of the same population may be "
+            "added to these"
+        )
+    return (
+        f"a new run planned with {many} inputs would likely decide it. Adding inputs to these and "
+        "looking again would not keep the error"
+    )
 
 
 def _rounded(n: float) -> int:
@@ -139,7 +195,7 @@ def requirement_of_each(
     error = over.error
     found = {name: over.evidence(local, least) for name, local in groups.items()}
     above, below = (holm([getattr(e, side) for e in found.values()]) for side in ("above", "below"))
-    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED,))
+    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED_WITHIN,))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from surefoot.claims import Continues, Sampling
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import Evidence
 from surefoot.results import (
@@ -37,16 +38,21 @@ class TailMean:
     """
 
     error: float
+    sampling: Sampling = Sampling.INDEPENDENT
     kind: ClassVar[str] = "tail-mean"
     quantity: ClassVar[str] = "the counted mean robustness"
 
     def __post_init__(self) -> None:
         Mean(self.error)
 
+    @property
+    def _mean(self) -> Mean:
+        return Mean(self.error, self.sampling)
+
     def conclude(self, local: Sequence[Result], error: float) -> ExtrapolatedMean | Undecided:
         """Average, variance, number and completeness; the counted mean spends `error`."""
         fitted = [r for r in local if isinstance(r, Extrapolation)]
-        counted = Mean(self.error).conclude(local, error)
+        counted = self._mean.conclude(local, error)
         trials = sum(r.trials for r in local)
         if not fitted:
             told = counted if isinstance(counted, Estimate) else None
@@ -64,20 +70,24 @@ class TailMean:
             trials=trials,
         )
 
+    def continues(self, local: Sequence[Result]) -> Continues:
+        """Whether inputs may be added and the counted mean be read again."""
+        return self._mean.continues(local)
+
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The counted mean of these inputs themselves."""
-        return Mean(self.error).studied(local)
+        return self._mean.studied(local)
 
     def difference(
         self, first: Sequence[Result], second: Sequence[Result], error: float
     ) -> Interval:
         """How much larger the first counted mean is."""
-        return Mean(self.error).difference(first, second, error)
+        return self._mean.difference(first, second, error)
 
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the counted mean is at least `least`, and how surely it is less."""
-        return Mean(self.error).evidence(local, least)
+        return self._mean.evidence(local, least)
 
     def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
         """What the counts allow; an extrapolation allows no claim."""
-        return Mean(self.error).strongest(local, whole)
+        return self._mean.strongest(local, whole)
