@@ -18,7 +18,6 @@ from surefoot.errors import InvalidArgument
 if TYPE_CHECKING:
     from surefoot.results import Interval
     from surefoot.store.records import Source
-    from surefoot.study import compare
     from surefoot.subject import Inputs
 
 
@@ -103,7 +102,7 @@ def curve(
     Example: surefoot curve model.onnx test.npz --perturb blur:0..2 --threshold 0.8
     """
     from surefoot.report.figures import check_figure
-    from surefoot.study import Study
+    from surefoot.study import Study, compare
     from surefoot.study.notation import parse_range
     from surefoot.study.registry import number, parse_property, share
 

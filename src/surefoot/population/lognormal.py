@@ -71,9 +71,7 @@ class LogNormalPosterior:
             return Undecided("no input was refuted below the ceiling: there is nothing to fit")
         quantiles, weights = self._posterior(seen)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
-        promise = Guarantee(
-            Footing.CONDITIONAL, error, (*assumptions_of(local), *self.assumptions)
-        )
+        promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions_of(local), *self.assumptions))
         fit = _verdict(seen, self.level)
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 

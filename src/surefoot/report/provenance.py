@@ -14,7 +14,7 @@ def about_run(record: Record, *, failing: bool = True) -> str:
     """Which model met which inputs, perturbed how, and what failing means."""
     model = short(record.source.model) if record.source else "a model in memory"
     inputs, words = record.spec["inputs"], record.spec["words"]
-    fails = f"; an input fails when it does not {words['property']}" if failing else ""
+    fails = f"; perturbed inputs must {words['property']}, else they fail" if failing else ""
     return (
         f"{model} on {short(words['source'])}: {inputs['selection']} ({inputs['reading']}); "
         f"{words['perturbation']}{fails}."

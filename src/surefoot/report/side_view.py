@@ -65,7 +65,8 @@ def _about(record: Record, parts: Mapping[str, Record]) -> str:
     words = strongest.spec["words"]
     return (
         f"{short(words['source'])}: {record.spec['inputs']['selection']}; "
-        f"{highest}{words['perturbation']}; an input fails when it does not {words['property']}."
+        f"{highest}{words['perturbation']}; perturbed inputs must {words['property']}, "
+        "else they fail."
     )
 
 

@@ -12,12 +12,12 @@ from surefoot.report.phrases import ended, once_in, percent, points
 def verdict_sentence(claim: Claim) -> str:
     """PASS, FAIL or UNDECIDED, and what was required."""
     required = _required(claim)
+    names = "" if claim.kind == "not_worse" else subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
-        return ended(f"UNDECIDED: {subject(claim)}{required}: {claim.reason}")
+        return ended(f"UNDECIDED: {names}{required}: {claim.reason}")
     told = required if claim.verdict is Verdict.PASS else f"it is refuted that {required}"
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
     certain = f" ({sure(claim)})" if sure(claim) else ""
-    names = "" if claim.kind == "not_worse" else subject(claim)
     return f"{claim.verdict}: {names}{told}{certain}{condition}."
 
 

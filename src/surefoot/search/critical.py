@@ -12,7 +12,7 @@ from surefoot.evidence import Proof
 from surefoot.procedure import Ask, Needs
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
-ARITHMETIC = "the model computes in real arithmetic; a run in float32 may differ"
+ARITHMETIC = "the model computes exactly, in real arithmetic (a run in float32 may differ)"
 _LEFT_ALONE = {
     "refuted at the goal": "no more was asked than a counterexample",
     "proved at the goal": "proved as far as was asked",

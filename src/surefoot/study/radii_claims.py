@@ -54,12 +54,10 @@ def claims_of(
 ) -> tuple[Claim, ...]:
     """The quantile of the population; then of each class, all classes together."""
     trials = sum(row.result.trials for row in rows)
-    brackets = [row.result for row in rows if isinstance(row.result, Bracket)]
-    proofs = tuple(dict.fromkeys(a for b in brackets for a in b.guarantee.assumptions))
     continues = Continues.ONCE if stops is None else Continues.ANYTIME
     together = f"all {len(found.classes)} classes"
-    made = [_claim(found.quantiles[0], About.POPULATION, trials, proofs, "", continues)]
-    made += [_claim(row, About.CLASS, trials, proofs, together, continues) for row in found.classes]
+    made = [_claim(found.quantiles[0], About.POPULATION, trials, "", continues)]
+    made += [_claim(row, About.CLASS, trials, together, continues) for row in found.classes]
     return tuple(made)
 
 
@@ -67,11 +65,9 @@ def _claim(
     row: QuantileRow,
     of: About,
     trials: int,
-    proofs: tuple[str, ...],
     together: str,
     continues: Continues,
 ) -> Claim:
-    """`proofs` is what the brackets rest on."""
     name = "" if of is About.POPULATION else row.name
     result, blank = (
         row.result,
@@ -90,9 +86,7 @@ def _claim(
     promise = result.guarantee
     return replace(
         blank,
-        guarantee=Guarantee(
-            promise.footing, promise.error, (*promise.assumptions, *proofs), together
-        ),
+        guarantee=Guarantee(promise.footing, promise.error, promise.assumptions, together),
         value=result.value,
         interval=result.interval,
         limit=result.share,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Sampling, Scope, Verdict
@@ -14,9 +15,9 @@ from surefoot.population import (
     RobustShare,
     TailMean,
     not_worse,
-    radius_requirement,
     requirement,
     requirement_of_each,
+    requires,
 )
 from surefoot.results import Bracket, Decision, Footing, Guarantee, Reading, Undecided
 from surefoot.statistics.multiplicity import shares
@@ -53,6 +54,20 @@ def population_of(record: Record) -> Population:
     return over
 
 
+def continues_of(over: Population, local: Sequence[Any]) -> Continues:
+    """Whether inputs may be added to these and the claim be read again."""
+    return over.continues(local) if isinstance(over, Mean) else Continues.ONCE
+
+
+def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
+    """Models of the same bytes that met the same random numbers."""
+    same = {
+        name: (r.spec["model"]["digest"], r.spec["generator"], r.spec["block"], r.spec["seed"])
+        for name, r in parts.items()
+    }
+    return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
+
+
 def decide(record: Record, parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
     """A claim with a verdict for each requirement."""
     if required.number == 0:
@@ -78,10 +93,10 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
-    local = [row.result for row in record.inputs]
+    local: list[Any] = [row.result for row in record.inputs]
     claims = []
     if required.least is not None:
-        decided = requirement(over, local, required.least)
+        decided = requirement(over, local, required.least, continues_of(over, local))
         claims.append(_sampled(record, over, decided, required.least, About.POPULATION, ""))
     if required.of_each_class is not None:
         names = record.spec["inputs"]["class_names"]
@@ -187,7 +202,7 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if model.continues is Continues.ANYTIME and model.interval is not None:
         decided = _by_interval(model, least)  # the search chose how many inputs to look at
     else:
-        decided = radius_requirement(local, model.limit, least, error)
+        decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
     promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
     return replace(made, verdict=verdict, reason=reason, guarantee=promise)
@@ -213,10 +228,11 @@ def _of_models(
     first = next(iter(parts.values()))
     if not isinstance(first.found, Samples) or record.spec["along"] != "model":
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
-    over = population_of(first)
+    over: Any = population_of(first)
     local = {other: [row.result for row in _sorted(part)] for other, part in parts.items()}
-    digests = {other: part.spec["model"]["digest"] for other, part in parts.items()}
-    decided = not_worse(over, local, name, margin, record.spec["error"], digests)
+    over = replace(over, error=record.spec["error"])
+    continues = continues_of(over, local[name])
+    decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
     verdict, reason = verdict_of(decided)
     model = first.claims[0]
     promise = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
@@ -227,7 +243,7 @@ def _of_models(
             model.random,
             FAILURE,
             promise,
-            Continues.ANYTIME,
+            continues,
             requirement=margin,
             verdict=verdict,
             names=(name, *(other for other in parts if other != name)),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
-from surefoot.population import all_robust, fragile_at_least, sound, weakest
+from surefoot.population import Mean, TailMean, all_robust, fragile_at_least, sound, weakest
+from surefoot.population.requirement import SAMPLED_WITHIN
 from surefoot.results import (
     Decision,
     ExtrapolatedMean,
@@ -85,19 +86,26 @@ def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
 
 def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[Claim, ...]:
     """The headline first."""
-    local = [row.result for row in rows]
+    local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)
     kappa = getattr(study.method, "kappa", None)
     if kappa is not None:
         claims = _about_kappa(common, local, kappa, study.method.error)
     else:
         claims = _about_these(common, found)
-    claims += _about_populations(common, found, kappa)
+    once = not isinstance(study.over, Mean | TailMean) or _counted_once(study.over, local)
+    continues = Continues.ONCE if once else Continues.ANYTIME
+    claims += _about_populations(common, found, kappa, study.over.error, continues)
     if kappa is None:
         claims += _about_weakest(common, rows, study.over.error)
     if found.contrasts:
         claims.append(_about_classes(common, found, study.over.error))
     return tuple(claims)
+
+
+def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
+    """Whether each input had one trial: then all are counted together, for a fixed number."""
+    return Mean(over.error).continues(local) is Continues.ONCE
 
 
 def _about_these(common: Common, found: Samples) -> list[Claim]:
@@ -123,9 +131,7 @@ def _about_these(common: Common, found: Samples) -> list[Claim]:
     return claims
 
 
-def _about_kappa(
-    common: Common, local: Sequence[InputResult], kappa: float, error: float
-) -> list[Claim]:
+def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: float) -> list[Claim]:
     """How many inputs fail too often, and whether none does."""
     made = [r for r in local if isinstance(r, Decision)]
     open_ = len(local) - len(made)
@@ -149,7 +155,9 @@ def _about_kappa(
     ]  # fmt: skip
 
 
-def _about_populations(common: Common, found: Samples, kappa: float | None) -> list[Claim]:
+def _about_populations(
+    common: Common, found: Samples, kappa: float | None, error: float, continues: Continues
+) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
     scopes: list[tuple[Scope, Whole]] = [
         (Scope(About.POPULATION, common.inputs, sampling=common.sampling), found.whole)
@@ -159,23 +167,30 @@ def _about_populations(common: Common, found: Samples, kappa: float | None) -> l
         for row in found.classes
     ]
     together = f"the {len(found.classes)} classes and all inputs" if found.classes else ""
-    return [_about_population(common, scope, whole, kappa, together) for scope, whole in scopes]
+    return [
+        _about_population(common, scope, whole, kappa, error, together, continues)
+        for scope, whole in scopes
+    ]
 
 
 def _about_population(
-    common: Common, scope: Scope, whole: Whole, kappa: float | None, together: str
+    common: Common,
+    scope: Scope,
+    whole: Whole,
+    kappa: float | None,
+    error: float,
+    together: str,
+    continues: Continues,
 ) -> Claim:
     plain = sound(whole)
     kind, quantity = "mean_population", FAILURE
     if kappa is not None:
         kind, quantity = "share_kappa", "share of inputs that fail at most so often"
-    continues = Continues.ONCE if kappa is not None else Continues.ANYTIME
     if isinstance(plain, Undecided):
         reason = plain.reason
         return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
-    promise = Guarantee(
-        plain.guarantee.footing, plain.guarantee.error, plain.guarantee.assumptions, together
-    )
+    sampled = plain.guarantee.assumptions if scope.of is About.POPULATION else (SAMPLED_WITHIN,)
+    promise = Guarantee(plain.guarantee.footing, error, sampled, together)
     value, interval = plain.value, plain.interval
     if kappa is None:
         value, interval = 1 - value, flipped(interval)
@@ -186,7 +201,8 @@ def _about_population(
 
 def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
     """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
-    found = weakest([row.result for row in rows], error)
+    local: list[Any] = [row.result for row in rows]
+    found = weakest(local, error)
     if found is None or found[1].high == 1:
         return []
     i, around = found

@@ -16,12 +16,11 @@ from surefoot.population import (
     ranks,
     sound,
 )
-from surefoot.population.quantile_comparison import ApartRanks
-from surefoot.results import Bracket, Estimate, Footing, Interval, Undecided
+from surefoot.results import Bracket, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Member, Radii, Record, Samples, SideBySide
-from surefoot.study.requirements import population_of
+from surefoot.study.requirements import continues_of, identical_pairs, population_of
 from surefoot.study.sample_claims import flipped
 
 MODELS, LEVELS = "model", "level"
@@ -48,8 +47,8 @@ def compared(
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
     local = {name: _ordered(record) for name, record in records.items()}
-    digests = {name: record.spec["model"]["digest"] for name, record in records.items()}
-    found = differences(over, local, spent / 2, digests) if along == MODELS else ()
+    same = identical_pairs(records)
+    found = differences(over, local, spent / 2, same) if along == MODELS else ()
     places = ranks(list(records), found)
     members = [
         Member(
@@ -79,11 +78,13 @@ def _claims(records: Mapping[str, Record], made: SideBySide, error: float) -> tu
     together = f"everything said of these {len(records)} {made.along}s"
     blank = replace(
         model, about=scope, value=None, interval=None, reason="", trials=trials,
-        continues=Continues.ANYTIME if model.kind == "mean_population" else Continues.ONCE,
+        continues=continues_of(population_of(first), [row.result for row in first.inputs]),
     )  # fmt: skip
     claims = []
     if made.differences:
-        promise = replace(made.differences[0].guarantee, error=error, jointly=together)
+        said = tuple(dict.fromkeys(a for d in made.differences for a in d.guarantee.assumptions))
+        footing = made.differences[0].guarantee.footing
+        promise = Guarantee(footing, error, said, together)
         names = candidates([m.name for m in made.members], made.differences)
         claims.append(
             replace(blank, kind="best", guarantee=promise, names=names, value=float(len(records)))
@@ -184,7 +185,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
         ]
         for name, record in records.items()
     }
-    return quantile_differences(ApartRanks(first.limit), local, first.guarantee.error)
+    return quantile_differences(local, first.limit, first.guarantee.error)
 
 
 def accuracy(record: Record) -> float | None:
