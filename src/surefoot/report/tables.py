@@ -91,10 +91,9 @@ def contrast_table(record: Record) -> Table | None:
     if not record.contrasts:
         return None
     error = record.spec["population"]["error"]
-    ordered = sorted(record.contrasts, key=lambda c: (c.permutation, c.welch, -abs(c.difference)))
-    by_welch, by_order = (
-        sum(getattr(c, test) <= error for c in ordered) for test in ("welch", "permutation")
-    )
+    ordered = sorted(record.contrasts, key=lambda c: (c.permutation, -abs(c.difference)))
+    by_order = sum(c.permutation <= error for c in ordered)
+    by_welch = sum(c.welch is not None and c.welch <= error for c in ordered)
     note = (
         f"Of {len(ordered):,} pairs of classes {by_order:,} differ by the permutation test and "
         f"{by_welch:,} by Welch's t-test: p-values adjusted for all pairs (Holm). The permutation "
@@ -102,7 +101,13 @@ def contrast_table(record: Record) -> Table | None:
         "approximately, where means are nearly normal."
     )
     rows = tuple(
-        (c.first, c.second, points(c.difference), p_value(c.permutation), p_value(c.welch))
+        (
+            c.first,
+            c.second,
+            points(c.difference),
+            p_value(c.permutation),
+            "" if c.welch is None else p_value(c.welch),
+        )
         for c in ordered[:_SHOWN]
     )
     headings = ("class", "and class", "difference (points)", "permutation p", "Welch p")

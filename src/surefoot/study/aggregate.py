@@ -44,7 +44,7 @@ def aggregate(
         for label, members in groups.items()
     )
     whole = over.conclude(every, over.error / 2)
-    return Aggregate(whole, over.studied(every), rows, _contrasts(groups, names, name))
+    return Aggregate(whole, over.studied(every), rows, _contrasts(groups, names, name, over.error))
 
 
 def told_apart(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[int, str]:
@@ -55,14 +55,14 @@ def told_apart(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[
 
 
 def _contrasts(
-    groups: dict[int, list[Result]], names: dict[int, str], name: str
+    groups: dict[int, list[Result]], names: dict[int, str], name: str, error: float
 ) -> tuple[Contrast, ...]:
     """Which classes differ in the mean of their inputs' values, unless there are too many."""
     values = {names[label]: _values(members) for label, members in groups.items()}
     if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
         return ()
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
-    return contrasts(values, np.random.default_rng(seed))
+    return contrasts(values, np.random.default_rng(seed), error)
 
 
 def _values(members: Sequence[Result]) -> np.ndarray:
