@@ -10,8 +10,16 @@ from scipy import stats
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import Undecided
-from surefoot.statistics import agreement, contrasts, holm, permutation, shares, welch
-from surefoot.statistics.contrasts import MOST_GROUPS, _orders
+from surefoot.statistics import (
+    agreement,
+    contrasts,
+    differing,
+    holm,
+    permutation,
+    shares,
+    welch,
+)
+from surefoot.statistics.contrasts import MOST_GROUPS, orders_for
 
 LAW = settings(deadline=None, database=None, derandomize=True, max_examples=80)
 PS = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -52,7 +60,7 @@ def test_shares_and_holm_refuse_what_is_meaningless():
 
 def test_welch_equals_scipy():
     rng = np.random.default_rng(1)
-    for n, m in ((2, 2), (5, 40), (30, 3)):
+    for n, m in ((10, 10), (15, 40), (30, 11)):
         a, b = rng.random(n), rng.random(m) * 0.8
         assert welch(a, b) == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
@@ -60,7 +68,7 @@ def test_welch_equals_scipy():
 def test_permutation_agrees_with_every_relabelling():
     """Ten of five: all 252, against ours at random; allowance four standard deviations."""
     rng = np.random.default_rng(3)
-    a, b = rng.random(5), rng.random(5) + 0.3
+    a, b = rng.random(5), rng.random(5) + 0.6
 
     def t(x, y, axis):
         return np.abs(stats.ttest_ind(x, y, equal_var=False, axis=axis).statistic)
@@ -68,23 +76,69 @@ def test_permutation_agrees_with_every_relabelling():
     exact = stats.permutation_test(
         (a, b), t, vectorized=True, n_resamples=np.inf, alternative="greater"
     ).pvalue
-    ours = permutation(a, b, rng)
-    assert abs(ours - exact) < 4 * math.sqrt(exact * (1 - exact) / 9999) + 1e-4
+    assert exact < 0.05
+    ours = np.mean([permutation(a, b, rng) for _ in range(40)])
+    assert abs(ours - exact) < 4 * exact / math.sqrt(20 * 40) + 2e-4
 
 
-def test_equal_groups_are_told_apart_rarely():
-    """Both tests, 6 pairs, skewed values, 80 seeded samples, error .1 about any pair."""
-    rng, runs, wrong = np.random.default_rng(7), 80, np.zeros(2)
+SIZES = {
+    "one to sixty": (1, 2, 3, 5, 12, 30, 60),
+    "few beside many": (2, 3, 60),
+    "alike": (12, 12, 12, 12),
+}
+VALUES = {
+    "skewed": lambda rng, n: rng.beta(5, 1, n),
+    "mostly one": lambda rng, n: np.where(rng.random(n) < 0.8, 1.0, rng.random(n)),
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_equal_classes_are_told_apart_rarely(sizes, values):
+    """All classes alike: 300 seeded samples, error .1 about any pair; rejected at level .001."""
+    rng, runs, error, wrong = np.random.default_rng(7), 300, 0.1, np.zeros(2)
     for _ in range(runs):
-        groups = {name: rng.beta(5, 1, 12) for name in "abcd"}
-        found = contrasts(groups, rng)
-        wrong += [any(c.welch <= 0.1 for c in found), any(c.permutation <= 0.1 for c in found)]
-    assert (wrong <= runs * 0.1 + 4 * math.sqrt(runs * 0.09)).all()
+        groups = {str(i): VALUES[values](rng, n) for i, n in enumerate(SIZES[sizes])}
+        found = contrasts(groups, rng, error)
+        by_welch = any(c.welch is not None and c.welch <= error for c in found)
+        wrong += [len(differing(found, error)) > 0, by_welch]
+    assert stats.binom.sf(wrong[0] - 1, runs, error) > 0.001
+    assert wrong[1] <= 2 * runs * error, "Welch's is approximate"
+
+
+@pytest.mark.parametrize("sizes", [(2, 5), (3, 3), (2, 60), (20, 30)])
+@pytest.mark.parametrize("level", [0.02, 0.1, 0.5])
+def test_the_permutation_test_keeps_its_level(sizes, level):
+    """Also where it ended early: 600 seeded samples of one pair; rejected at level .001."""
+    rng, runs = np.random.default_rng(5), 600
+    wrong = sum(
+        permutation(rng.beta(2, 1, sizes[0]), rng.beta(2, 1, sizes[1]), rng, 999) <= level
+        for _ in range(runs)
+    )
+    assert stats.binom.sf(wrong - 1, runs, level) > 0.001
+
+
+def test_fifteen_classes_can_be_told_apart():
+    """105 pairs: the adjusted p-value of every pair can reach a fifth of the error."""
+    rng = np.random.default_rng(7)
+    found = contrasts({str(i): i + rng.random(12) for i in range(15)}, rng, 0.05)
+    assert len(differing(found, 0.05)) == len(found) == 105
+    assert max(c.permutation for c in found) <= 0.05 / 5
+
+
+def test_welch_is_left_blank_where_it_has_nothing_to_rest_on():
+    rng = np.random.default_rng(7)
+    groups = {"few": rng.random(9), "some": rng.random(10), "more": rng.random(30)}
+    found = {(c.first, c.second): c.welch for c in contrasts(groups, rng, 0.05)}
+    assert found[("few", "some")] is None
+    assert found[("few", "more")] is None
+    expected = stats.ttest_ind(groups["some"], groups["more"], equal_var=False).pvalue
+    assert found[("some", "more")] == pytest.approx(expected), "adjusted for one test alone"
 
 
 def test_different_groups_are_told_apart():
     rng = np.random.default_rng(7)
-    found = contrasts({"low": rng.random(30) * 0.5, "high": 0.5 + rng.random(30) * 0.5}, rng)
+    found = contrasts({"low": rng.random(30) * 0.5, "high": 0.5 + rng.random(30) * 0.5}, rng, 0.05)
     assert found[0].first == "low"
     assert found[0].difference < -0.3
     assert max(found[0].welch, found[0].permutation) < 0.01
@@ -92,22 +146,23 @@ def test_different_groups_are_told_apart():
 
 def test_values_that_do_not_vary_have_no_t_but_still_an_order():
     rng = np.random.default_rng(1)
-    found = contrasts({"a": np.ones(20), "b": np.ones(20), "c": np.full(20, 0.7)}, rng)
-    assert [c.welch for c in found] == [1.0, 1.0, 1.0]
+    found = contrasts({"a": np.ones(20), "b": np.ones(20), "c": np.full(20, 0.7)}, rng, 0.05)
+    assert [c.welch for c in found] == [None, None, None]
     assert found[0].permutation == 1.0
     assert found[1].permutation < 0.01
 
 
 def test_groups_of_one_are_left_out_and_too_many_refused():
     rng = np.random.default_rng(1)
-    assert contrasts({"a": np.ones(1), "b": np.ones(5)}, rng) == ()
+    assert contrasts({"a": np.ones(1), "b": np.ones(5)}, rng, 0.05) == ()
     with pytest.raises(InvalidArgument, match="at most"):
-        contrasts({str(i): np.ones(2) for i in range(MOST_GROUPS + 1)}, rng)
+        contrasts({str(i): np.ones(2) for i in range(MOST_GROUPS + 1)}, rng, 0.05)
 
 
-def test_enough_relabellings_are_drawn_for_a_small_adjusted_p_value():
-    for pairs, size in ((1, 10), (45, 60), (45, 20_000), (435, 100)):
-        assert pairs / (1 + _orders([size] * pairs)) <= 0.026
+def test_enough_relabellings_are_drawn_for_an_adjusted_p_value_far_below_the_error():
+    for pairs in (1, 45, 105, 435):
+        for error in (0.05, 0.01):
+            assert pairs / (1 + orders_for(pairs, error)) <= error / 5
 
 
 def test_agreement_equals_scipy_and_counts_reorderings():

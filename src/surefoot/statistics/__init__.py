@@ -9,9 +9,9 @@ from surefoot.statistics.bounds import (
     okamoto,
     worst_miss,
 )
-from surefoot.statistics.contrasts import Contrast, contrasts, permutation, welch
+from surefoot.statistics.contrasts import Contrast, contrasts, differing, permutation, welch
 from surefoot.statistics.fixed_width import BuSun, FixedSize, Okamoto
-from surefoot.statistics.intervals import betting
+from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import KappaTest
 from surefoot.statistics.library import design_for
 from surefoot.statistics.multiplicity import holm, shares
@@ -31,10 +31,12 @@ __all__ = [
     "agreement",
     "anderson_darling",
     "betting",
+    "betting_trials",
     "chernoff",
     "clopper_pearson",
     "contrasts",
     "design_for",
+    "differing",
     "fixed_size",
     "holm",
     "okamoto",
