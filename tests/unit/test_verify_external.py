@@ -160,7 +160,7 @@ def test_a_wrong_proof_is_caught_by_a_counterexample(slope: Path) -> None:
         "r = float(open(sys.argv[2]).read().split('(<= X_0 ')[1].split(')')[0]) - 0.25\n"
         "out('unknown' if r > 0.7 else 'unsat' if r < 0.4 else 'sat ((X_0 .51) (X_1 .51))')"
     )
-    with pytest.raises(SurefootError, match="its proof is wrong"):
+    with pytest.raises(SurefootError, match="the proof is wrong"):
         critical_by(saying(code), slope, np.array([0.25, 0.25]), 0, 2, model_label(slope))
 
 

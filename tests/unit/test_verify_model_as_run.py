@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 
 from surefoot.verify import Refuted, Unknown, critical, verdict
+from surefoot.verify.bracket import Bracket
+from tests.unit.small_networks import random_network
 from tests.unit.test_verify_critical import two_ways
 
 
@@ -54,3 +59,26 @@ def test_witnesses_are_exact_in_float32() -> None:
     network = two_ways([1.0, 0.3], 0.7)
     found = critical(network, np.array([0.1, 0.2]), 0)
     assert (found.witness == found.witness.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, 5, [6], 3, [0.0])
+    x = (rng.random(5) * 10.0 ** rng.integers(-9, 1, 5)).astype(np.float32).astype(np.float64)
+    found = critical(network, x, network.label(x), seconds=2)
+    if found.witness is None:
+        assert np.isinf(found.high)
+        return
+    pairs = zip(found.witness, x, strict=True)
+    exact = max(abs(Fraction(float(a)) - Fraction(float(b))) for a, b in pairs)
+    assert Fraction(found.high) >= exact
+    assert found.high <= float(exact) * (1 + 1e-15)
+
+
+def test_a_distance_that_float64_rounds_down_is_rounded_up() -> None:
+    # 1 − 2⁻⁸⁰ is 1 in float64, and 1 + 2⁻⁸⁰ is above it
+    network, x = two_ways([1.0], 0.5), np.array([-(2.0**-80)])
+    bracket = Bracket(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
+    assert bracket.offer(np.array([1.0]))
+    assert Fraction(bracket.high) >= 1 + Fraction(1, 2**80)

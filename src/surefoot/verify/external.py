@@ -254,8 +254,9 @@ def critical_by(
         told(proved, refuted)
     if proved > refuted:
         raise SurefootError(
-            f"{external.name} proved a radius of {proved} although a counterexample lies at "
-            f"{refuted}: its proof is wrong, so nothing is reported"
+            f"{external.name} proved a radius of {proved} although the model as run has another "
+            f"label at {refuted}: the proof is wrong, or rounding in float32 decides there, so "
+            "nothing is reported"
         )
     return Found(proved, refuted, best, asked, clock() - started, reason, discarded, external.name)
 

@@ -164,7 +164,7 @@ def contradiction(
     if not len(broken):
         return None
     far = np.abs(broken - np.asarray(x, np.float64).reshape(-1)).max(axis=1)
-    return broken[int(far.argmin())].reshape(np.shape(x))
+    return np.asarray(broken[int(far.argmin())].reshape(np.shape(x)), np.float32)
 
 
 def within(
@@ -213,14 +213,15 @@ def _descended(margins: _Margins, box: Reach, rng: np.random.Generator) -> Singl
         _STEPS,
         lambda lowest: False,
     )
-    return np.clip(ends.astype(np.float32), box.low, box.high)
+    return np.asarray(np.clip(ends.astype(np.float32), box.low, box.high), np.float32)
 
 
 def _spread(box: Reach, rng: np.random.Generator, n: int) -> Singles:
     """Random points and random corners of the box in turn."""
     share = rng.random((n, len(box.x)), dtype=np.float32)
     share[1::2] = np.rint(share[1::2])
-    return np.clip(box.low + share * (box.high - box.low), box.low, box.high)
+    spread = box.low + share * (box.high - box.low)
+    return np.asarray(np.clip(spread, box.low, box.high), np.float32)
 
 
 def _moved(points: Singles, box: Reach, rng: np.random.Generator, move: int) -> Singles:
@@ -236,4 +237,4 @@ def _moved(points: Singles, box: Reach, rng: np.random.Generator, move: int) -> 
         made = np.where(other, _spread(box, rng, len(points)), points)
     else:
         made = points + np.float32(1e-3) * (_spread(box, rng, len(points)) - points)
-    return np.clip(made, box.low, box.high).astype(np.float32)
+    return np.asarray(np.clip(made, box.low, box.high), np.float32)

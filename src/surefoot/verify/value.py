@@ -50,7 +50,7 @@ class Value:
         size, unit = np.abs(weights), (terms + _INHERITED) * _UNIT
 
         def grown(part: Floats) -> Floats:
-            return change(part[None], size)[0]
+            return np.asarray(change(part[None], size)[0])
 
         lost = grown(self.loss.constant + unit * np.abs(self.constant))
         factor = grown(self.loss.factor)
