@@ -313,14 +313,18 @@ class Inputs:
 
     def digest(self) -> str:
         """A name for exactly these points, labels and ids, in any order."""
+        rows = sorted(bytes.fromhex(row) for row in self.row_digests())
+        return hashlib.sha256(b"".join(rows)).hexdigest()
+
+    def row_digests(self) -> list[str]:
+        """A name for each point with its label and id."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
-        rows = sorted(
+        return [
             hashlib.sha256(
                 f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()
-            ).digest()
+            ).hexdigest()
             for name, label, row in zip(self.ids, labels, self.x, strict=True)
-        )
-        return hashlib.sha256(b"".join(rows)).hexdigest()
+        ]
 
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""

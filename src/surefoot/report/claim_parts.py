@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.claims import About, Claim, Randomness
+from collections.abc import Sequence
+
+from surefoot.claims import About, Claim, Continues, Randomness
 from surefoot.report.phrases import confidence, percent_range
 
 
@@ -20,6 +22,23 @@ def sure(claim: Claim) -> str:
         return ""
     jointly = f" for {claim.guarantee.jointly} together" if claim.guarantee.jointly else ""
     return f"confidence {confidence(error)}{jointly}"
+
+
+def may_continue(claims: Sequence[Claim]) -> str:
+    """Whether inputs may be added to a claim about the population and it be read again."""
+    about = [c for c in claims if c.about.of is About.POPULATION and c.kind != "classes"]
+    if not about:
+        return ""
+    if all(claim.continues is Continues.ANYTIME for claim in about):
+        return (
+            "May be continued: inputs of the same population, chosen independently of the results, "
+            "may be added and the claim about the population be read again at the same error. "
+            "Another seed or another selection is another claim."
+        )
+    return (
+        "Not to be continued: the claim about the population is for a number of inputs settled "
+        "beforehand. Adding inputs and looking again would not keep the error."
+    )
 
 
 def capital(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.claims import About, Claim
+from surefoot.report.claim_parts import may_continue
 from surefoot.report.curve_figures import class_figure, figures
 from surefoot.report.phrases import ended, percent, percent_range, short, tiny
 from surefoot.report.provenance import odd_findings, provenance
@@ -37,6 +38,7 @@ def view(
         headline=tuple(c for c in record.claims if c.about.of is not About.CLASS),
         about=about(parts),
         cautions=tuple(cautions),
+        continuing=may_continue(record.claims),
         claims=(),
         verdicts=verdicts,
         facts=tuple(_facts(found)),

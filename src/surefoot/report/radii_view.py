@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from surefoot.claims import About, Claim
+from surefoot.report.claim_parts import may_continue
 from surefoot.report.critical_figures import distribution, times
 from surefoot.report.critical_tables import (
     bracket_table,
@@ -41,6 +42,7 @@ def view(
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
         about=_about(parts),
         cautions=_cautions(parts),
+        continuing=may_continue(record.claims),
         claims=tuple(c for c in whole if c.kind != "radius_quantile"),
         verdicts=verdicts,
         facts=_facts(parts),

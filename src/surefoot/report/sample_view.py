@@ -6,6 +6,7 @@ import shlex
 
 from surefoot.claims import About, Claim
 from surefoot.report.attack_view import baseline_table, no_gradient_cautions
+from surefoot.report.claim_parts import may_continue
 from surefoot.report.figures import class_intervals, local_results, tails
 from surefoot.report.phrases import ended, percent
 from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
@@ -38,6 +39,7 @@ def view(
             *no_gradient_cautions({"": found.attack}),
         ),
         claims=rest,
+        continuing=may_continue(record.claims),
         verdicts=asked,
         facts=tuple(_facts(record, found)),
         assumptions=_assumptions(record, found),
@@ -115,7 +117,10 @@ def _facts(record: Record, found: Samples) -> list[str]:
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
         lines.append(f"Clean, {right:,} of {len(labelled):,} inputs get their true label.")
-    return [*lines, f"{record.trials:,} trials on {len(record.inputs):,} inputs."]
+    lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
+    if record.extends:
+        lines.append(f"These inputs add to those of run {record.extends[:12]}, which are kept.")
+    return lines
 
 
 def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from surefoot.claims import Claim
 from surefoot.report.attack_view import HEADING, attack_cell, attack_lines, no_gradient_cautions
+from surefoot.report.claim_parts import may_continue
 from surefoot.report.figures import svg
 from surefoot.report.phrases import (
     confidence,
@@ -46,6 +47,7 @@ def view(
         headline=head,
         about=_about(record, parts),
         cautions=(*_cautions(parts), *no_gradient_cautions(attacks)),
+        continuing=may_continue(record.claims),
         claims=rest,
         verdicts=verdicts,
         facts=tuple(_facts(record, found)),

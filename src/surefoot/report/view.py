@@ -70,6 +70,7 @@ class View:
     sections: tuple[Section, ...]
     command: str
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    continuing: str = ""
 
     @property
     def headings(self) -> list[str]:
@@ -79,7 +80,8 @@ class View:
     @property
     def sure(self) -> list[str]:
         """The other claims, in words, then the facts."""
-        return [*(sentence(claim) for claim in self.claims), *self.facts]
+        lines = [*(sentence(claim) for claim in self.claims), *self.facts]
+        return [*lines, self.continuing] if self.continuing else lines
 
     @property
     def verdict_lines(self) -> list[tuple[str, str]]:

@@ -41,6 +41,14 @@ class Store(Protocol):
         """The record of exactly this run, if it has finished."""
         ...
 
+    def finished(self) -> list[Record]:
+        """The records of all finished runs."""
+        ...
+
+    def adopt(self, earlier: str, digest: str) -> None:
+        """Take over the evidence of an earlier run, unless this one has evidence of its own."""
+        ...
+
     def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
         ...

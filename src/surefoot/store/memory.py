@@ -26,6 +26,11 @@ class MemoryJournal:
         """Everything recorded."""
         return {name: list(entries) for name, entries in self._kept.items()}
 
+    def copy_from(self, other: MemoryJournal) -> None:
+        """Begin with what another journal holds."""
+        for name, entries in other.replay().items():
+            self._kept[name].extend(entries)
+
 
 class MemoryStore:
     """As a store on disk, for as long as the process lives."""
@@ -46,6 +51,15 @@ class MemoryStore:
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
         return self._records.get(digest)
+
+    def finished(self) -> list[Record]:
+        """The records of all finished runs."""
+        return list(self._records.values())
+
+    def adopt(self, earlier: str, digest: str) -> None:
+        """Take over the evidence of an earlier run, unless this one has evidence of its own."""
+        if not self._journals[digest].replay():
+            self._journals[digest].copy_from(self._journals[earlier])
 
     def finish(self, record: Record) -> Record:
         """Keep the record."""

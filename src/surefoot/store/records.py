@@ -23,12 +23,16 @@ class Source:
 
 @dataclass(frozen=True)
 class InputRow:
-    """One input: its label, what the model calls it when clean, and what was found."""
+    """One input: its label, what the model calls it when clean, and what was found.
+
+    `digest` names its values and label.
+    """
 
     id: str
     label: int | None
     predicted: int
     result: InputResult
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,10 @@ Found = Samples | Curves | Radii | Attacked | SideBySide
 
 @dataclass(frozen=True)
 class Record:
-    """The whole outcome of one study: its claims, its inputs, and what the method found."""
+    """The whole outcome of one study: its claims, its inputs, and what the method found.
+
+    `extends` is the run that this one adds inputs to, if there is one in the store.
+    """
 
     digest: str
     spec: dict[str, Any]
@@ -237,3 +244,4 @@ class Record:
     source: Source | None = None
     started: str = ""
     seconds: float = 0.0
+    extends: str = ""

@@ -98,6 +98,22 @@ class SqlStore:
         """The journal of one run."""
         return SqlJournal(self, digest)
 
+    def finished(self) -> list[Record]:
+        """The records of all finished runs."""
+        query = sa.select(RUNS.c.record).where(RUNS.c.record.is_not(None))
+        with self._at_work(), self._engine.connect() as db:
+            return [record_from_json(text) for text in db.execute(query).scalars()]
+
+    def adopt(self, earlier: str, digest: str) -> None:
+        """Take over the evidence of an earlier run, unless this one has evidence of its own."""
+        kept = [column for column in JOURNAL.c if column.name not in ("id", "run")]
+        copied = sa.select(sa.literal(digest), *kept).where(JOURNAL.c.run == earlier)
+        with self._at_work(), self._engine.begin() as db:
+            own = sa.select(JOURNAL.c.id).where(JOURNAL.c.run == digest).limit(1)
+            if db.execute(own).first() is None:
+                names = ["run", *(column.name for column in kept)]
+                db.execute(sa.insert(JOURNAL).from_select(names, copied.order_by(JOURNAL.c.id)))
+
     def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
         this_run = RUNS.c.digest == record.digest

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot import perturb
-from surefoot.engine.bench import SamplingBench
+from surefoot.engine.bench import SamplingBench, to_numpy
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask
 from surefoot.properties import GivenLabel
@@ -25,9 +26,14 @@ from surefoot.study.sample_work import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.study.work import Work, measured
 
+if TYPE_CHECKING:
+    from surefoot.verify.network import Network
+
 BEYOND = (1.0, 1.5, 2.0, 4.0)
 """Radii beyond the counterexample, as multiples of its distance."""
 _INWARDS = 1 - 1e-6
+_NEAR_TIES = 128
+"""Points near ties of each input: enough to find most networks built to fail in float32."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,37 @@ class _AtEach:
 
 
 def points_drawn(
+    study: Setup, brackets: Mapping[int, Bracket], network: Network | None, workers: int | None
+) -> dict[int, tuple[PointsDrawn, ...]]:
+    """For each row, points within its proved radius and within multiples of its refuted one.
+
+    Where the network was read here, points near ties are tried as well.
+    """
+    even = _drawn_evenly(study, brackets, workers)
+    if network is None or not study.method.samples:
+        return even
+    near = {row: _near_tie(study, network, row, b.low) for row, b in brackets.items() if b.low > 0}
+    return {row: (*even.get(row, ()), *((near[row],) if row in near else ())) for row in brackets}
+
+
+def _near_tie(study: Setup, network: Network, row: int, radius: float) -> PointsDrawn:
+    """Whether a point near a tie, within the proved radius, gets another label as run."""
+    from surefoot.verify.near_ties import contradiction
+
+    def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
+        scores = to_numpy(study.model.predict(study.model.place(points)))
+        return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+    x, label = study.fitted.x[row], int(study.references[row])
+    found = contradiction(
+        network, labels, x, label, radius, bounds_of(study), study.seed, _NEAR_TIES
+    )
+    return PointsDrawn(radius, _NEAR_TIES, int(found is not None), near_ties=True)
+
+
+def _drawn_evenly(
     study: Setup, brackets: Mapping[int, Bracket], workers: int | None
 ) -> dict[int, tuple[PointsDrawn, ...]]:
-    """For each row, points within its proved radius and within multiples of its refuted one."""
     inputs, bounds = study.fitted, bounds_of(study)
     every = inputs.subjects()
     radii = {row: _radii(bracket.interval, bounds.width) for row, bracket in brackets.items()}

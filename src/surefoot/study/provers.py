@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +32,20 @@ def graph_of(study: Setup) -> Graph:
     return graph
 
 
-def prover_for(study: Setup) -> tuple[Prover, float | None]:
-    """The prover; and how far the network as read is from the model, where it is ours."""
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The network as read from the file, and how far that is from the model."""
+
+    network: Network
+    apart: float
+
+
+def prover_for(study: Setup) -> tuple[Prover, Reading | None]:
+    """The prover; and the network as it was read, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
-        network, apart = network_of(study)
-        return OwnProver(network), apart
+        read = read_model(study)
+        return OwnProver(read.network), read
     from surefoot.verify.external import External
 
     if not graph.plain:
@@ -48,7 +56,7 @@ def prover_for(study: Setup) -> tuple[Prover, float | None]:
     return OtherProver(External(command), graph.path, study.model.signature.classes), None
 
 
-def network_of(study: Setup) -> tuple[Network, float]:
+def read_model(study: Setup) -> Reading:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.verify.graph import check_reader, read_network
     from surefoot.verify.network import Layer
@@ -58,10 +66,10 @@ def network_of(study: Setup) -> tuple[Network, float]:
     network = read_network(graph.content, shape)
     apart = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
     if graph.plain:
-        return network, apart
+        return Reading(network, apart)
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
     shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
     scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
     first = network.layers[0]
     before = Layer(first.weights * scale, first.bias + first.weights @ shift, first.slope)
-    return replace(network, layers=(before, *network.layers[1:])), apart
+    return Reading(replace(network, layers=(before, *network.layers[1:])), apart)

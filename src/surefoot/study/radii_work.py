@@ -33,7 +33,8 @@ _SHOWN = 8
 def work(study: Setup, workers: int | None, batch: int | None) -> Work:
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
     bounds, inputs, method = bounds_of(study), study.fitted, study.method
-    prover, reader = prover_for(study)
+    prover, read = prover_for(study)
+    network, reader = (None, None) if read is None else (read.network, read.apart)
     bench = ProvingBench(
         inputs, study.references, study.model, prover, bounds, method.tolerance, method.efforts,
         study.seed,
@@ -46,7 +47,7 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
 
     def conclude(answers: Sequence[Any]) -> Conclusion:
         brackets, settled = _brackets(subjects, answers)
-        drawn = points_drawn(study, brackets, workers)
+        drawn = points_drawn(study, brackets, network, workers)
         checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
         return _conclude(study, checked, settled, reader)
 

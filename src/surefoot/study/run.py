@@ -17,6 +17,8 @@ from surefoot.search import Attack
 from surefoot.store import Store, open_store, store_exists
 from surefoot.store.records import Attacked, Finding, Record, Samples, Source
 from surefoot.study import attack_work, curve_work, radii_work, sample_work
+from surefoot.study.arithmetic import real_arithmetic
+from surefoot.study.extending import adopted
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 from surefoot.study.work import Conclusion, Work, measured
@@ -62,6 +64,7 @@ def _answered(
     findings = findings or preflight(study)
     work = _work(study, workers, batch)
     store.begin(study.digest, study.spec, source, environment())
+    earlier = adopted(study, store)
     journal = store.journal(study.digest)
 
     def record(found: Conclusion) -> Record:
@@ -75,6 +78,7 @@ def _answered(
             trials=found.trials,
             environment=environment(),
             source=source,
+            extends=earlier,
         )
 
     try:
@@ -134,7 +138,11 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
     bad = next((c for c in checks if c.verdict is Verdict.BAD), None)
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
-    return tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
+    found = tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
+    others: str = getattr(study.method, "verifier", "")
+    if study.needs is Needs.RADII and not others:
+        return (*found, real_arithmetic(study))
+    return found
 
 
 def environment() -> dict[str, str]:

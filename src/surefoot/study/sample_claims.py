@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
@@ -167,10 +167,11 @@ def _about_populations(
         for row in found.classes
     ]
     together = f"the {len(found.classes)} classes and all inputs" if found.classes else ""
-    return [
+    first, *rest = (
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes
-    ]
+    )
+    return [first, *(replace(claim, continues=Continues.ONCE) for claim in rest)]
 
 
 def _about_population(

@@ -56,9 +56,15 @@ def workers_for(study: Setup, workers: int | None) -> int:
 
 def rows_of(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
     """One row an input, in the order of the inputs."""
-    labels = study.fitted.labels
+    labels, digests = study.fitted.labels, study.fitted.row_digests()
     return tuple(
-        InputRow(name, None if labels is None else int(labels[i]), int(study.predicted[i]), one)
+        InputRow(
+            name,
+            None if labels is None else int(labels[i]),
+            int(study.predicted[i]),
+            one,
+            digests[i],
+        )
         for i, (name, one) in enumerate(zip(study.fitted.ids, local, strict=True))
     )
 
@@ -103,4 +109,4 @@ def _contrasts(
     if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
         return ()
     seed = int.from_bytes(hashlib.sha256(digest.encode()).digest()[:8])
-    return contrasts(values, np.random.default_rng(seed))
+    return contrasts(values, np.random.default_rng(seed), error)
