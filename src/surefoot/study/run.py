@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -147,6 +148,11 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
 
 def environment() -> dict[str, str]:
     """What the numbers were made with."""
+    return dict(_environment())
+
+
+@lru_cache(maxsize=1)
+def _environment() -> dict[str, str]:
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for name in _PACKAGES:
         try:

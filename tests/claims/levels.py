@@ -1,0 +1,123 @@
+"""Worlds of curves and radii: inputs whose critical level is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import surefoot as sf
+from surefoot.claims import Randomness
+from tests.claims.parts import (
+    QUICK,
+    line_inputs,
+    normal_inputs,
+    radius_study,
+    shift_study,
+    sign_model,
+)
+from tests.claims.worlds import Outcome, all_missed, any_false, joined, judged, missed, of_kind, world
+
+RADII = np.array([0.02, 0.12, 0.25, 0.4, -0.1, 0.004])
+SLOW: dict[str, object] = {"workers": 1}
+
+
+@world("curve_set", "every input fails once and for good", 0.1)
+def _curve_set(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 21])
+    critical = rng.uniform(0.05, 1.0, 60)
+    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, precision=0.01)
+    result = shift_study(critical, method, seed).run(**QUICK)
+    claim = of_kind(result.claims, "curve_set")[0]
+    assert claim.random is Randomness.NOTHING
+    kept = np.sort(critical)[::-1][int(np.ceil(0.7 * 60)) - 1]  # kept up to here, or just below
+    return _near(claim, float(kept))
+
+
+def _near(claim: object, truth: float) -> Outcome:
+    """The crossing itself is one point of float32; the claim may lie on either side of it."""
+    around = claim.interval  # type: ignore[attr-defined]
+    inside = around.low - 1e-6 <= truth <= around.high + 1e-6
+    return Outcome(1, int(not inside), 0, (around.width,))
+
+
+@world("curve_set", "noise of a fixed draw", 0.1)
+def _curve_fixed(seed: int) -> Outcome:
+    """The claim is about these draws: truth is a scan of the same draws at every thousandth."""
+    rng = np.random.default_rng([seed, 23])
+    inputs = normal_inputs(rng.uniform(0.001, 0.2, 40))
+
+    def study(method: object) -> sf.Study:
+        return sf.Study(
+            sign_model(), inputs, sf.perturb.GaussianNoise(), method, property=sf.TrueLabel(),
+            seed=seed,
+        )  # fmt: skip
+
+    method = sf.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, precision=0.01)
+    claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
+    assert claim.random is Randomness.FIXED
+    scan = study(sf.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).found.curve
+    kept = [p.level for p in scan.points if p.value >= 0.75]
+    around = claim.interval
+    if around is None or claim.quantity.startswith("share"):
+        return Outcome(1, 0, 1)
+    inside = around.low - 0.006 <= max(kept) <= around.high + 0.006
+    return Outcome(1, int(not inside), 0, (around.width,))
+
+
+@world("curve_population", "critical levels uniform", 0.1)
+def _curve_population(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 25])
+    method = sf.SequentialCurve(
+        0.0, 1.0, (0.7,), error=0.1, precision=0.01, over="population"
+    )
+    result = shift_study(rng.uniform(0.0, 1.0, 150), method, seed).run(**QUICK)
+    claim = of_kind(result.claims, "curve_population")[0]
+    return missed(claim, 0.3)
+
+
+@world("radius", "distances to a line", 0.0)
+def _radius(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 27])
+    radii = np.concatenate([RADII, rng.uniform(0.0, 0.45, 4)])
+    inputs = line_inputs(radii)
+    truths = np.maximum(inputs.x[:, 0].astype(float) - 0.5, 0.0)
+    result = radius_study(sf.CriticalLevel(0.01, 2.0, samples=20), inputs, seed).run(**SLOW)
+    claims = [result.claim_about(row.id) for row in result.inputs]
+    return all_missed(claims, truths.tolist())
+
+
+@world("robust_accuracy", "an attack on known radii", 0.0)
+def _robust_accuracy(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 29])
+    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 6)]))
+    truths = inputs.x[:, 0].astype(float) - 0.5
+    result = radius_study(sf.Attack(), inputs, seed, level=0.1).run(**QUICK)
+    return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
+
+
+@world("radius_quantile", "uniform radii with an atom at 0", 0.1)
+def _quantile(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 31])
+    radii = np.where(rng.random(24) < 0.1, -0.1, rng.uniform(0.0, 0.4, 24))
+    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    result = radius_study(method, line_inputs(radii), seed).run(**SLOW)
+    return missed(of_kind(result.claims, "radius_quantile")[0], 0.4 * (0.25 - 0.1) / 0.9)
+
+
+@world("radius_quantile", "a requirement at the truth", 0.1)
+def _quantile_required(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 33])
+    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    result = radius_study(method, line_inputs(rng.uniform(0.0, 0.4, 24)), seed).run(**SLOW)
+    held = judged(result.require(0.0999).verdicts[0], holds=True)
+    above = judged(result.require(0.1001).verdicts[0], holds=False)
+    return any_false([held, above]) if held.false and above.false else joined([held, above])
+
+
+@world("quantile_difference", "independent radii, the same distribution", 0.1)
+def _quantile_difference(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 35])
+    inputs = line_inputs(*rng.uniform(0.0, 0.4, (2, 24)))
+    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    studies = {name: radius_study(method, inputs, seed, i) for i, name in enumerate("ab")}
+    result = sf.compare(studies, workers=1)
+    return missed(of_kind(result.claims, "quantile_difference")[0], 0.0)

@@ -1,0 +1,122 @@
+"""What worlds are built of: models whose failure probabilities and radii are known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+import surefoot as sf
+from surefoot.results import Interval
+from surefoot.subject import Inputs, Model, View
+
+Floats = np.ndarray
+QUICK: dict[str, Any] = {"workers": 1, "batch": 4096}
+"""How every world runs its study: no worker threads, no timing of batches."""
+
+
+def signs(batch: Floats) -> Floats:
+    """Class 1 where the first value is positive."""
+    margin = batch[:, 0].astype(np.float64)
+    return np.stack([-margin, margin], axis=1)
+
+
+@lru_cache(maxsize=8)
+def sign_model(column: int = 0, bounds: tuple[float, float] | None = None) -> Model:
+    """Looks at one column alone."""
+    return sf.load_model(lambda batch: signs(batch[:, column:]), shape=(2,), bounds=bounds)
+
+
+def normal_inputs(*failing: Floats, labels: Sequence[int] | None = None) -> Inputs:
+    """Points that fail under standard normal noise with these probabilities, one row a column.
+
+    The true label is class 1; a label of its own kind is kept for `by_class` in the second value.
+    """
+    columns = [-ndtri(np.clip(p, 1e-12, 1 - 1e-12)) for p in failing]
+    x = np.stack(columns if len(columns) == 2 else [columns[0], np.zeros(len(columns[0]))], axis=1)
+    return sf.load_inputs(x.astype(np.float32), np.ones(len(x), int) if labels is None else labels)
+
+
+def noise_study(failing: Floats, method: Any, seed: int, **changes: Any) -> sf.Study:
+    """Every input fails with its own known probability."""
+    return sf.Study(
+        changes.pop("model", sign_model()),
+        changes.pop("inputs", None) or normal_inputs(failing),
+        sf.perturb.GaussianNoise(1.0),
+        method,
+        property=changes.pop("property", sf.TrueLabel()),
+        seed=seed,
+        **changes,
+    )
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Subtracts the level from every value; nothing is drawn."""
+
+    level: float | None = None
+    kind: ClassVar[str] = "shift"
+    phrase: ClassVar[str] = "every value less {level}"
+    view: ClassVar[View] = View.VALUES
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        return Interval(0.0, 10.0)
+
+    def draw(self, stream: Any, n: int, shape: tuple[int, ...]) -> Any:
+        return np.zeros((n, 0), np.float32)
+
+    def apply(self, x: Any, drawn: Any, level: Any, bounds: Interval | None) -> Any:
+        n = max(len(x), len(drawn))
+        lowered = np.broadcast_to(x, (n, *x.shape[1:])) - np.reshape(level, (-1, 1))
+        return lowered.astype(np.float32)
+
+
+def shift_study(critical: Floats, method: Any, seed: int) -> sf.Study:
+    """Input i is right below its critical level and wrong from it on."""
+    x = np.stack([critical, np.zeros(len(critical))], axis=1).astype(np.float32)
+    inputs = sf.load_inputs(x, np.ones(len(x), int))
+    return sf.Study(sign_model(), inputs, Shift(), method, property=sf.TrueLabel(), seed=seed)
+
+
+@lru_cache(maxsize=4)
+def line_model(column: int = 0) -> Model:
+    """An ONNX network of one line: class 1 where its column exceeds 1/2, so radii are distances."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = np.zeros((2, 2), np.float32)
+    weights[column] = (-1.0, 1.0)
+    bias = np.array([0.5, -0.5], np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", "w", "b"], ["y"])],
+        "line",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = Path(mkdtemp()) / f"line{column}.onnx"
+    onnx.save(model, path)
+    return sf.load_model(path, bounds=(0.0, 1.0))
+
+
+def line_inputs(*radii: Floats) -> Inputs:
+    """Points at these distances above 1/2; wrong when clean where the distance is 0 or less."""
+    columns = [0.5 + np.clip(r, -0.5, 0.5) for r in radii]
+    x = np.stack(columns if len(columns) == 2 else [columns[0], np.full(len(columns[0]), 0.9)], 1)
+    return sf.load_inputs(x.astype(np.float32), np.ones(len(x), int))
+
+
+def radius_study(method: Any, inputs: Inputs, seed: int, column: int = 0, **more: Any) -> sf.Study:
+    """Critical radii that are known."""
+    level = more.pop("level", None)
+    return sf.Study(
+        line_model(column), inputs, sf.perturb.LinfNoise(level), method,
+        property=sf.TrueLabel(), seed=seed, **more,
+    )  # fmt: skip
