@@ -125,17 +125,21 @@ def test_the_chernoff_number_is_the_first_whose_bound_is_small_enough(p, width, 
 @pytest.mark.parametrize(("failed", "trials"), [(0, 5), (1, 1), (3, 40), (30, 200)])
 @pytest.mark.parametrize("kappa", [0.02, 0.1, 0.5])
 def test_the_e_values_are_the_integrals_they_stand_for(failed, trials, kappa):
-    """With p = u^10 the Beta(0.1, 1) prior is uniform in u, and smooth to integrate."""
+    """Beta(a, 1) is uniform in v = u^a, and smooth to integrate there; p^-1.4 in v = p^-0.4."""
 
-    def ratio(u):
-        p = u**10
+    def ratio(p):
         return (p / kappa) ** failed * ((1 - p) / (1 - kappa)) ** (trials - failed)
 
-    cut = kappa**0.1
-    for evidence, low, high in ((log_evidence_below, 0, cut), (log_evidence_above, cut, 1)):
-        area, _ = quad(ratio, low, high, epsabs=0, epsrel=1e-11, limit=500)
-        found = evidence(failed, trials, kappa)
-        assert found == pytest.approx(math.log(area / (high - low)), rel=1e-8, abs=1e-8)
+    def mean(value, low, high):
+        area, _ = quad(value, low, high, epsabs=0, epsrel=1e-11, limit=500)
+        return area / (high - low)
+
+    parts = [mean(lambda v, a=a: ratio(kappa * v ** (1 / a)), 0, 1) for a in (0.03, 0.4)]
+    below = log_evidence_below(failed, trials, kappa)
+    assert below == pytest.approx(math.log(sum(parts) / 2), rel=1e-8, abs=1e-8)
+    above = math.log(mean(lambda v: ratio(v**-2.5), 1, kappa**-0.4))
+    found = log_evidence_above(failed, trials, kappa)
+    assert found == pytest.approx(above, rel=1e-8, abs=1e-8) if failed else above < 0
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.6, 1.0, 3.0])

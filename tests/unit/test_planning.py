@@ -25,4 +25,4 @@ def test_a_budget_that_is_too_small_shows_as_undecided():
 
 def test_a_simulated_run_says_what_it_asked():
     result, asked = simulate(KappaTest(0.01, 0.05), 1.0, np.random.default_rng(0))
-    assert result.trials == sum(asked) == 315
+    assert result.trials == sum(asked) == 327

@@ -11,7 +11,14 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.kappa import Trials, check_kappa, claim_of, not_decided, shown
+from surefoot.statistics.kappa import (
+    Trials,
+    check_budget,
+    check_kappa,
+    claim_of,
+    not_decided,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class ExactBinomial:
 
     def __post_init__(self) -> None:
         check_kappa(self.kappa, self.error)
+        check_budget(self.most)
         if self.looks < 1 or self.most < self.looks:
             raise InvalidArgument(
                 f"{self.looks} looks within {self.most} trials: at least one look, and a trial each"
@@ -85,9 +93,9 @@ def _halvings(most: int, looks: int) -> tuple[int, ...]:
 @lru_cache(maxsize=65_536)
 def tail_below(failed: int, trials: int, kappa: float) -> float:
     """P(at most `failed` of `trials` fail) when each fails with probability κ."""
-    from scipy.special import betainc
+    from scipy.special import betaincc
 
-    return 1.0 if failed >= trials else float(betainc(trials - failed, failed + 1, 1 - kappa))
+    return 1.0 if failed >= trials else float(betaincc(failed + 1, trials - failed, kappa))
 
 
 @lru_cache(maxsize=65_536)

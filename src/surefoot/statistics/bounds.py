@@ -26,11 +26,11 @@ def okamoto(width: float, error: float) -> int:
 @lru_cache(maxsize=65_536)
 def clopper_pearson(counts: Counts, error: float) -> Interval:
     """Exact interval for p; misses it with probability at most error."""
-    from scipy.special import betaincinv
+    from scipy.special import betainccinv, betaincinv
 
     n, k = counts.trials, counts.held
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error / 2))
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - error / 2))
+    high = 1.0 if k == n else float(betainccinv(k + 1, n - k, error / 2))
     return Interval(low, high)
 
 

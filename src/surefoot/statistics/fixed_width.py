@@ -12,9 +12,12 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
+from surefoot.statistics.limits import check_error
 
 Trials = Generator[int, Counts, Estimate]
-_NARROWEST, _NARROWEST_EXACT, _RAREST = 1e-6, 5e-4, 1e-12
+_NARROWEST = 1e-6
+_MOST_EXACT = 3_000_000
+"""Trials of the largest exact method: two minutes to prove its design, five seconds to size it."""
 
 
 def check_width_and_error(width: float, error: float) -> None:
@@ -23,20 +26,19 @@ def check_width_and_error(width: float, error: float) -> None:
         raise InvalidArgument(
             f"width must lie between 0 and 1, got {width}: try 0.02 (the least is {_NARROWEST:g})"
         )
-    if not _RAREST <= error < 1:
-        raise InvalidArgument(
-            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.01 "
-            f"(the least is {_RAREST:g})"
-        )
+    check_error(error)
 
 
 def check_exact(width: float, error: float) -> None:
     """Refuse what exact methods would compute on for hours."""
+    from scipy.special import ndtri
+
     check_width_and_error(width, error)
-    if width < _NARROWEST_EXACT:
+    spread = abs(float(ndtri(error / 2))) / 2
+    if (spread / width) ** 2 > _MOST_EXACT:
         raise InvalidArgument(
-            f"width {width} is too narrow for an exact method, the least is {_NARROWEST_EXACT:g}: "
-            "use okamoto or bu-sun"
+            f"width {width} with error {error} is too narrow for an exact method: the least is "
+            f"{spread / math.sqrt(_MOST_EXACT):.2g}, or use okamoto or bu-sun"
         )
 
 

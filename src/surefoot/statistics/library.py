@@ -10,15 +10,28 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+from surefoot.errors import InvalidArgument
 from surefoot.statistics.designs import Design, draft
-from surefoot.statistics.proof import calibrate
+from surefoot.statistics.fixed_width import check_exact
+from surefoot.statistics.proof import SMALLEST_PROVED, calibrate
 
 CACHE = "SUREFOOT_CACHE"
+
+
+def check_design(width: float, error: float) -> None:
+    """Refuse what takes hours to prove, or cannot be proved in double precision."""
+    check_exact(width, error)
+    if error < SMALLEST_PROVED:
+        raise InvalidArgument(
+            f"error {error} is too small to prove a sequential design in double precision: the "
+            f"least is {SMALLEST_PROVED:g}, or use fixed-size, okamoto or bu-sun"
+        )
 
 
 @lru_cache(maxsize=64)
 def design_for(width: float, error: float) -> Design:
     """A design that is proved to keep `error` at `width`."""
+    check_design(width, error)
     known = _shipped().get(_name(width, error)) or _kept(width, error)
     if known is not None:
         return known

@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.statistics.limits import check_error
 
 Floats = NDArray[np.float64]
-_ROUNDING = 1e-12
+_ROUNDING = 1e-9
+"""Relative: a tail that exceeds its error by less does so by rounding, and counts as equal."""
+_SMALLEST_SHARE = 1e-6
 _TAIL = 2 / 3  # the reference: the p-quantile grows like p to this power
 
 
@@ -31,37 +34,47 @@ class Ranks:
 
 
 def check_share(share: float, error: float) -> None:
-    """Refuse a share or an error that is no probability."""
-    for name, value in (("share", share), ("error", error)):
-        if not 0 < value < 1:
-            raise InvalidArgument(f"{name} must lie between 0 and 1, got {value}: try 0.05")
+    """Refuse a share that is none, or an error too small to be kept in double precision."""
+    if not _SMALLEST_SHARE <= share <= 1 - _SMALLEST_SHARE:
+        raise InvalidArgument(
+            f"share must lie between 0 and 1, got {share}: try 0.05 (the least distance from "
+            f"either is {_SMALLEST_SHARE:g})"
+        )
+    check_error(error)
 
 
-def chances(n: int, share: float) -> Floats:
+def _tails(n: int, share: float) -> tuple[Floats, Floats]:
     """At place i, of 0 to n + 1: how likely fewer than i of n values are below the quantile.
 
-    For values without ties. With ties, a value that bounds the quantile from either side does so
-    at least as often.
+    And how likely i or more are: each by itself, so that both are right where they are tiny. For
+    values without ties. With ties, a value that bounds the quantile from either side does so at
+    least as often.
     """
-    from scipy.special import bdtr
+    from scipy.special import bdtr, bdtrc
 
-    found: Floats = np.concatenate([[0.0], bdtr(np.arange(n + 1.0), n, share)])
-    return found
+    counts = np.arange(n + 1.0)
+    fewer: Floats = np.concatenate([[0.0], bdtr(counts, n, share)])
+    more: Floats = np.concatenate([[1.0], bdtrc(counts, n, share)])
+    return fewer, more
+
+
+def missed(n: int, share: float, ranks: Ranks) -> float:
+    """How likely the quantile lies outside; exact without ties, at most that with ties."""
+    fewer, more = _tails(n, share)
+    return float(fewer[ranks.low] + more[ranks.high])
 
 
 def coverage(n: int, share: float, ranks: Ranks) -> float:
     """How likely the ranks enclose the quantile; exact without ties, at least that with ties."""
-    below = chances(n, share)
-    return float(below[ranks.high] - below[ranks.low])
+    return 1 - missed(n, share, ranks)
 
 
 @lru_cache(maxsize=4096)
 def equal_tails(n: int, share: float, error: float) -> Ranks:
     """The innermost ranks with at most half the error on either side (Meeker, Hahn & Escobar)."""
-    below = chances(n, share)
-    low = np.flatnonzero(below <= error / 2 + _ROUNDING).max()
-    high = np.flatnonzero(below >= 1 - error / 2 - _ROUNDING).min()
-    return Ranks(int(low), int(high))
+    fewer, more = _tails(n, share)
+    most = error / 2 * (1 + _ROUNDING)
+    return Ranks(int(np.flatnonzero(fewer <= most).max()), int(np.flatnonzero(more <= most).min()))
 
 
 @lru_cache(maxsize=4096)
@@ -72,9 +85,10 @@ def shortest(n: int, share: float, error: float) -> Ranks:
     judged by the distance where the p-quantile grows like p to the power 2/3, which was chosen on
     real critical levels; another growth changes the choice little and the coverage not at all.
     """
-    below = chances(n, share)
-    lows = np.flatnonzero(below <= error + _ROUNDING)
-    highs = np.searchsorted(below, below[lows] + 1 - error - _ROUNDING)
+    fewer, more = _tails(n, share)
+    most = error * (1 + _ROUNDING)
+    lows = np.flatnonzero(fewer <= most)
+    highs = n + 2 - np.searchsorted(more[::-1], most - fewer[lows], side="right")
     far = np.where(highs > n, 2.0, (highs / (n + 1)) ** _TAIL)
     best = int(np.argmin(far - (lows / (n + 1)) ** _TAIL))
     return Ranks(int(lows[best]), int(highs[best]))
@@ -83,12 +97,12 @@ def shortest(n: int, share: float, error: float) -> Ranks:
 @lru_cache(maxsize=4096)
 def lower_rank(n: int, share: float, error: float) -> int:
     """The largest rank whose value exceeds the quantile with at most `error`; 0 if none."""
-    return int(np.flatnonzero(chances(n, share) <= error + _ROUNDING).max())
+    return int(np.flatnonzero(_tails(n, share)[0] <= error * (1 + _ROUNDING)).max())
 
 
 def fewest(share: float, error: float) -> int:
     """How many values it takes until the smallest is a lower bound: (1 - share)^n <= error."""
-    return math.ceil(math.log(error) / math.log1p(-share) - _ROUNDING)
+    return math.ceil(math.log(error) / math.log1p(-share) * (1 - _ROUNDING))
 
 
 @lru_cache(maxsize=64)
@@ -124,13 +138,20 @@ def _leaves(
     looks: tuple[int, ...], share: float, outside: Callable[[int, Floats], NDArray[np.bool_]]
 ) -> float:
     """How likely the number of values below the quantile is outside at any look."""
-    from scipy.special import bdtr
-
     inside, left = np.ones(1), 0.0
     for k, (before, now) in enumerate(pairwise((0, *looks))):
-        fresh = np.diff(bdtr(np.arange(now - before + 1.0), now - before, share), prepend=0.0)
-        inside = np.convolve(inside, fresh)
+        inside = np.convolve(inside, _masses(now - before, share))
         gone = outside(k, np.arange(now + 1.0))
         left += float(inside[gone].sum())
         inside = np.where(gone, 0.0, inside)
     return left
+
+
+def _masses(n: int, share: float) -> Floats:
+    """How likely just i of n values are below the quantile; right also where that is tiny."""
+    from scipy.special import gammaln
+
+    i = np.arange(n + 1.0)
+    ways = gammaln(n + 1.0) - gammaln(i + 1) - gammaln(n - i + 1)
+    masses: Floats = np.exp(ways + i * math.log(share) + (n - i) * math.log1p(-share))
+    return masses

@@ -9,8 +9,8 @@ from typing import ClassVar
 from surefoot.evidence import Counts
 from surefoot.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
-from surefoot.statistics.fixed_width import Trials, around, check_exact
-from surefoot.statistics.library import design_for
+from surefoot.statistics.fixed_width import Trials, around
+from surefoot.statistics.library import check_design, design_for
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ExactSequential:
     evidence: ClassVar[type[Counts]] = Counts
 
     def __post_init__(self) -> None:
-        check_exact(self.width, self.error)
+        check_design(self.width, self.error)
 
     @property
     def design(self) -> Design:

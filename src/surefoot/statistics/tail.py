@@ -19,6 +19,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts, Severities
 from surefoot.results import Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.limits import check_error
 
 Floats = NDArray[np.float64]
 Fitted = tuple[Floats, float, str]
@@ -111,6 +112,7 @@ class NormalTail:
             raise InvalidArgument(f"a tail needs at least 20 draws to be fitted, got {self.draws}")
         if not 0 < self.level < 1:
             raise InvalidArgument(f"level must lie between 0 and 1, got {self.level}: try 0.05")
+        check_error(self.error)
         unknown = [name for name in self.transforms if name not in TRANSFORMS]
         if unknown or not self.transforms:
             raise InvalidArgument(
