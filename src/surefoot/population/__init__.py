@@ -26,7 +26,14 @@ from surefoot.population.requirement import (
     requirement_of_each,
     sound,
 )
-from surefoot.population.share import RobustShare, all_robust
+from surefoot.population.share import (
+    FragileCount,
+    RobustShare,
+    all_robust,
+    fragile_at_least,
+    fragile_count,
+    robust_at_least,
+)
 from surefoot.population.tails import TailMean
 
 __all__ = [
@@ -34,6 +41,7 @@ __all__ = [
     "CriticalQuantile",
     "Difference",
     "Each",
+    "FragileCount",
     "LevelQuantile",
     "LogNormalPosterior",
     "LowerBound",
@@ -51,11 +59,14 @@ __all__ = [
     "TailMean",
     "all_robust",
     "differences",
+    "fragile_at_least",
+    "fragile_count",
     "not_worse",
     "of_each",
     "quantile_differences",
     "ranks",
     "requirement",
     "requirement_of_each",
+    "robust_at_least",
     "sound",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.population.requirement import SAMPLED, Evidence, at_least
 from surefoot.results import (
@@ -26,7 +27,11 @@ from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting
 from surefoot.statistics.kappa import claim_of, upwards
-from surefoot.statistics.multiplicity import shares
+from surefoot.statistics.limits import check_error
+
+_ROUNDING = 1e-12
+_FOR_THE_NUMBER = 0.9
+"""Of the error of refuting that all are robust: what their number may spend."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,7 @@ class RobustShare:
     quantity: ClassVar[str] = "the robust share"
 
     def __post_init__(self) -> None:
-        if not 0 < self.error < 1:
-            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}")
+        check_error(self.error)
 
     def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
         """The share declared robust, with an interval for the share that is."""
@@ -81,7 +85,8 @@ class RobustShare:
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the share is at least `least`, and how surely it is less.
 
-        A share below `least` lets at most least(1 - a) + a be declared robust, one of at least
+        One-sided p-values: a requirement that is met where the first is at most the error, and not
+        met where the second is, is decided wrongly with at most the whole error. A share below `least` lets at most least(1 - a) + a be declared robust, one of at least
         `least` at most 1 - least(1 - a) fragile.
         """
         a, n = _error(local), len(local)
@@ -124,24 +129,125 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     """Whether every input studied has a failure probability of at most κ.
 
     Held if every input was declared robust: were one not, that one would be declared so with
-    probability at most the error. Refuted if the evidence against one input is strong enough to
-    have been looked for among all of them (Bonferroni).
+    probability at most the error. Refuted if `fragile_at_least` says that one is fragile.
     """
     made = [r for r in local if isinstance(r, Decision)]
     trials = sum(r.trials for r in local)
     if not made:
         return Undecided("no input could be decided", trials)
-    error = max(r.guarantee.error for r in made)
-    claim, promise = f"for every input studied {made[0].claim}", Guarantee(Footing.SOUND, error)
-    fragile = [r for r in made if not r.holds]
+    error = _error(local)
+    claim = f"for every input studied {made[0].claim}"
+    promise = Guarantee(Footing.SOUND, error)
+    fragile = sum(not r.holds for r in made)
     if len(made) == len(local) and not fragile:
         return Decision(claim, True, promise, trials)
-    strongest = min((r.p_value for r in fragile if r.p_value is not None), default=1.0)
-    if strongest <= shares(error, len(local)):
+    if fragile_at_least(local, error) > 0:
         return Decision(claim, False, promise, trials)
+    enough = refuting(len(local), error, error).number
     return Undecided(
-        f"of {len(local)} inputs {len(fragile)} were declared fragile and {len(local) - len(made)} "
-        "stayed undecided, which shows neither that all are robust nor, with so many looked at, "
-        "that one is not: a fixed size (--method exact-binomial --looks 1) weighs the weakest more",
+        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(made)} stayed "
+        f"undecided, which shows neither that all are robust nor, with so many looked at, that one "
+        f"is not: that takes {enough} declared fragile, or strong evidence against one, for which a "
+        "fixed size (--method exact-binomial --looks 1) is better",
         trials,
     )
+
+
+@dataclass(frozen=True)
+class FragileCount:
+    """How many of these inputs fail with a probability above κ.
+
+    `declared` were decided to, `undecided` were not decided; the number that truly do lies in
+    `interval`, whose upper end is the number of inputs: one-sided.
+    """
+
+    declared: int
+    undecided: int
+    inputs: int
+    interval: Interval
+    guarantee: Guarantee
+    trials: int
+
+
+def fragile_count(local: Sequence[Result], error: float) -> FragileCount:
+    """The number declared fragile, and how many at least truly are."""
+    check_error(error)
+    declared = int(_declared(local, False).sum())
+    undecided = len(local) - declared - int(_declared(local, True).sum())
+    least = fragile_at_least(local, error)
+    return FragileCount(
+        declared,
+        undecided,
+        len(local),
+        Interval(float(least), float(len(local))),
+        Guarantee(Footing.SOUND, error),
+        sum(r.trials for r in local),
+    )
+
+
+def fragile_at_least(local: Sequence[Result], error: float) -> int:
+    """How many of these inputs at least truly fail with a probability above κ."""
+    return _truly(local, False, error)
+
+
+def robust_at_least(local: Sequence[Result], error: float) -> int:
+    """How many of these inputs at least truly fail with a probability of at most κ."""
+    return _truly(local, True, error)
+
+
+def _truly(local: Sequence[Result], holds: bool, error: float) -> int:
+    """A lower bound, wrong with at most `error`, of how many inputs are what they were declared.
+
+    The smallest m that is not rejected, where m is rejected if, without the m declarations of
+    strongest evidence, those that remain would be too many or one of them too strong for n - m
+    inputs of the other kind (`refuting`). Let M be the truth. If the bound exceeds M, then M was
+    rejected. Declarations of the M inputs that are of this kind may be anything; leaving out the M
+    strongest leaves p-values that are, in order, no smaller than those of the n - M inputs of the
+    other kind. So these, too, were rejected, which they are with probability at most `error`. An
+    undecided input is declared neither, now or later.
+    """
+    a, n = _error(local), len(local)
+    made = (r for r in local if isinstance(r, Decision) and r.holds is holds)
+    found = sorted(a if r.p_value is None else min(r.p_value, a) for r in made)
+    for m, strongest in enumerate(found):
+        limits = refuting(n - m, a, error)
+        if len(found) - m < limits.number and strongest > limits.p_value:
+            return m
+    return len(found)
+
+
+@dataclass(frozen=True)
+class Refuting:
+    """What n declarations must bring to show that one is right: so many, or one this strong."""
+
+    number: int
+    p_value: float
+
+
+@lru_cache(maxsize=4096)
+def refuting(n: int, a: float, error: float) -> Refuting:
+    """The limits for n inputs of which each is wrongly declared with at most a, independently.
+
+    If every declaration is wrong, their number is at most Binomial(n, a), and the p-value of each
+    is at most t with probability at most t ≤ a. Rejecting is monotone in the p-values, so it is
+    likeliest where they are uniform: 1 - (1 - t)^n P(Binomial(n, (a - t)/(1 - t)) < number). The
+    number may spend nine tenths of the error, because a test that stops as soon as it can seldom
+    leaves strong evidence; t is the largest for which both together spend at most all of it.
+    """
+    most = _FOR_THE_NUMBER * error
+    number = next((c for c in range(1, n + 1) if tail_above(c, n, a) <= most), n + 1)
+    low, high = 0.0, min(a, error)
+    whole = error * (1 + _ROUNDING)
+    if _both(n, a, number, high) <= whole:
+        return Refuting(number, high)
+    for _ in range(60):
+        t = (low + high) / 2
+        low, high = (t, high) if _both(n, a, number, t) <= whole else (low, t)
+    return Refuting(number, low)
+
+
+def _both(n: int, a: float, number: int, t: float) -> float:
+    """P(a p-value ≤ t, or `number` of them ≤ a) for n independent uniform p-values."""
+    one = -math.expm1(n * math.log1p(-t))
+    many = tail_above(number, n, (a - t) / (1 - t)) if number <= n else 0.0
+    return one + (1 - one) * many
