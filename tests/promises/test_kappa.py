@@ -242,7 +242,7 @@ def test_evidence_grows_with_kappa_and_with_trials_that_hold_and_falls_with_fail
 
 
 def test_false_certificates_are_rare_exactly_at_the_smallest_error():
-    """All runs at κ that end at most 400 failures later; every term is positive, so none is lost."""
+    """All runs at κ with up to 400 failures; every term is positive, so none is lost."""
     from scipy.stats import binom
 
     kappa, error = 0.2, 1e-12

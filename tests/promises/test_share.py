@@ -132,7 +132,7 @@ def test_robust_inputs_are_counted_alike():
 @pytest.mark.parametrize("fragile", [1, 2, 5, 12])
 @pytest.mark.parametrize("n", [12, 50, 300])
 def test_not_all_are_robust_where_one_at_least_is_counted(n, fragile, p_value):
-    local = decisions(n - fragile, fragile - 1) + [decision(False, p_value)]
+    local = [*decisions(n - fragile, fragile - 1), decision(False, p_value)]
     found = all_robust(local)
     refuted = isinstance(found, Decision) and not found.holds
     assert refuted == (fragile_at_least(local, 0.05) > 0)

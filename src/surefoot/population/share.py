@@ -86,8 +86,9 @@ class RobustShare:
         """How surely the share is at least `least`, and how surely it is less.
 
         One-sided p-values: a requirement that is met where the first is at most the error, and not
-        met where the second is, is decided wrongly with at most the whole error. A share below `least` lets at most least(1 - a) + a be declared robust, one of at least
-        `least` at most 1 - least(1 - a) fragile.
+        met where the second is, is decided wrongly with at most the whole error. A share below
+        `least` lets at most least(1 - a) + a be declared robust, one of at least `least` at most
+        1 - least(1 - a) fragile.
         """
         a, n = _error(local), len(local)
         robust, fragile = int(_declared(local, True).sum()), int(_declared(local, False).sum())
@@ -145,10 +146,10 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
         return Decision(claim, False, promise, trials)
     enough = refuting(len(local), error, error).number
     return Undecided(
-        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(made)} stayed "
-        f"undecided, which shows neither that all are robust nor, with so many looked at, that one "
-        f"is not: that takes {enough} declared fragile, or strong evidence against one, for which a "
-        "fixed size (--method exact-binomial --looks 1) is better",
+        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(made)} "
+        "stayed undecided, which shows neither that all are robust nor, with so many looked at, "
+        f"that one is not: that takes {enough} declared fragile, or strong evidence against one, "
+        "for which a fixed size (--method exact-binomial --looks 1) is better",
         trials,
     )
 

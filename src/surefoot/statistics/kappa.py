@@ -24,15 +24,17 @@ _SHAPES = (0.03, 0.4)
 """Below κ: p = κu with u from Beta(0.03, 1) or Beta(0.4, 1), equally likely.
 
 The first is near 0, where the failure rates of good classifiers are; the second serves rates up to
-κ. Equal weights lose at most a factor 2 of evidence to the better of the two, whatever p is. The
-shapes: of pairs with equal weights that end a clean run within 1.10 of the floor for every κ, this
-one is among those with the fewest trials at κ/2 (`benchmarks/kappa.py`); others like it differ by 1 %.
+κ. Equal weights lose at most a factor 2 of evidence to the better of the two, whatever p is. Of the
+pairs of shapes that end a clean run within 1.10 of the floor for every κ this one has nearly the
+fewest trials at κ/2; others differ by 1 % (`benchmarks/kappa.py`).
 """
 _TAIL = 0.4
 """Above κ: the density of p falls like p^-1.4, so that few trials refute 20κ and not many 2κ."""
 _ROUNDING = 1e-15
-"""Times n ln n: three times the largest error that was measured against 40 digits, n up to 10^11."""
+"""Times n ln n: three times the largest error measured against 40 digits, n up to 10^11."""
 _SMALLEST_KAPPA, _MOST_TRIALS = 1e-9, 10**10
+_NARROW = 1e-7
+"""How far, relative to it, the κ that is shown may lie above the smallest one."""
 _GROWTH = 0.1
 _REMEMBERED = 65_536
 
@@ -65,9 +67,9 @@ def check_budget(most: int) -> None:
 def log_evidence_below(failed: int, trials: int, kappa: float) -> float:
     """log of the e-value against "p ≥ κ": the likelihood averaged over (0, κ), over that at κ.
 
-    With p = κu it is the mean over u of u^failed ((1 - κu)/(1 - κ))^held, whatever κ is. For every u
-    the second factor grows with κ and is at least 1, and u ≤ 1. So the e-value grows with κ and with
-    the trials that hold, and falls with each trial that fails instead.
+    With p = κu it is the mean over u of u^failed ((1 - κu)/(1 - κ))^held, whatever κ is. For every
+    u the second factor grows with κ and is at least 1, and u ≤ 1. So the e-value grows with κ and
+    with the trials that hold, and falls with each trial that fails instead.
     """
     logs = [_log_part(failed + a, trials - failed + 1.0, kappa, below=True) for a in _SHAPES]
     weighed = [
@@ -149,13 +151,14 @@ def supported(failed: int, trials: int, error: float) -> float:
     the truth is named only if the e-value of the truth itself has reached 1/error.
     """
     target = math.log(1 / error)
-    low, high = failed / trials, 1.0
-    for _ in range(60):
+    low = failed / trials
+    high = min(1.0, 2 * max(low, 1 / trials))
+    while high < 1 and log_evidence_below(failed, trials, high) < target:
+        low, high = high, min(1.0, 2 * high)
+    while high - low > _NARROW * high:
         middle = (low + high) / 2
-        if middle < 1 and log_evidence_below(failed, trials, middle) >= target:
-            high = middle
-        else:
-            low = middle
+        enough = log_evidence_below(failed, trials, middle) >= target
+        low, high = (low, middle) if enough else (middle, high)
     return high
 
 
