@@ -1,0 +1,59 @@
+"""The exact test at planned looks keeps its error."""
+
+import math
+
+import pytest
+
+from surefoot.statistics import ExactBinomial
+from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
+from tests.promises.test_kappa import told
+
+
+def binomial_rates(procedure, p):
+    """P(certified), P(refuted) of the test at planned looks, exactly."""
+    yes = no = 0.0
+    alive, before, share = {0: 1.0}, 0, procedure.error / len(procedure.sizes())
+    for size in procedure.sizes():
+        grown: dict[int, float] = {}
+        m = size - before
+        for failed, chance in alive.items():
+            for more in range(m + 1):
+                mass = chance * math.comb(m, more) * p**more * (1 - p) ** (m - more)
+                grown[failed + more] = grown.get(failed + more, 0.0) + mass
+        alive, before = {}, size
+        for failed, mass in grown.items():
+            if tail_below(failed, size, procedure.kappa) <= share:
+                yes += mass
+            elif tail_above(failed, size, procedure.kappa) <= share:
+                no += mass
+            else:
+                alive[failed] = mass
+    return yes, no
+
+
+@pytest.mark.parametrize("looks", [1, 3, 6])
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.11, 0.2])
+def test_the_exact_test_at_planned_looks_keeps_its_error(looks, p):
+    yes, no = binomial_rates(ExactBinomial(0.1, 0.1, most=200, looks=looks), p)
+    if p >= 0.1:
+        assert yes <= 0.1
+    if p <= 0.1:
+        assert no <= 0.1
+
+
+def test_the_exact_test_decides_and_stays_undecided():
+    test = ExactBinomial(0.01, 0.05, most=4000)
+    assert test.sizes()[-1] == 4000
+    assert told(test, [0] * 8)[1].holds
+    assert not told(test, [20])[1].holds
+    _, open_end = told(ExactBinomial(0.01, 0.05, most=200, looks=2), [1, 1])
+    assert "does show at most" in open_end.reason
+
+
+@pytest.mark.parametrize(
+    ("kappa", "error", "trials"),
+    # ⌈ln α / ln(1-κ)⌉, recomputed
+    [(1e-2, 0.05, 299), (1e-3, 0.05, 2995), (1e-4, 0.05, 29956), (1e-4, 0.01, 46050)],
+)
+def test_clean_samples_of_one_look(kappa, error, trials):
+    assert clean_size(kappa, error) == trials
