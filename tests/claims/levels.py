@@ -14,7 +14,16 @@ from tests.claims.parts import (
     shift_study,
     sign_model,
 )
-from tests.claims.worlds import Outcome, all_missed, any_false, joined, judged, missed, of_kind, world
+from tests.claims.worlds import (
+    Outcome,
+    all_missed,
+    any_false,
+    joined,
+    judged,
+    missed,
+    of_kind,
+    world,
+)
 
 RADII = np.array([0.02, 0.12, 0.25, 0.4, -0.1, 0.004])
 SLOW: dict[str, object] = {"workers": 1}
@@ -66,9 +75,7 @@ def _curve_fixed(seed: int) -> Outcome:
 @world("curve_population", "critical levels uniform", 0.1)
 def _curve_population(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 25])
-    method = sf.SequentialCurve(
-        0.0, 1.0, (0.7,), error=0.1, precision=0.01, over="population"
-    )
+    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, precision=0.01, over="population")
     result = shift_study(rng.uniform(0.0, 1.0, 150), method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_population")[0]
     return missed(claim, 0.3)

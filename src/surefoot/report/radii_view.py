@@ -174,7 +174,7 @@ def _footing(record: Record, brackets: list[Bracket]) -> str:
     return (
         "Lower ends are proved in real arithmetic, computed in float64 with an allowance for its "
         f"rounding; the model runs in float32. On random inputs the two differ by at most "
-        f"{found.reader:.1e} of the largest score. {confirmed}"
+        f"{found.reader:.1e} of the largest margin. {confirmed}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def prover_for(study: Setup) -> tuple[Prover, Reading | None]:
 def read_model(study: Setup) -> Reading:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.verify.graph import check_reader, read_network
-    from surefoot.verify.network import Layer
+    from surefoot.verify.network import normalised
 
     graph, bounds = graph_of(study), bounds_of(study)
     shape = study.model.signature.shape
@@ -70,6 +70,4 @@ def read_model(study: Setup) -> Reading:
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
     shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
     scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
-    first = network.layers[0]
-    before = Layer(first.weights * scale, first.bias + first.weights @ shift, first.slope)
-    return Reading(replace(network, layers=(before, *network.layers[1:])), apart)
+    return Reading(normalised(network, scale, shift), apart)
