@@ -1,4 +1,4 @@
-"""No claim without an attack: whole studies in worlds whose truth is known, false claims counted."""
+"""No claim without an attack: whole studies where the truth is known, false claims counted."""
 
 from __future__ import annotations
 

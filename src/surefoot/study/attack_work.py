@@ -88,7 +88,7 @@ def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> C
         "share of inputs that keep their label at every point of the ball",
         Guarantee(footing, 0.0, arithmetic),
         Continues.ANYTIME,
-        interval=Interval(proved / n, 1 - refuted / n),
+        interval=Interval(proved / n, (n - refuted) / n),
         limit=radius,
         trials=n,
     )
