@@ -56,8 +56,9 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
 
         def watch(now: Progress) -> None:
             done = f"{now.finished:,}/{now.subjects:,} {what} done"
-            if now.doing != bar.tasks[0].fields["doing"]:
-                bar.reset(task)
+            shown = bar.tasks[0]
+            if now.doing != shown.fields["doing"] or now.trials < shown.completed:
+                bar.reset(task)  # the next of several studies
             bar.update(
                 task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
                 unit=now.unit,
@@ -69,12 +70,14 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
 def _lines(what: str) -> Callable[[Progress], None]:
     begun = told = time.monotonic()
     first: Progress | None = None
+    last: Progress
 
     def watch(now: Progress) -> None:
-        nonlocal begun, told, first
+        nonlocal begun, told, first, last
         clock = time.monotonic()
-        if first is None or now.doing != first.doing:
+        if first is None or now.doing != first.doing or now.trials < last.trials:
             begun, first = clock, now
+        last = now
         if clock - told < _PLAIN_EVERY:
             return
         told = clock

@@ -38,7 +38,8 @@ def show(
     if every:
         _list(store, json)
         return HOLDS
-    return present(_result(store, run), as_json=json) and HOLDS
+    present(_result(store, run), as_json=json)
+    return HOLDS
 
 
 def report(

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, TypeVar
@@ -154,6 +154,8 @@ def measure(
     block: int = 1,
     in_flight: int = 1,
     watch: Callable[[Progress], None] = lambda progress: None,
+    doing: str = "measuring",
+    unit: str = "trials",
 ) -> list[R]:
     """Run one session a subject until every one has concluded; results in the order of subjects.
 
@@ -173,7 +175,7 @@ def measure(
     try:
         while queue or flying:
             if time.monotonic() >= due:
-                watch(_progress(desks))
+                watch(replace(_progress(desks), doing=doing, unit=unit))
                 due = time.monotonic() + _WATCH_EVERY
             while queue and len(flying) < in_flight:
                 load = fill(queue, tray, block)
@@ -191,7 +193,7 @@ def measure(
                 for task, evidence in zip(load, answers, strict=True):
                     more = desks[task.subject.name].take(task, evidence)
                     queue.extendleft(reversed(more))
-        watch(_progress(desks))
+        watch(replace(_progress(desks), doing=doing, unit=unit))
     finally:
         for future in flying:
             future.cancel()

@@ -37,6 +37,8 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
         batch=batch or bench.batch_size(),
         workers=workers_for(study, workers),
         conclude=lambda local: _conclude(study, local),
+        doing="attacking",
+        unit="inputs",
     )
 
 

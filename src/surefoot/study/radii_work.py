@@ -58,7 +58,17 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
         found = {i: bracket_of(proofs.get(i, NOTHING)) for i in range(len(inputs))}
         return _conclude(study, found, None, reader)
 
-    return Work(subjects, procedures, bench, 1, workers or cores(), conclude, reached)
+    return Work(
+        subjects,
+        procedures,
+        bench,
+        1,
+        workers or cores(),
+        conclude,
+        "proving",
+        "questions",
+        reached,
+    )
 
 
 def _brackets(

@@ -42,6 +42,8 @@ class Work:
     batch: int
     workers: int
     conclude: Callable[[Sequence[Any]], Conclusion]
+    doing: str = "measuring"
+    unit: str = "trials"
     reached: Callable[[Journal], Conclusion | None] = lambda _: None
 
 
@@ -58,4 +60,6 @@ def measured(work: Work, journal: Journal, watch: Watch = lambda _: None) -> lis
             block=work.bench.block,
             in_flight=1 if work.workers == 1 else 2 * work.workers,
             watch=watch,
+            doing=work.doing,
+            unit=work.unit,
         )
