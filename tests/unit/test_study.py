@@ -278,10 +278,8 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
     assert isinstance(whole, sf.ExtrapolatedMean)
     assert whole.guarantee.footing is sf.Footing.NONE
     assert whole.counted.guarantee.footing is sf.Footing.CONDITIONAL
-    assert found.requires(0.1) == sf.Decision(
-        "the counted mean robustness is at least 0.1",
-        True,
-        whole.counted.guarantee,
-        whole.trials,
-    )
+    held = found.requires(0.1)
+    assert held.claim == "the counted mean robustness is at least 0.1"
+    assert (held.holds, held.trials) == (True, whole.trials)
+    assert held.guarantee.assumptions == whole.counted.guarantee.assumptions
     assert record_from_json(found.to_json()) == found.record

@@ -3,7 +3,7 @@
 import pytest
 
 import surefoot as sf
-from surefoot.population import requirement
+from surefoot.population import Mean, requirement
 from surefoot.report import phrases, words
 from surefoot.report.tables import exhibit_table
 from surefoot.results import Interval
@@ -52,11 +52,10 @@ def test_confidence_is_never_rounded_up(error, said):
 
 
 def test_a_requirement_is_repeated_to_the_last_digit():
-    whole = sf.Estimate(
-        0.995, Interval(0.9876546, 1.0), sf.Guarantee(sf.Footing.CONDITIONAL, 0.01), 10
-    )
-    assert "0.9876546" in requirement(whole, 0.9876546, "the mean").claim
-    assert "0.9999996" in requirement(whole, 0.9999996, "the mean").reason
+    sure = sf.Guarantee(sf.Footing.SOUND, 0.01)
+    local = [sf.Estimate(1.0, Interval(0.9, 1.0), sure, 10, 1.0, 10)] * 1000
+    assert "0.9876546" in requirement(Mean(0.01), local, 0.9876546).claim
+    assert "0.9999996" in requirement(Mean(0.01), local, 0.9999996).reason
 
 
 def test_a_replay_command_survives_a_shell():

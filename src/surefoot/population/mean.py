@@ -27,7 +27,7 @@ from surefoot.results import (
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.intervals import betting, betting_trials, p_value_above
+from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
 
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
@@ -76,8 +76,9 @@ class Mean:
         if ends.single:
             spent = error if self.sampling is Sampling.INDEPENDENT else _unequal(error)
             return clopper_pearson(Counts(len(ends.lows), round(ends.lows.sum())), spent)
-        low = max(0.0, betting(ends.lows, error).low - ends.slack)
-        return Interval(low, max(low, min(1.0, betting(ends.highs, error).high + ends.slack)))
+        low = max(0.0, lower_end(ends.lows, error / 2) - ends.slack)
+        high = min(1.0, 1 - lower_end(1 - ends.highs, error / 2) + ends.slack)
+        return Interval(low, max(low, high))
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The mean of these inputs themselves, whatever they were drawn from.
@@ -110,9 +111,10 @@ class Mean:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
         a, b = (_Ends.of([counted(r) for r in local]) for local in (first, second))
         slack = a.slack + b.slack
-        low = 2 * betting((1 + a.lows - b.highs) / 2, error).low - 1 - slack
-        high = 2 * betting((1 + a.highs - b.lows) / 2, error).high - 1 + slack
-        return Interval(max(-1.0, low), min(1.0, high))
+        low = 2 * lower_end((1 + a.lows - b.highs) / 2, error / 2) - 1 - slack
+        high = 1 - 2 * lower_end((1 - a.highs + b.lows) / 2, error / 2) + slack
+        low, high = max(-1.0, low), min(1.0, high)
+        return Interval(low, max(low, high))
 
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the mean is at least `least`, and how surely it is less."""
