@@ -56,8 +56,9 @@ def quantiles_of(
 ) -> tuple[QuantileRow, ...]:
     """Ours first, then the distribution-free one, then the thesis' log-normal.
 
-    What a search for the quantile itself has settled comes first where there is one. Where it also chose how many inputs
-    to look at, it stands alone: the others are right for a number settled beforehand.
+    What a search for the quantile itself has settled comes first where there is one. Where it also
+    chose how many inputs to look at, it stands alone: the others are right for a number settled
+    beforehand.
     """
     share, error = asked.quantile, asked.error
     searched = isinstance(asked, CriticalQuantile)
