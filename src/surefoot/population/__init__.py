@@ -18,7 +18,7 @@ from surefoot.population.quantile import (
     of_each,
 )
 from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
-from surefoot.population.quantile_requirement import evidence_at, requires
+from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, Settled
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
@@ -74,6 +74,7 @@ __all__ = [
     "requirement",
     "requirement_of_each",
     "requires",
+    "requires_of_interval",
     "robust_accuracy",
     "robust_at_least",
     "sound",
