@@ -41,7 +41,7 @@ def test_a_model_against_itself_differs_by_exactly_nothing():
 
 def test_a_worse_model_is_ranked_below_with_its_interval():
     noisy = study(
-        inputs=points(150), procedure=sf.FixedSize(0.1, 0.1), perturbation=sf.perturb.LinfNoise(0.4)
+        inputs=points(150), method=sf.FixedSize(0.1, 0.1), perturbation=sf.perturb.LinfNoise(0.4)
     )
 
     def guess(x):
@@ -71,7 +71,7 @@ def test_the_error_is_shared_by_members_and_pairs():
 
 def test_a_reference_list_is_correlated():
     made = studies()
-    third = {**made, "third": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1))}
+    third = {**made, "third": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1))}
     found = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
     assert found.agreement is not None
     assert "Against the reference list" in str(found)
@@ -116,13 +116,13 @@ def test_strangers_are_not_compared():
     made = studies()
     record = made["plain"].run().record
     others = {
-        "property": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1),
+        "property": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1),
                           property=sf.TrueLabel()),
-        "procedure": study(inputs=points(40), procedure=sf.FixedSize(0.3, 0.1)),
-        "seed": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1), seed=2),
-        "different inputs": study(inputs=points(41), procedure=sf.FixedSize(0.2, 0.1)),
+        "procedure": study(inputs=points(40), method=sf.FixedSize(0.3, 0.1)),
+        "seed": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1), seed=2),
+        "different inputs": study(inputs=points(41), method=sf.FixedSize(0.2, 0.1)),
         "different perturbations": study(
-            inputs=points(40), procedure=sf.FixedSize(0.2, 0.1),
+            inputs=points(40), method=sf.FixedSize(0.2, 0.1),
             perturbation=sf.perturb.LinfNoise(0.3),
         ),
     }  # fmt: skip
@@ -163,18 +163,18 @@ def test_the_record_tells_the_strongest_claims_and_the_inputs_themselves():
 
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
-    found = study(inputs=data, procedure=sf.FixedSize(0.2, 0.1)).run()
+    found = study(inputs=data, method=sf.FixedSize(0.2, 0.1)).run()
     assert [row.name for row in found.classes] == ["a (0)", "a (1)"]
     assert set(found.requires_of_each_class(0.2).classes) == {"a (0)", "a (1)"}
 
 
 def test_other_points_under_the_same_ids_are_not_compared():
     one, other = (
-        study(inputs=points(12, seed=s), procedure=sf.FixedSize(0.2, 0.1)).run().record
+        study(inputs=points(12, seed=s), method=sf.FixedSize(0.2, 0.1)).run().record
         for s in (7, 7)
     )
     assert len(side_by_side({"a": one, "b": other}).members) == 2
     moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
-    stranger = study(inputs=moved, procedure=sf.FixedSize(0.2, 0.1)).run().record
+    stranger = study(inputs=moved, method=sf.FixedSize(0.2, 0.1)).run().record
     with pytest.raises(InvalidArgument, match="different inputs"):
         side_by_side({"a": one, "b": stranger})
