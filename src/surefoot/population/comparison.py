@@ -20,7 +20,6 @@ from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, R
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]
-IDENTICAL = "the two files are identical"
 _MOST = 0.999
 """The error of an interval, of which either end may spend half: below 1."""
 
@@ -66,7 +65,7 @@ def differences(
     pairs = list(combinations(local, 2))
     paid = sum(frozenset(pair) not in identical for pair in pairs)
     return tuple(
-        Difference(a, b, 0.0, Interval(0.0, 0.0), Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)))
+        Difference(a, b, 0.0, Interval(0.0, 0.0), Guarantee(Footing.SOUND, 0.0))
         if frozenset((a, b)) in identical
         else _difference(over, local, (a, b), error, shares(error, paid))
         for a, b in pairs
@@ -137,7 +136,7 @@ def not_worse(
     same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
     others = {other: local[other] for other in local if other != name and other not in same}
     if not others:
-        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)), trials)
+        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0), trials)
     promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(over, local, local))
     holds = _holds(over, local[name], others, margin)
     if holds is not None:
