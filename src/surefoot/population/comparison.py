@@ -20,7 +20,6 @@ from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, R
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]
-IDENTICAL = "the two files are identical"
 _MOST = 0.999
 """The error of an interval, of which either end may spend half: below 1."""
 
@@ -66,7 +65,7 @@ def differences(
     pairs = list(combinations(local, 2))
     paid = [pair for pair in pairs if frozenset(pair) not in identical]
     wholes = {name: sound(over.conclude(local[name], over.error)) for name in local}
-    same = Guarantee(Footing.SOUND, 0.0, (IDENTICAL,))
+    same = Guarantee(Footing.SOUND, 0.0)
     found = []
     for a, b in pairs:
         if (a, b) not in paid:
@@ -130,7 +129,7 @@ def not_worse(
     same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
     others = {other: local[other] for other in local if other != name and other not in same}
     if not others:
-        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)), trials)
+        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0), trials)
     wholes = [sound(over.conclude(results, over.error)) for results in local.values()]
     promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(*wholes))
     holds = _holds(over, local[name], others, margin)

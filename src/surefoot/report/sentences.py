@@ -15,5 +15,8 @@ def sentence(claim: Claim) -> str:
     if claim.verdict is not None and claim.kind not in ("kappa", "failure"):
         return verdict_sentence(claim)
     if claim.guarantee.footing is Footing.NONE and claim.kind not in ("tail", "kappa"):
-        return capital(ended(f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}"))
-    return capital(ended(SENTENCES[claim.kind](claim)))
+        text = ended(f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}")
+    else:
+        text = ended(SENTENCES[claim.kind](claim))
+    named = claim.names[:1]  # a file's name stays as it is written
+    return text if named and text.startswith(named) else capital(text)

@@ -97,18 +97,19 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
     claims = []
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
-        claims.append(_sampled(record, over, decided, required.least, About.POPULATION, ""))
+        scope = Scope(About.POPULATION, len(local))
+        claims.append(_sampled(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
         names = record.spec["inputs"]["class_names"]
         groups = by_class(record.inputs)
         named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
-        each = requirement_of_each(
-            over, {named[label]: own for label, own in groups.items()}, required.of_each_class
-        )
+        own = {named[label]: members for label, members in groups.items()}
         least = required.of_each_class
-        claims.append(_sampled(record, over, each.together, least, About.CLASS, ""))
+        each = requirement_of_each(over, own, least)
+        every = Scope(About.CLASS, len(local))
+        claims.append(_sampled(record, over, each.together, least, every))
         claims += [
-            _sampled(record, over, one, least, About.CLASS, name)
+            _sampled(record, over, one, least, Scope(About.CLASS, len(own[name]), name))
             for name, one in each.classes.items()
         ]
     return tuple(claims)
@@ -119,8 +120,7 @@ def _sampled(
     over: Population,
     decided: Decision | Undecided,
     least: float,
-    of: About,
-    name: str,
+    scope: Scope,
 ) -> Claim:
     """The mean is required as the share kept, and claimed as the failure probability."""
     model = next(c for c in record.claims if c.about.of is About.POPULATION)
@@ -128,10 +128,10 @@ def _sampled(
     sure = decided.guarantee if isinstance(decided, Decision) else None
     promise = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
     mean = model.kind == "mean_population"
-    together = "all classes" if name else ""
+    together = "all classes" if scope.name else ""
     return Claim(
         model.kind,
-        Scope(of, len(record.inputs), name, model.about.sampling),
+        replace(scope, sampling=model.about.sampling),
         model.random,
         FAILURE if mean else model.quantity,
         Guarantee(promise.footing, promise.error, promise.assumptions, together),

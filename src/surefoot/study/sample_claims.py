@@ -218,7 +218,7 @@ def _about_classes(common: Common, found: Samples, error: float) -> Claim:
         Footing.CONDITIONAL,
         error,
         ("two classes that do not differ have the same distribution of values",),
-        f"all {pairs:,} pairs",
+        f"all {pairs:,} pairs" if pairs > 1 else "",
     )
     differ = sum(c.permutation <= error for c in found.contrasts)
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
