@@ -152,7 +152,12 @@ class Overheard:
     """A model that remembers the last batch it was asked about."""
 
     def __init__(self, model):
-        self.model, self.signature, self.place, self.last = model, model.signature, model.place, None
+        self.model, self.signature, self.place, self.last = (
+            model,
+            model.signature,
+            model.place,
+            None,
+        )
 
     def predict(self, batch):
         self.last = to_numpy(batch).copy()

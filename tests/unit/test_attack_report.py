@@ -73,7 +73,9 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     assert all(claim.kind != "robust_accuracy" for claim in result.claims)
 
 
-@pytest.mark.parametrize("says", [key for key in REFUSED if "Sin" not in key and "flows" not in key])
+@pytest.mark.parametrize(
+    "says", [key for key in REFUSED if "Sin" not in key and "flows" not in key]
+)
 def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
     more = dict(REFUSED[says])
     model = more.pop("model", as_onnx)(tmp_path)
