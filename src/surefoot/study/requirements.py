@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -188,8 +189,8 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
 
 
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
-    if not least >= 0:
-        raise InvalidArgument(f"a radius is a number of at least 0, got {least}")
+    if not 0 < least < math.inf:
+        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = record.claims[0]
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     made = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
