@@ -245,7 +245,6 @@ def test_undecided_inputs_count_against_both_ends():
     assert partial.interval.high > whole.interval.high
     assert partial.interval.low == betting(np.array([0.0] * 10 + [0.9] * 40), 0.1).low
     assert partial.interval.high == betting(np.array([1.0] * 10 + [0.9] * 40), 0.1).high
-    assert "10 of 50 inputs were undecided" in partial.guarantee.condition
     assert partial.trials == 450
 
 
@@ -277,7 +276,6 @@ def test_undecided_inputs_are_declared_neither():
         (clopper_pearson(Counts(100, 60), 0.05).low - 0.05) / 0.95
     )
     assert found.interval.high == pytest.approx(clopper_pearson(Counts(100, 80), 0.05).high / 0.95)
-    assert "20 of 100 inputs were undecided" in found.guarantee.condition
     assert isinstance(RobustShare(0.05).conclude([Undecided("no", 10)], 0.05), Undecided)
 
 

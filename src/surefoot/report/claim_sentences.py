@@ -19,12 +19,12 @@ from surefoot.report.claim_parts import (
 from surefoot.report.phrases import (
     at_least,
     at_most,
-    once_in,
     percent,
     percent_range,
     points,
     points_between,
     radius_range,
+    share_of_perturbations,
     tiny,
 )
 
@@ -38,12 +38,12 @@ def _failure(claim: Claim) -> str:
 
 
 def _kappa(claim: Claim) -> str:
-    limit = "its limit" if claim.limit is None else once_in(claim.limit)
+    limit = "its limit" if claim.limit is None else share_of_perturbations(claim.limit)
     name = f"input {claim.about.name}"
     if claim.verdict is Verdict.UNDECIDED:
         return f"{name} is not decided: {claim.reason}"
     more = "at most" if claim.verdict is Verdict.PASS else "more than"
-    return f"{name} fails under {more} {limit} perturbations {bracketed(claim, '')}"
+    return f"{name} fails under {more} {limit} {bracketed(claim, '')}"
 
 
 def _radius(claim: Claim) -> str:
@@ -96,24 +96,33 @@ def _mean(claim: Claim) -> str:
 
 
 def _count_kappa(claim: Claim) -> str:
-    limit = "" if claim.limit is None else once_in(claim.limit)
+    limit = "" if claim.limit is None else share_of_perturbations(claim.limit)
     least = 0 if claim.interval is None else int(claim.interval.low)
     open_ = f", {claim.reason}" if claim.reason else ""
     number = int(claim.value or 0)
     were = "was" if number == 1 else "were"
-    truly = f"; at least {least:,} truly {'does' if least == 1 else 'do'}" if number else ""
+    truly = f"; at least {least:,} truly {'does' if least == 1 else 'do'}"
+    if least == 0:
+        truly = "; so few may be decided so by chance" if number else ""
     return (
         f"{number:,} of these {claim.about.inputs:,} inputs {were} decided to fail under more than "
-        f"{limit} perturbations{open_}{truly} ({sure(claim)})"
+        f"{limit}{open_}{truly} ({sure(claim)})"
+    )
+
+
+def _all_kappa(claim: Claim) -> str:
+    limit = "" if claim.limit is None else share_of_perturbations(claim.limit)
+    return (
+        f"every one of these {claim.about.inputs:,} inputs fails under at most {limit} "
+        f"({sure(claim)})"
     )
 
 
 def _share_kappa(claim: Claim) -> str:
-    limit = "" if claim.limit is None else once_in(claim.limit)
+    limit = "" if claim.limit is None else share_of_perturbations(claim.limit)
     return subject(claim) + with_condition(
         claim,
-        f"{percents(claim)} of {whose(claim)} fail under at most {limit} perturbations "
-        f"({sure(claim)})",
+        f"{percents(claim)} of {whose(claim)} fail under at most {limit} ({sure(claim)})",
     )
 
 
@@ -226,6 +235,7 @@ SENTENCES: dict[str, Callable[[Claim], str]] = {
     "tail": _tail,
     "mean_set": _mean,
     "count_kappa": _count_kappa,
+    "all_kappa": _all_kappa,
     "curve_set": _curve,
     "robust_accuracy": _robust_accuracy,
     "mean_population": _mean,

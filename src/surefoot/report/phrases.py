@@ -111,6 +111,14 @@ def p_value(p: float) -> str:
     return f"{math.ceil(p / unit - 1e-9) * unit:.0e}"
 
 
+def share_of_perturbations(kappa: float) -> str:
+    """A limit on failing: 1 in 100 perturbations, or 3.5 % of the perturbations."""
+    said = once_in(kappa)
+    if said.startswith("1 in"):
+        return f"{said} perturbations"
+    return f"{100 * kappa:.6g} % of the perturbations"
+
+
 def once_in(kappa: float) -> str:
     """A small probability as people say it."""
     once = 1 / kappa

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from surefoot.claims import Claim, Verdict
 from surefoot.report.claim_parts import assumption, draws, subject, sure, whose
-from surefoot.report.phrases import ended, once_in, percent, points
+from surefoot.report.phrases import ended, percent, points, share_of_perturbations
 
 
 def verdict_sentence(claim: Claim) -> str:
@@ -26,14 +26,11 @@ def _required(claim: Claim) -> str:
 
 
 def _limit(claim: Claim) -> str:
-    return "" if claim.limit is None else once_in(claim.limit)
+    return "" if claim.limit is None else share_of_perturbations(claim.limit)
 
 
 def _every_input(claim: Claim) -> str:
-    return (
-        f"every one of these {claim.about.inputs:,} inputs fails under at most {_limit(claim)} "
-        "perturbations"
-    )
+    return f"every one of these {claim.about.inputs:,} inputs fails under at most {_limit(claim)}"
 
 
 def _mean(claim: Claim) -> str:
@@ -43,7 +40,7 @@ def _mean(claim: Claim) -> str:
 
 def _share(claim: Claim) -> str:
     least = percent(claim.requirement or 0.0)
-    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
+    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)}"
 
 
 def _curve(claim: Claim) -> str:
