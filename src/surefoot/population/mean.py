@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.requirement import Evidence, assumption, at_least
+from surefoot.population.requirement import Evidence, assumption
 from surefoot.results import (
-    Decision,
     Estimate,
     Extrapolation,
     Footing,
@@ -23,7 +22,6 @@ from surefoot.results import (
     Interval,
     Result,
     Undecided,
-    Whole,
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
@@ -126,22 +124,6 @@ class Mean:
             above = p_value_above(ends.lows, least + ends.slack, self.error)
             below = p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error)
         return Evidence(above if least > 0 else 0.0, below)
-
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """The largest requirement the evidence meets: of the population, and of every input.
-
-        Of every input: the least of the lower ends. Were it above the probability of the weakest
-        input, that one's own interval would be wrong.
-        """
-        told = [counted(r) for r in local]
-        found = at_least(whole, self.quantity)
-        if all(isinstance(r, Estimate) for r in told):
-            known = [r for r in told if isinstance(r, Estimate)]
-            least = math.floor(1e4 * min(r.interval.low for r in known)) / 1e4
-            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
-            claim = f"every input studied holds with probability at least {least:g}"
-            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (least > 0)
-        return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.evidence import Counts
-from surefoot.population.requirement import SAMPLED, Evidence, at_least
+from surefoot.population.requirement import SAMPLED, Evidence
 from surefoot.results import (
     Decision,
     Estimate,
@@ -21,12 +21,10 @@ from surefoot.results import (
     Interval,
     Result,
     Undecided,
-    Whole,
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting
-from surefoot.statistics.kappa import claim_of, upwards
 from surefoot.statistics.limits import check_error
 
 _ROUNDING = 1e-12
@@ -95,22 +93,6 @@ class RobustShare:
             tail_above(robust, n, least * (1 - a) + a) if least > 0 else 0.0,
             tail_above(fragile, n, 1 - least * (1 - a)),
         )
-
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """The largest share the evidence shows, and the smallest κ it shows for every input.
-
-        For every input: the largest of their upper ends. Were it below the failure probability
-        of the weakest input, that one's own upper end would be wrong.
-        """
-        found = at_least(whole, self.quantity)
-        told = [r.counted for r in local if isinstance(r, Decision | Undecided)]
-        known = [r for r in told if r is not None]
-        if len(known) == len(local):
-            kappa = upwards(max(1 - r.interval.low for r in known))
-            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
-            claim = f"for every input studied {claim_of(kappa)}"
-            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (kappa < 1)
-        return found
 
 
 def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
