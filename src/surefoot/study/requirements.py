@@ -152,26 +152,30 @@ def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, .
     least, claims = required.least, []
     for name, record in parts.items():
         if isinstance(record.found, Curves):
-            claims += _of_curve(name, record, record.found, least)
+            claims += _of_curve(name, record, record.found, least, len(parts))
         else:
             claims.append(_of_radii(name, record, least, len(parts)))
     return tuple(claims)
 
 
-def _of_curve(name: str, record: Record, found: Curves, least: float) -> list[Claim]:
-    """The share of the levels that is kept at or above each threshold."""
+def _of_curve(name: str, record: Record, found: Curves, least: float, curves: int) -> list[Claim]:
+    """The share of the levels that is kept at or above each threshold.
+
+    Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
+    """
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
-    return [
-        _of_reading(
-            replace(claim, quantity=quantity, requirement=least, names=(name,) * bool(name)),
-            reading,
-            least,
-        )
-        for claim, reading in zip(own, found.curve.readings, strict=True)
-    ]
+    claims = []
+    for claim, reading in zip(own, found.curve.readings, strict=True):
+        promise = claim.guarantee
+        if curves > 1 and promise.error:
+            together = f"all {curves} curves"
+            promise = replace(promise, error=min(1.0, curves * promise.error), jointly=together)
+        asked = replace(claim, quantity=quantity, requirement=least, guarantee=promise)
+        claims.append(_of_reading(replace(asked, names=(name,) * bool(name)), reading, least))
+    return claims
 
 
 def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
