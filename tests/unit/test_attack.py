@@ -187,8 +187,8 @@ def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, leve
     study = made(model, x, perturbation=noise(level))
     found = points_found(study)
     assert 5 < len(found) < 30
-    for i, point in found.items():
-        point = point.astype(np.float64)
+    for i, single in found.items():
+        point = single.astype(np.float64)
         assert np.linalg.norm((point - x[i]).ravel(), order) <= level
         assert point.min() >= 0
         assert point.max() <= 1

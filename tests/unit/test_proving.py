@@ -150,7 +150,8 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
 
 
 def test_a_requirement_passes_fails_or_stays_open(tmp_path):
-    found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2))).run()
+    asked = sf.CriticalLevel(tolerance=1e-3, seconds=5, quantile=0.3)
+    found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2)), asked).run()
 
     def verdict(least):
         (claim,) = found.require(least).verdicts

@@ -15,8 +15,7 @@ def sentence(claim: Claim) -> str:
     if claim.verdict is not None and claim.kind not in ("kappa", "failure"):
         return verdict_sentence(claim)
     if claim.guarantee.footing is Footing.NONE and claim.kind not in ("tail", "kappa"):
-        text = ended(f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}")
+        said = f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}"
     else:
-        text = ended(SENTENCES[claim.kind](claim))
-    named = claim.names[:1]  # a file's name stays as it is written
-    return text if named and text.startswith(named) else capital(text)
+        said = SENTENCES[claim.kind](claim)
+    return capital(ended(said), claim.names)

@@ -19,8 +19,17 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
     requires,
+    requires_of_interval,
 )
-from surefoot.results import Bracket, Decision, Footing, Guarantee, Reading, Undecided
+from surefoot.results import (
+    Bracket,
+    Decision,
+    Footing,
+    Guarantee,
+    Quantile,
+    Reading,
+    Undecided,
+)
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Curves, Radii, Record, Samples, SideBySide
 from surefoot.study.curve_work import share_of_levels
@@ -152,26 +161,30 @@ def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, .
     least, claims = required.least, []
     for name, record in parts.items():
         if isinstance(record.found, Curves):
-            claims += _of_curve(name, record, record.found, least)
+            claims += _of_curve(name, record, record.found, least, len(parts))
         else:
             claims.append(_of_radii(name, record, least, len(parts)))
     return tuple(claims)
 
 
-def _of_curve(name: str, record: Record, found: Curves, least: float) -> list[Claim]:
-    """The share of the levels that is kept at or above each threshold."""
+def _of_curve(name: str, record: Record, found: Curves, least: float, curves: int) -> list[Claim]:
+    """The share of the levels that is kept at or above each threshold.
+
+    Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
+    """
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
-    return [
-        _of_reading(
-            replace(claim, quantity=quantity, requirement=least, names=(name,) * bool(name)),
-            reading,
-            least,
-        )
-        for claim, reading in zip(own, found.curve.readings, strict=True)
-    ]
+    claims = []
+    for claim, reading in zip(own, found.curve.readings, strict=True):
+        promise = claim.guarantee
+        if curves > 1 and promise.error:
+            together = f"all {curves} curves"
+            promise = replace(promise, error=min(1.0, curves * promise.error), jointly=together)
+        asked = replace(claim, quantity=quantity, requirement=least, guarantee=promise)
+        claims.append(_of_reading(replace(asked, names=(name,) * bool(name)), reading, least))
+    return claims
 
 
 def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
@@ -200,22 +213,14 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if model.limit is None:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
-    if model.continues is Continues.ANYTIME and model.interval is not None:
-        decided = _by_interval(model, least)  # the search chose how many inputs to look at
+    settled = record.found.quantiles[0].result if isinstance(record.found, Radii) else None
+    if model.continues is Continues.ANYTIME and isinstance(settled, Quantile):
+        decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
     promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
     return replace(made, verdict=verdict, reason=reason, guarantee=promise)
-
-
-def _by_interval(model: Claim, least: float) -> Decision | Undecided:
-    around = model.interval
-    if around is not None and around.low >= least:
-        return Decision("", True, model.guarantee, model.trials)
-    if around is not None and around.high < least:
-        return Decision("", False, model.guarantee, model.trials)
-    return Undecided(f"{least:g} lies within the interval", model.trials)
 
 
 def _of_models(

@@ -27,6 +27,7 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
+from surefoot.statistics.contrasts import EXCHANGEABLE, differing
 from surefoot.store.records import InputRow, Samples
 from surefoot.study.setup import Setup
 
@@ -240,10 +241,10 @@ def _about_classes(common: Common, found: Samples, error: float) -> Claim:
     promise = Guarantee(
         Footing.CONDITIONAL,
         error,
-        ("two classes that do not differ have the same distribution of values",),
+        (EXCHANGEABLE,),
         f"all {pairs:,} pairs" if pairs > 1 else "",
     )
-    differ = sum(c.permutation <= error for c in found.contrasts)
+    differ = len(differing(found.contrasts, error))
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
         scope, "classes", "pairs of classes that differ", promise,
