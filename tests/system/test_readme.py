@@ -20,8 +20,9 @@ def test_the_python_example_runs_as_printed(tmp_path):
         check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "of perturbed inputs keep the label" in done.stdout
-    assert "wrong at most 1 time in 20" in done.stdout
+    assert "of the perturbations make the model fail" in done.stdout
+    assert "confidence 95 %" in done.stdout
+    assert "PASS: at most 20 %" in done.stdout
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 
@@ -36,7 +37,7 @@ def test_every_link_of_the_documentation_leads_somewhere():
 def test_the_demo_shows_progress_and_writes_one_small_page(desk):
     done = desk.run("demo", "--out", ".", timeout=300)
     assert done.returncode == 0, done.stderr
-    assert "On average" in done.stdout
+    assert "Averaged over these 300 inputs" in done.stdout
     assert "measuring: " in done.stderr
     assert "s left" in done.stderr
     assert "open report.html in a browser" in done.stderr
@@ -61,7 +62,7 @@ def test_a_newcomer_without_files_can_run_what_is_written(desk):
         [sys.executable, ROOT / "examples" / "files_to_try.py"], cwd=desk.folder, text=True,
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
-    assert "model.onnx, old.onnx and test.npz (100 pictures)" in made.stdout
+    assert "model.onnx, old.onnx and test.npz (100 images)" in made.stdout
     proved = desk.run(*example_of("critical"), "--first", "4", "--samples", "0")
     assert proved.returncode == 0, proved.stderr
     assert "4 of 4 brackets are closed to 0.002" in proved.stdout
