@@ -20,6 +20,7 @@ from surefoot.population import (
     requirement_of_each,
     requires,
     requires_of_interval,
+    robust_accuracy,
 )
 from surefoot.results import (
     Bracket,
@@ -32,6 +33,7 @@ from surefoot.results import (
 )
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Curves, Radii, Record, Samples, SideBySide
+from surefoot.study.attack_work import robust_accuracy_claim
 from surefoot.study.curve_work import share_of_levels
 from surefoot.study.grouping import by_class, names_apart
 from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, verdict_of
@@ -221,6 +223,19 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     verdict, reason = verdict_of(decided)
     promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
     return replace(made, verdict=verdict, reason=reason, guarantee=promise)
+
+
+def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
+    """How many inputs of each network are proved, refuted and open at this radius."""
+    claims = []
+    for name, record in parts.items():
+        local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+        if not local:
+            raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
+        found = robust_accuracy(local, radius)
+        claim = robust_accuracy_claim(radius, found.proved, found.refuted, found.inputs)
+        claims.append(replace(claim, names=(name,) * bool(name)))
+    return tuple(claims)
 
 
 def _of_models(
