@@ -1,45 +1,48 @@
-"""Quantiles of real critical levels: how wide the intervals are, and how often they are right.
+"""Quantiles of real critical radii: how wide the intervals are, and how often they are right.
 
-The brackets of one network and split are the population; samples are drawn from them with
-replacement, so that the draws are independent. "whole": the interval holds the whole bracket of the
-population's quantile; for ranks that is summed exactly. "inside": in each repetition every critical
-level is drawn evenly from its bracket, and the interval holds the quantile of these. Train rows of
-three networks are left out (mostly failed runs), and mnist_nn/train, whose quantile is 0. The
-growth that picks the shortest ranks was chosen on the networks marked "tuned"; which methods were
-worth keeping was decided with all of them in view. The coverage of ranks does not depend on either.
+The published brackets of one network and split are the population; samples are drawn from them with
+replacement, so that the draws are independent. Train rows of three networks are left out (mostly
+failed runs), and mnist_nn/train, whose quantile is 0. The growth that picks the shortest ranks was
+chosen on the networks marked "tuned"; coverage does not depend on it. Four questions:
 
-    python benchmarks/quantile.py --data DIR [--quick]
+1. Coverage with open brackets: radii get a truth, and brackets as real searches leave them (the
+   radius at 73 to 99 % of the bracket, at 91 % in the mean; some never refuted, of some nothing
+   proved, misclassified inputs at 0). Networks that nothing was tuned on.
+2. Widths over order statistics on the published brackets, and exact coverage of whole brackets.
+3. The difference of two networks on the same images: exact pairs against each quantile by itself,
+   and against the paired bootstrap that it replaces.
+4. Processor seconds until the 5 % quantile of mnist-net_256x2 is known to ± .002.
+
+    python benchmarks/quantile.py --data DIR [--mnist mnist.npz] [--quick]
+
+Without --mnist, and with --quick, the last question is answered for ± .02 with the 100 images of
+the data folder, and `seconds_within` is null.
 """
 
 from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
 import time
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from quantile_tables import ENDS, ERROR, SHARE, pairs_table, rank, stopping, table_4_2
+from quantile_run import known_within, read_images
+from quantile_tables import ENDS, ERROR, SHARE, differences_table, rank, stopping, table_4_2
 from tables import print_table
 
+import surefoot as sf
 from surefoot.inputs import PublishedBracket, read_brackets
-from surefoot.population import (
-    LogNormalPosterior,
-    OrderStatistics,
-    ShortestRanks,
-    SpreadRanks,
-)
+from surefoot.population import LogNormalPosterior, OrderStatistics, ShortestRanks
 from surefoot.results import Bracket, Interval, Quantile
 from surefoot.statistics.ranks import Ranks, equal_tails, shortest
 
 CEILING = 0.4
-NAMED = {
-    "mnist-net": (0.0159, 0.0090),
-    "mnist-net_256x4": (0.0277, 0.0158),
-    "mnist_relu_4_1024": (0.0186, 0.0119),
-}
 TUNED = {"mnist-net_256x2", "mnist_relu_6_100", "mnist_relu_3_50", "mnist_relu_9_100"}
 FAILED = {
     ("mnist-net_256x4", "train"),
@@ -47,27 +50,75 @@ FAILED = {
     ("mnist_relu_9_200", "train"),
     ("mnist_nn", "train"),
 }
-SIZES = (100, 300)
-ORDER, SHORT, SPREAD = OrderStatistics(), ShortestRanks(), SpreadRanks()
+SHARES, SIZES = (0.05, 0.25, 0.5), (100, 300, 1000)
+NETWORK, WIDTH = "mnist-net_256x2", 0.002
+Everything = dict[tuple[str, str, str], list[Bracket]]
 
 
-@dataclass
-class Tally:
-    """Of one method on one population: mean width, and how often it was right."""
-
-    width: float = 0.0
-    whole: float = 0.0
-    inside: float = 0.0
-
-
-def populations(rows: tuple[PublishedBracket, ...]) -> dict[tuple[str, str, str], list[Bracket]]:
-    """By network, split and source; a level that was never refuted ends at the ceiling."""
-    found: dict[tuple[str, str, str], list[Bracket]] = defaultdict(list)
+def populations(rows: tuple[PublishedBracket, ...]) -> Everything:
+    """By network, split and source; a radius that was never refuted ends at the ceiling."""
+    found: Everything = defaultdict(list)
     for row in rows:
         if (row.network, row.split) not in FAILED:
             within = Interval(row.bracket.low, min(row.bracket.high, CEILING))
             found[row.network, row.split, row.source].append(Bracket(within, row.bracket.guarantee))
     return dict(found)
+
+
+def opened(
+    rng: np.random.Generator, population: list[Bracket]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A radius for each input, in the top tenth of its published bracket; and a bracket as found.
+
+    As measured on networks of many layers after 60 s: up to .05 wide, the radius at 73 to 99 % of
+    it. A twentieth are never refuted, of another twentieth nothing is proved, and one in fifty is
+    misclassified.
+    """
+    lows, highs = (np.array([getattr(b, e) for b in population]) for e in ENDS)
+    n = len(population)
+    radii = np.where(rng.random(n) < 0.02, 0.0, highs - 0.1 * rng.random(n) * (highs - lows))
+    place = 0.73 + 0.26 * rng.beta(4.5, 2, n)
+    wide = np.minimum(rng.choice([0.002, 0.02, 0.05], n), radii / place)
+    kind = rng.random(n)
+    found_lows = np.where(kind < 0.05, 0.0, np.maximum(radii - place * wide, 0.0))
+    found_highs = radii + (1 - place) * wide
+    return radii, found_lows, np.where((kind > 0.95) & (radii > 0), np.inf, found_highs)
+
+
+def open_coverage(everything: Everything, runs: int) -> float:
+    """The lowest coverage of any population, share and size, of truths drawn `runs` times each."""
+    held_out = {key: one for key, one in everything.items() if key[0] not in TUNED}
+    lines, lowest = [], 1.0
+    for share in SHARES:
+        for n in SIZES:
+            ranks, rates, ratios = shortest(n, share, ERROR), [], []
+            order = equal_tails(n, share, ERROR)
+            for population in held_out.values():
+                rng = np.random.default_rng(17)
+                radii, lows, highs = opened(rng, population)
+                truth = np.sort(radii)[rank(len(radii), share)]
+                drawn = rng.integers(0, len(radii), (runs, n))
+                l_sorted, h_sorted = np.sort(lows[drawn]), np.sort(highs[drawn])
+                ends = [(_at(l_sorted, r.low), _at(h_sorted, r.high)) for r in (ranks, order)]
+                rates.append(np.mean((ends[0][0] <= truth) & (truth <= ends[0][1])))
+                (low, high), (low_order, high_order) = ends
+                finite = np.isfinite(high) & np.isfinite(high_order)
+                wide = np.mean((high_order - low_order)[finite])
+                ratios.append(np.mean((high - low)[finite]) / wide if wide else 1.0)
+            lowest = min(lowest, *rates)
+            cells = [f"{share:g}", str(n), f"{np.mean(rates):.4f}", f"{min(rates):.4f}"]
+            lines.append([*cells, f"{np.mean(ratios):.3f}"])
+    print(f"open brackets, {len(held_out)} held-out populations, {runs} samples of each")
+    head = ["share", "inputs", "coverage, mean", "lowest", "width over order statistics"]
+    print_table(head, lines)
+    return float(lowest)
+
+
+def _at(values: np.ndarray, place: int) -> np.ndarray:
+    """The value at a rank, counted from 1; 0 before the first and infinite after the last."""
+    if place < 1:
+        return np.zeros(len(values))
+    return values[:, place - 1] if place <= values.shape[1] else np.full(len(values), np.inf)
 
 
 def exactly(population: list[Bracket], n: int, ranks: Ranks) -> float:
@@ -80,103 +131,36 @@ def exactly(population: list[Bracket], n: int, ranks: Ranks) -> float:
     return float(1 - bdtr(ranks.low - 1, n, below) - (1 - bdtr(ranks.high - 1, n, beyond)))
 
 
-def tally(population: list[Bracket], n: int, runs: int, methods: tuple) -> list[Tally]:
-    """Draw `runs` samples of n."""
-    rng = np.random.default_rng(11)
-    lows, highs = (np.array([getattr(b, e) for b in population]) for e in ENDS)
-    size = len(population)
-    at = rank(size)
-    least, most = np.sort(lows)[at], np.sort(highs)[at]
-    sums = [Tally() for _ in methods]
+def mean_widths(population: list[Bracket], n: int, runs: int) -> tuple[float, float]:
+    """Of order statistics and of the shortest ranks, over samples of n."""
+    rng, wide = np.random.default_rng(11), np.zeros(2)
     for _ in range(runs):
-        truth = np.sort(lows + rng.random(size) * (highs - lows))[at]
-        sample = [population[i] for i in rng.integers(0, size, n)]
-        for kept, method in zip(sums, methods, strict=True):
-            found = method.conclude(sample, ERROR)
-            if not isinstance(found, Quantile):
-                continue
-            ends = found.interval
-            kept.width += ends.width / runs
-            kept.whole += (ends.low <= least and most <= ends.high) / runs
-            kept.inside += (truth in ends) / runs
-    return sums
+        sample = [population[i] for i in rng.integers(0, len(population), n)]
+        found = (over.conclude(sample, ERROR) for over in (OrderStatistics(), ShortestRanks()))
+        wide += [one.interval.width for one in found if isinstance(one, Quantile)]
+    return float(wide[0] / runs), float(wide[1] / runs)
 
 
-def main_table(everything: dict, n: int, runs: int) -> dict[str, list[float]]:
-    """Every population: order statistics, ours, and the log-normal on the named networks."""
-    figures: dict[str, list[float]] = defaultdict(list)
-    lines = []
+def published_widths(everything: Everything, n: int, runs: int) -> tuple[float, float]:
+    """Mean width over order statistics, and the lowest coverage of a whole bracket."""
+    lines, ratios, right = [], [], []
     for (network, split, source), population in everything.items():
-        order, short, spread = tally(population, n, runs, (ORDER, SHORT, SPREAD))
-        order.whole = exactly(population, n, equal_tails(n, SHARE, ERROR))
-        short.whole = exactly(population, n, shortest(n, SHARE, ERROR))
-        cells = ["-", "-"]
-        if network in NAMED and split == "test":
-            (log,) = tally(population, n, max(20, runs // 10), (LogNormalPosterior(),))
-            cells = [f"{log.width:.4f}", f"{log.inside:.3f}"]
-        group = "tuned" if network in TUNED else ""
-        figures["short"].append(short.width / order.width)
-        figures["spread"].append(spread.width / order.width)
-        figures["order_whole"].append(order.whole)
-        figures["short_whole"].append(short.whole)
-        figures["spread_inside"].append(spread.inside)
-        figures["untuned"].append(group == "")
-        lines.append(
-            [
-                f"{network}/{split} ({source}, {len(population)})",
-                group,
-                f"{order.width:.4f}",
-                f"{order.whole:.3f}",
-                f"{short.width:.4f}",
-                f"{short.whole:.3f}",
-                f"{spread.width:.4f}",
-                f"{spread.inside:.3f}",
-                f"{spread.whole:.3f}",
-                *cells,
-            ]
-        )
-    print(f"\nn = {n}, {runs} samples each, drawn with replacement")
-    head = ["population", "", "order", "whole", "shortest", "whole"]
-    head += ["spread", "inside", "whole", "log-normal", "inside"]
-    print_table(head, lines)
-    return figures
-
-
-def summary(n: int, figures: dict[str, list[float]]) -> None:
-    """Mean and lowest, all and those nothing was chosen on."""
-    fresh = np.array(figures["untuned"], dtype=bool)
-    for name, ratio, right in (
-        ("shortest", "short", "short_whole"),
-        ("spread", "spread", "spread_inside"),
-    ):
-        for words, chosen in (("all", np.ones(len(fresh), dtype=bool)), ("not tuned on", fresh)):
-            r, c = np.array(figures[ratio])[chosen], np.array(figures[right])[chosen]
-            print(
-                f"n = {n}, {name}, {words}: width over order statistics {r.mean():.3f}, "
-                f"coverage mean {c.mean():.4f}, lowest {c.min():.4f}"
-            )
-
-
-def against_targets(everything: dict, runs: int) -> None:
-    """The three named networks against the published order-statistic widths."""
-    lines = []
-    for network, targets in NAMED.items():
-        source = "fairness" if network == "mnist-net" else "fomlas"
-        for n, target in zip(SIZES, targets, strict=True):
-            order, short, spread = tally(
-                everything[network, "test", source], n, runs, (ORDER, SHORT, SPREAD)
-            )
-            cells = [f"{t.width:.4f}" for t in (order, short, spread)]
-            lines.append([network, str(n), f"{target:.4f}", *cells])
-    print("\nwidths against the targets (order-statistic widths as measured elsewhere)")
-    print_table(["network", "n", "target", "order", "shortest", "spread"], lines)
+        order, short = mean_widths(population, n, runs)
+        rates = [exactly(population, n, r(n, SHARE, ERROR)) for r in (equal_tails, shortest)]
+        ratios.append(short / order)
+        right.append(rates[1])
+        name = f"{network}/{split} ({source}, {len(population)})"
+        cells = [f"{order:.4f}", f"{rates[0]:.3f}", f"{short:.4f}", f"{rates[1]:.3f}"]
+        lines.append([name, "tuned" if network in TUNED else "", *cells])
+    print(f"\npublished brackets, n = {n}, {runs} samples each")
+    print_table(["population", "", "order", "whole", "shortest", "whole"], lines)
+    return float(np.mean(ratios)), min(right)
 
 
 def posterior_seconds(population: list[Bracket]) -> float:
-    """The fastest of ten posteriors of 300 inputs."""
-    rng = np.random.default_rng(2)
+    """The fastest of ten log-normal posteriors of 300 inputs."""
+    rng, times = np.random.default_rng(2), []
     sample = [population[i] for i in rng.integers(0, len(population), 300)]
-    times = []
     for _ in range(10):
         begun = time.perf_counter()
         LogNormalPosterior(ceiling=CEILING).conclude(sample, ERROR)
@@ -184,34 +168,46 @@ def posterior_seconds(population: list[Bracket]) -> float:
     return min(times)
 
 
+def search(data: Path, mnist: Path | None) -> dict[str, float | int | None]:
+    """The last question, on the images there are."""
+    images = read_images(data, mnist)
+    width = WIDTH if mnist else 0.02
+    method = sf.CriticalQuantile(width=width, seconds=20, size=len(images[1]))
+    print(f"\n{NETWORK}: until the 5 % quantile is known to ± {width:g}", flush=True)
+    run = known_within(data / "nets" / f"{NETWORK}.onnx", images, method)
+    found = run.settled.quantile
+    print(f"  {found}\n  {run.seconds:.1f} CPU seconds, {len(run.settled.brackets):,} inputs")
+    known = mnist is not None and isinstance(found, Quantile) and not found.note
+    return {
+        "seconds_within": round(run.seconds, 1) if known else None,
+        "inputs_within": len(run.settled.brackets) if known else None,
+    }
+
+
 def main() -> None:
     """All tables, then the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="with critical_epsilon.csv")
+    parser.add_argument("--data", type=Path, required=True, help="with critical_epsilon.csv, nets/")
+    parser.add_argument("--mnist", type=Path, help="mnist.npz with x_test and y_test")
     parser.add_argument("--quick", action="store_true", help="fewer samples: under a minute")
-    told = parser.parse_args()
-    rows = read_brackets(told.data / "critical_epsilon.csv")
-    runs = 200 if told.quick else 2000
-    everything = populations(rows)
+    args = parser.parse_args()
+    rows = read_brackets(args.data / "critical_epsilon.csv")
+    everything, runs = populations(rows), 100 if args.quick else 1000
     table_4_2(rows)
-    found = {n: main_table(everything, n, runs) for n in SIZES}
-    against_targets(everything, runs)
-    pairs_table(rows, runs // 4)
+    print()
+    coverage = open_coverage(everything, 5 * runs)
+    widths = {n: published_widths(everything, n, runs) for n in (100, 300)}
+    gain = differences_table(rows, max(runs // 10, 20))
     stopping(everything["mnist-net", "test", "fairness"], runs // 4)
     seconds = posterior_seconds(everything["mnist-net", "test", "fairness"])
-    print()
-    for n in SIZES:
-        summary(n, found[n])
-    print(f"log-normal posterior of 300 inputs: {seconds:.4f} s")
-    print("coverage below: the lowest of all populations, n = 100; each has its own mean above")
     figures = {
-        "width_vs_order_statistics": round(float(np.mean(found[100]["short"])), 4),
-        "coverage": round(min(found[100]["short_whole"]), 4),
+        "coverage_open": round(coverage, 4),
+        **search(args.data, None if args.quick else args.mnist),
+        "width_vs_order_statistics": round(widths[100][0], 4),
+        "width_vs_order_statistics_300": round(widths[300][0], 4),
+        "coverage": round(widths[100][1], 4),
+        "difference_vs_apart": round(gain, 4),
         "posterior_seconds": round(seconds, 4),
-        "width_spread": round(float(np.mean(found[100]["spread"])), 4),
-        "coverage_spread": round(min(found[100]["spread_inside"]), 4),
-        "coverage_mean": round(float(np.mean(found[100]["short_whole"])), 4),
-        "coverage_spread_mean": round(float(np.mean(found[100]["spread_inside"])), 4),
     }
     print(json.dumps(figures))
 

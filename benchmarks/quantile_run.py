@@ -24,6 +24,8 @@ from surefoot.procedure import Ask
 from surefoot.verify import Network, check_reader, critical, read_network
 
 Floats = NDArray[np.float64]
+PRINTED = 50
+"""Questions at a time, from which on progress is printed."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,24 @@ def opened(path: Path) -> tuple[Network, Callable[[Floats], int]]:
     return network, label
 
 
+def read_images(data: Path, mnist: Path | None) -> tuple[Floats, NDArray[np.int64]]:
+    """Pixels from 0 to 1 and labels, in a random order: all test images, or the 100 in `data`."""
+    if mnist is None:
+        table = np.loadtxt(data / "mnist_test_100.csv", delimiter=",")
+        labels, pixels = table[:, 0].astype(np.int64), table[:, 1:]
+    else:
+        with np.load(mnist) as images:
+            labels, pixels = images["y_test"].astype(np.int64), images["x_test"]
+    order = np.random.default_rng(1).permutation(len(labels))
+    return pixels[order].reshape(len(order), -1) / 255.0, labels[order]
+
+
 def known_within(
-    path: Path, mnist: Path, method: sf.CriticalQuantile, watch: Callable[[str], None] = print
+    path: Path, images: tuple[Floats, NDArray[np.int64]], method: sf.CriticalQuantile
 ) -> Run:
-    """Run the method on the images of `mnist.npz`, in an order drawn with a fixed seed."""
+    """Run the method on the images, in their order."""
     network, label = opened(path)
-    with np.load(mnist) as images:
-        order = np.random.default_rng(1).permutation(len(images["x_test"]))[: method.size]
-        pixels = images["x_test"][order].reshape(len(order), -1) / 255.0
-        truths = images["y_test"][order]
+    pixels, truths = images
     known: dict[int, Proof] = {}
     proofs = 0
 
@@ -91,7 +102,8 @@ def known_within(
     session = sf.Session(method)
     while (question := session.question) is not None:
         spent = time.process_time() - begun
-        watch(f"  {spent:,.0f} s: {len(known):,} images, {proofs:,} proofs; {len(question)} more")
+        if len(question) > PRINTED:
+            print(f"  {spent:,.0f} s: {len(known):,} images, {proofs:,} proofs", flush=True)
         session.tell([answer(ask) for ask in question])
     missed = sum(proof.far == 0 for proof in known.values())
     return Run(session.result, time.process_time() - begun, proofs, missed)

@@ -8,7 +8,7 @@ import surefoot as sf
 from surefoot.engine.drive import measure
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
-from surefoot.store import MemoryJournal
+from surefoot.store.memory import MemoryJournal
 from surefoot.subject import Inputs, Model
 
 SHAPE = (6,)
@@ -36,7 +36,7 @@ def study(**changes: object) -> sf.Study:
         "model": linear_model(),
         "inputs": points(),
         "perturbation": sf.perturb.LinfNoise(0.4),
-        "procedure": sf.BuSun(0.1, 0.1),
+        "method": sf.BuSun(0.1, 0.1),
         "seed": 1,
     }
     return sf.Study(**{**parts, **changes})
@@ -67,7 +67,7 @@ def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=Non
     made = made or study()
     bench = bench or made.bench()
     return measure(
-        Pinned(made.procedure, made.perturbation.level),
+        Pinned(made.method, made.level),
         bench,
         subjects or made.fitted.subjects(),
         pool=pool or Inline(),

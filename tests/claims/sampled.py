@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import About, Randomness
+from surefoot.claims import About, Continues, Randomness
 from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
 from tests.claims.worlds import (
     Outcome,
@@ -171,10 +171,23 @@ def _peeking(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 7])
     p, truth = _zero_one(rng, 48)
     looks = [
-        noise_study(p[:n], sf.FixedSize(0.4, 0.3), seed, by_class=False).run(**QUICK)
+        noise_study(p[:n], sf.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
         for n in (4, 8, 16, 32, 48)
     ]
-    return any_false([missed(of_kind(r.claims, "mean_population")[0], truth) for r in looks])
+    claims = [of_kind(result.claims, "mean_population")[0] for result in looks]
+    assert all(claim.continues is Continues.ANYTIME for claim in claims)
+    return any_false([missed(claim, truth) for claim in claims])
+
+
+@world("mean_population", "one trial of each of 30 inputs", 0.1)
+def _single(seed: int) -> Outcome:
+    """Counted all together, for a number of inputs settled beforehand."""
+    rng = np.random.default_rng([seed, 19])
+    p, truth = _zero_one(rng, 30)
+    result = noise_study(p, sf.FixedSize(0.6, 0.45), seed, by_class=False, population=sf.Mean(0.1))
+    claim = of_kind(result.run(**QUICK).claims, "mean_population")[0]
+    assert claim.continues is Continues.ONCE
+    return missed(claim, truth)
 
 
 @world("share_kappa", "robust inputs exactly at κ", 0.1)

@@ -1,21 +1,27 @@
 """Differences of models, and what is said of the inputs themselves."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
+from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Difference,
     Mean,
     RobustShare,
+    candidates,
     differences,
     not_worse,
     ranks,
+    weakest,
 )
+from surefoot.population.comparison import _holds
 from surefoot.results import (
     Decision,
     Estimate,
@@ -24,8 +30,9 @@ from surefoot.results import (
     Interval,
     Undecided,
 )
-from surefoot.statistics import betting, clopper_pearson
+from surefoot.statistics import KappaTest, betting, clopper_pearson
 from surefoot.statistics.intervals import p_value_above
+from surefoot.statistics.planning import simulate
 
 LAW = settings(deadline=None, database=None, derandomize=True, max_examples=60)
 SOUND = Guarantee(Footing.SOUND, 0.05)
@@ -157,8 +164,7 @@ def test_single_failures_need_the_lowered_error():
     assert found.interval.high > bound
 
 
-def test_nothing_is_said_of_the_inputs_where_trials_differ_or_are_missing():
-    assert Mean(0.1).studied([counted(4, 4), counted(4, 5)]) is None
+def test_nothing_is_said_of_the_inputs_where_trials_are_missing():
     assert Mean(0.1).studied([counted(4, 4), Undecided("no", 5)]) is None
     assert RobustShare(0.1).studied([decided(True)]) is None
 
@@ -204,11 +210,130 @@ def test_ranks_leave_open_what_the_differences_leave_open():
     assert pair("a", "b", 0.0, 0.1).better is None
 
 
-@pytest.mark.parametrize(
-    ("name", "margin", "outcome"),
-    [("a", 0.1, True), ("a", 0.05, None), ("c", 0.05, False), ("c", 0.2, True), ("b", 0.0, None)],
-)
-def test_not_worse_looks_at_every_pair_from_its_own_side(name, margin, outcome):
-    found = [pair("a", "b", -0.1, 0.1), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.2)]
-    told = not_worse(name, found, margin)
-    assert (told.holds if isinstance(told, Decision) else None) is outcome
+def test_candidates_are_those_that_nobody_is_shown_to_beat():
+    names = ["a", "b", "c"]
+    found = [pair("a", "b", -0.1, 0.3), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
+    assert candidates(names, found) == ("a", "b")
+    circle = [pair("a", "b", 0.1, 0.2), pair("b", "c", 0.1, 0.2), pair("a", "c", -0.2, -0.1)]
+    assert candidates(names, circle) == ("a", "b", "c")
+
+
+def test_the_best_is_among_the_candidates():
+    """True order a > c > b, close together: 120 seeded samples, rejected at level .001."""
+    rng, runs, error, wrong = np.random.default_rng(3), 120, 0.1, 0
+    truth = {"a": 0.9, "b": 0.8, "c": 0.88}
+    for _ in range(runs):
+        ease = rng.beta(8, 1, 80) * 9 / 8
+        local = {
+            name: [counted(k) for k in rng.binomial(20, np.minimum(1, q * ease))]
+            for name, q in truth.items()
+        }
+        wrong += "a" not in candidates(list(truth), differences(Mean(error), local, error))
+    assert binom.sf(wrong - 1, runs, error) > 0.001
+
+
+SAME = [frozenset("ab")]
+
+
+def test_identical_files_differ_by_exactly_nothing_and_cost_no_error():
+    rng = np.random.default_rng(4)
+    mine, other = ([counted(k) for k in rng.binomial(20, q, 50)] for q in (0.9, 0.8))
+    found = differences(Mean(0.1), {"a": mine, "b": mine, "c": other}, 0.1, SAME)
+    assert found[0].interval == Interval(0.0, 0.0)
+    assert found[0].guarantee.footing is Footing.SOUND
+    assert found[1].interval == Mean(0.1).difference(mine, other, 0.1 / 2)
+    (alone,) = differences(Mean(0.1), {"a": mine, "b": mine}, 0.1, SAME)
+    assert alone.better is None
+    assert not_worse(Mean(0.1), {"a": mine, "b": mine}, "a", 0.0, SAME).holds
+    assert isinstance(not_worse(Mean(0.1), {"a": mine, "b": mine}, "a", 0.0), Undecided)
+
+
+def close(rng, gap, n=80):
+    """Two models on the same inputs, the second `gap` more robust."""
+    ease = rng.beta(8, 2, n) * 0.9
+    return {
+        name: [counted(k) for k in rng.binomial(20, ease + plus)]
+        for name, plus in (("a", 0.0), ("b", gap))
+    }
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_not_worse_at_the_margin_is_wrong_rarely(others):
+    """Every other one is better by exactly the margin, then a hair more: both outcomes rare."""
+    rng, runs, error, margin, held, beaten = np.random.default_rng(5), 300, 0.1, 0.05, 0, 0
+    for _ in range(runs):
+        local = close(rng, margin)
+        for i in range(1, others):
+            local[f"b{i}"] = close(rng, margin)["b"]
+        found = _holds(Mean(error), local.pop("a"), local, margin)
+        held += found is True
+        beaten += found is False
+    assert binom.sf(held - 1, runs, error) > 0.001
+    assert binom.sf(beaten - 1, runs, error) > 0.001
+
+
+def test_not_worse_pays_one_side_at_the_whole_error():
+    """Where the two-sided interval of the difference still holds the margin."""
+    rng = np.random.default_rng(8)
+    local = close(rng, 0.0, 200)
+    over = Mean(0.05)
+    margin = -over.difference(local["a"], local["b"], 0.1).low + 1e-6
+    assert over.difference(local["a"], local["b"], 0.05).low < -margin
+    assert not_worse(over, local, "a", margin).holds
+    assert "b by more than 0.001" in not_worse(over, local, "a", 0.001).reason
+    assert "a new run planned" in not_worse(over, local, "a", 0.001).reason
+    better = {"a": [counted(10)] * 60, "b": [counted(19)] * 60}
+    assert not_worse(over, better, "a", 0.1).holds is False
+    assert not_worse(over, better, "b", 0.0).holds
+    with pytest.raises(InvalidArgument, match="there is no 'c'"):
+        not_worse(over, better, "c", 0.1)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_the_interval_of_the_weakest_input_pays_for_the_choice(n, p):
+    """All inputs alike: 1,000 seeded runs of 100 trials each, rejected at level .001.
+
+    An interval that did not pay was false in .16, .37 and .81 of runs with 10, 30 and 100 inputs.
+    """
+    rng, runs, error, wrong = np.random.default_rng(n), 1000, 0.05, 0
+    for held in rng.binomial(100, p, (runs, n)).min(axis=1):
+        local = [counted(100, 100)] * (n - 1) + [counted(int(held), 100)]
+        place, around = weakest(local, error)
+        assert place == n - 1 or held == 100
+        wrong += p not in around
+    assert binom.sf(wrong - 1, runs, error) > 0.001
+
+
+@pytest.mark.parametrize("kappa", [0.1, 0.3])
+def test_the_weakest_of_decided_inputs_is_told_whatever_stopped_the_trials(kappa):
+    """Trials end when a decision is reached: 150 seeded runs of 5 inputs at κ and beside it."""
+    rng, runs, error, wrong = np.random.default_rng(3), 150, 0.2, 0
+    p = np.array([kappa, 0.7 * kappa, kappa, 1.3 * kappa, kappa])
+    for _ in range(runs):
+        local = [simulate(KappaTest(kappa, 0.2, most=300), 1 - q, rng)[0] for q in p]
+        place, around = weakest(local, error)
+        wrong += 1 - p[place] not in around
+    assert binom.sf(wrong - 1, runs, error) > 0.001
+
+
+def test_nothing_is_said_of_the_weakest_where_nothing_valid_can_be():
+    assert weakest([], 0.05) is None
+    assert weakest([counted(5), Undecided("no", 10)], 0.05) is None
+    rough = Estimate(0.1, Interval(0.0, 0.2), SOUND, 20)
+    assert weakest([counted(5), rough], 0.05) is None
+    assert weakest([counted(5), replace(rough, value=0.9)], 0.05)[0] == 0
+
+
+@pytest.mark.parametrize("error", [0.05, 0.3])
+def test_the_mean_of_inputs_with_unequal_numbers_of_trials_is_covered(error):
+    """Every outcome of 2, 4 and 9 trials on three inputs, summed: no allowance."""
+    sizes = (2, 4, 9)
+    for p in ((0.5, 0.9, 0.2), (1.0, 1.0, 0.9), (0.0, 0.05, 1.0), (0.6, 0.6, 0.6)):
+        missed = 0.0
+        for held in product(*(range(n + 1) for n in sizes)):
+            chance = math.prod(binom.pmf(k, n, q) for k, n, q in zip(held, sizes, p, strict=True))
+            if chance > 0:
+                local = [counted(k, n) for k, n in zip(held, sizes, strict=True)]
+                missed += chance * (np.mean(p) not in Mean(error).studied(local).interval)
+        assert missed <= error

@@ -4,11 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+from surefoot.claims import Continues, Sampling
 from surefoot.evidence import Counts
-from surefoot.population import Mean, RobustShare, all_robust, requirement
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
+from surefoot.population import Mean, RobustShare, all_robust
+from surefoot.results import UNIT, Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics import betting, clopper_pearson
+from surefoot.statistics.intervals import p_value_above
+
+SOUND = Guarantee(Footing.SOUND, 0.05)
 
 WORLDS = {
     "mostly one": (lambda rng, n: np.where(rng.random(n) < 0.85, 1.0, rng.random(n)), 0.925),
@@ -41,28 +46,150 @@ def test_betting_covers_exactly_on_short_coin_sequences(error, p):
     assert missed <= error
 
 
-def log_capital(x, m, error):
-    """The largest log capital of a bet that the mean exceeds m, value by value as it is written."""
-    share, n, wealth, best = error / 2, len(x), 0.0, 0.0
-    total, squares, spread = 0.5, 0.25, 0.25
-    for t, value in enumerate(x, start=1):
-        stake = min(math.sqrt(2 * math.log(1 / share) / (n * spread)), 0.9 / m)
-        wealth += math.log1p(stake * (value - m))
-        best = max(best, wealth)
-        total += value
-        squares += (value - total / (t + 1)) ** 2
-        spread = squares / (t + 1)
-    return best
+def log_capital(x, m, share):
+    """The log capital of a bet that the mean exceeds m, value by value as it is written."""
+    stakes = [1 / m]
+    weights = [0.25]
+    for j in range(15):
+        best = math.sqrt(2 * math.log(1 / share) / (4 * 2**j * m * (1 - m)))
+        stakes.append(min(1 / m, best))
+        weights.append(0.75 * 0.8**j)
+    total = sum(weights[1:])
+    weights[1:] = [0.75 * w / total for w in weights[1:]]
+    capital = sum(
+        w * math.prod(1 + stake * (value - m) for value in x)
+        for w, stake in zip(weights, stakes, strict=True)
+    )
+    return math.log(capital)
 
 
 @pytest.mark.parametrize("error", [0.01, 0.1, 0.5])
-@pytest.mark.parametrize("n", [15, 40, 200])
+@pytest.mark.parametrize("n", [1, 15, 200])
 def test_betting_ends_where_the_capital_reaches_two_over_the_error(n, error):
     for values in (np.random.default_rng(n).beta(3, 1, n), np.arange(n) % 2 * 0.9 + 0.05):
         ends = betting(values, error)
-        assert log_capital(values, ends.low, error) == pytest.approx(math.log(2 / error), abs=1e-9)
-        mirrored = log_capital(1 - values, 1 - ends.high, error)
-        assert mirrored == pytest.approx(math.log(2 / error), abs=1e-9)
+        for x, low in ((values, ends.low), (1 - values, 1 - ends.high)):
+            if low > 1e-6:
+                found = log_capital(x, low, error / 2)
+                assert found == pytest.approx(math.log(2 / error), abs=1e-3)
+                assert found >= math.log(2 / error) - 1e-9
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 300])
+def test_inputs_that_always_hold_come_close_to_what_is_exact(n):
+    """Within what staking a quarter on the full bet costs, and never above the exact end."""
+    exact, quarter = (0.05 / 2) ** (1 / n), (0.05 / 8) ** (1 / n)
+    assert quarter <= betting(np.ones(n), 0.05).low <= exact
+
+
+def test_neither_order_nor_repetition_in_pieces_matters():
+    rng = np.random.default_rng(2)
+    x = rng.beta(2, 1, 70)
+    assert betting(x, 0.05) == betting(x[::-1], 0.05) == betting(rng.permutation(x), 0.05)
+
+
+PEEKED = {
+    "coins": ((0.0, 1.0), (0.5, 0.5)),
+    "rare zeros": ((0.0, 1.0), (0.05, 0.95)),
+    "two levels": ((0.2, 0.9), (0.5, 0.5)),
+    "mostly one": ((0.0, 0.5, 1.0), (0.05, 0.1, 0.85)),
+}
+
+
+def refuted(counts, values, mean, error):
+    """Whether the interval of these values, each so often, excludes the mean."""
+    x = np.repeat(values, counts)
+    return min(p_value_above(x, mean, error / 2), p_value_above(1 - x, 1 - mean, error / 2)) <= (
+        error / 2
+    )
+
+
+@pytest.mark.parametrize("world", PEEKED)
+@pytest.mark.parametrize("start", [3, 20])
+def test_inputs_may_be_added_until_the_interval_excludes_the_truth(world, start):
+    """Ten looks, each at 1.5 times as many: 1,000 seeded runs, rejected at level .001.
+
+    Bets made for the final number of values were wrong in .083 to .134 of such runs.
+    """
+    values, odds = (np.array(part) for part in PEEKED[world])
+    rng, runs, error, wrong = np.random.default_rng(17), 1000, 0.05, 0
+    sizes = np.unique(np.round(start * 1.5 ** np.arange(10)).astype(int))
+    for _ in range(runs):
+        counts = np.zeros(len(values), dtype=int)
+        for more in np.diff(sizes, prepend=0):
+            counts += rng.multinomial(more, odds)
+            if refuted(counts, values, float(values @ odds), error):
+                wrong += 1
+                break
+    assert binom.sf(wrong - 1, runs, error) > 0.001
+
+
+@pytest.mark.parametrize("start", [1, 2])
+def test_coins_may_be_added_one_by_one_exactly(start):
+    """Every count after every coin, up to 60: the probability of ever being wrong, summed."""
+    error = 0.2
+    for p in (0.5, 0.8, 0.95):
+        alive = {0: 1.0}
+        for n in range(1, 61):
+            grown = {}
+            for k, mass in alive.items():
+                grown[k] = grown.get(k, 0.0) + mass * (1 - p)
+                grown[k + 1] = grown.get(k + 1, 0.0) + mass * p
+            alive = {
+                k: mass
+                for k, mass in grown.items()
+                if n < start or not refuted([n - k, k], [0.0, 1.0], p, error)
+            }
+        assert 1 - sum(alive.values()) <= error
+
+
+STRATA = {
+    "none and all": (0.0, 1.0),
+    "far apart": (0.0, 0.0, 1.0, 1.0, 0.5),
+    "one weak": (1.0, 1.0, 1.0, 1.0, 0.0),
+    "alike": (0.7, 0.7, 0.7),
+    "one doubtful": (0.9, 1.0, 1.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("trials", [1, 4])
+@pytest.mark.parametrize("quota", [1, 3, 20])
+@pytest.mark.parametrize("world", STRATA)
+def test_a_sample_stratified_by_class_keeps_the_promise(world, quota, trials):
+    """Each input of class c holds with the class's probability: exactly, by convolution.
+
+    With one trial an input this is Clopper-Pearson, else the bets; both see only the sum of held
+    trials if each input's are spread evenly, so the worst spread, all or none, is summed.
+    """
+    means, error, over = STRATA[world], 0.05, Mean(0.05, Sampling.STRATIFIED)
+    sums = np.ones(1)
+    for p in means:
+        sums = np.convolve(sums, binom.pmf(np.arange(quota + 1), quota, p))
+    n, missed = quota * len(means), 0.0
+    for held, chance in enumerate(sums):
+        if chance > 0:
+            local = [Estimate(1.0, UNIT, SOUND, trials, 1.0, trials)] * held
+            local += [Estimate(0.0, UNIT, SOUND, trials, 0.0, trials)] * (n - held)
+            missed += chance * (np.mean(means) not in over.conclude(local, error).interval)
+    assert missed <= error
+
+
+def test_the_sampling_is_named_in_the_assumption():
+    local = [estimate(0.9)] * 10
+    independent, stratified = (
+        Mean(0.05, sampling).conclude(local, 0.05).guarantee.condition for sampling in Sampling
+    )
+    assert "independent random sample of the population" in independent
+    assert "classes in equal shares" in stratified
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_one_trial_an_input_is_counted_exactly_and_read_once(n):
+    once = [Estimate(1.0, UNIT, SOUND, 1, 1.0, 1)] * n
+    found = Mean(0.05).conclude(once, 0.05)
+    assert found.interval.low == pytest.approx(0.025 ** (1 / n))
+    assert Mean(0.05).continues(once) is Continues.ONCE
+    assert Mean(0.05).continues([estimate(0.9)] * n) is Continues.ANYTIME
 
 
 def test_betting_narrows_with_more_values():
@@ -118,22 +245,11 @@ def test_undecided_inputs_count_against_both_ends():
     assert partial.interval.high > whole.interval.high
     assert partial.interval.low == betting(np.array([0.0] * 10 + [0.9] * 40), 0.1).low
     assert partial.interval.high == betting(np.array([1.0] * 10 + [0.9] * 40), 0.1).high
-    assert "10 of 50 inputs were undecided" in partial.guarantee.condition
     assert partial.trials == 450
 
 
 def test_no_estimate_at_all_is_undecided():
     assert isinstance(Mean(0.1).conclude([Undecided("no", 5)], 0.1), Undecided)
-
-
-def test_a_requirement_holds_is_refuted_or_stays_undecided():
-    mean = Estimate(0.9, Interval(0.85, 0.95), Guarantee(Footing.CONDITIONAL, 0.01), 10)
-    assert requirement(mean, 0.85, "the mean robustness") == Decision(
-        "the mean robustness is at least 0.85", True, mean.guarantee, 10
-    )
-    assert requirement(mean, 0.951, "the mean robustness").holds is False
-    for least in (0.8501, 0.9, 0.95):
-        assert isinstance(requirement(mean, least, "the mean robustness"), Undecided)
 
 
 def decision(holds, p_value=0.01, error=0.05):
@@ -160,7 +276,6 @@ def test_undecided_inputs_are_declared_neither():
         (clopper_pearson(Counts(100, 60), 0.05).low - 0.05) / 0.95
     )
     assert found.interval.high == pytest.approx(clopper_pearson(Counts(100, 80), 0.05).high / 0.95)
-    assert "20 of 100 inputs were undecided" in found.guarantee.condition
     assert isinstance(RobustShare(0.05).conclude([Undecided("no", 10)], 0.05), Undecided)
 
 

@@ -143,10 +143,8 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
     for k in range(n + 1):
         found = requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
         if isinstance(found, Decision):
-            passed, failed = (
-                passed + found.holds * chance[k],
-                failed + (not found.holds) * chance[k],
-            )
+            passed += found.holds * chance[k]
+            failed += (not found.holds) * chance[k]
         assert (isinstance(found, Decision) and found.holds) == (k < lower_rank(n, share, error))
     assert passed <= error + 1e-12
     assert failed <= error + 1e-12

@@ -1,18 +1,24 @@
 """Requirements of classes and shares, the strongest claims, and what tails promise."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
+from surefoot.claims import Continues
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Mean,
     RobustShare,
     TailMean,
+    every_input_at_most,
     requirement,
     requirement_of_each,
 )
+from surefoot.population.requirement import as_many
 from surefoot.results import (
     Decision,
     Estimate,
@@ -23,6 +29,69 @@ from surefoot.results import (
 )
 from surefoot.statistics import clopper_pearson
 from tests.promises.test_comparison import LAW, allowed, counted, decided
+
+
+@pytest.mark.parametrize("truth", [0.9, 0.95])
+@pytest.mark.parametrize("n", [10, 60, 300])
+def test_a_requirement_at_its_boundary_passes_and_fails_rarely(truth, n):
+    """The mean just below, then just at what is required; 0/1-heavy; rejected at level .001.
+
+    PASS and FAIL may each be wrong with the whole error, and only one of them can be.
+    """
+    rng, runs, error, passed, failed = np.random.default_rng(6), 400, 0.1, 0, 0
+    over = Mean(error)
+    for _ in range(runs):
+        p = np.where(rng.random(n) < 2 * (1 - truth), 0.5, 1.0)
+        local = [counted(k) for k in rng.binomial(20, p)]
+        found = over.evidence(local, truth)
+        passed += found.above <= error
+        failed += found.below <= error
+    assert binom.sf(passed - 1, runs, error) > 0.001
+    assert binom.sf(failed - 1, runs, error) > 0.001
+
+
+def test_a_requirement_spends_the_whole_error_on_the_side_it_asks_about():
+    """Inputs that always hold: as many as one side needs, 20 % fewer than two."""
+    over = Mean(0.01)
+
+    def needed(decided):
+        return next(n for n in range(1, 400) if decided([counted(20)] * n))
+
+    one = needed(lambda local: isinstance(requirement(over, local, 0.95), Decision))
+    two = needed(lambda local: over.conclude(local, 0.01).interval.low >= 0.95)
+    assert one < two
+    assert one <= 1.05 * math.log(1 / 0.01) / -math.log(0.95) + 20
+
+
+def test_a_requirement_holds_is_refuted_or_stays_undecided():
+    local = [counted(18)] * 30 + [counted(20)] * 30
+    over = Mean(0.05)
+    held = requirement(over, local, 0.8)
+    assert held.holds
+    assert held.claim == "the mean robustness is at least 0.8"
+    assert held.p_value <= 0.05
+    assert held.guarantee.error == 0.05
+    assert "random sample" in held.guarantee.condition
+    assert requirement(over, local, 0.999).holds is False
+    assert isinstance(requirement(over, [Undecided("no", 5)], 0.5), Undecided)
+    with pytest.raises(InvalidArgument, match="between 0 and 1"):
+        requirement(over, local, 1.5)
+
+
+def test_an_open_requirement_tells_how_many_inputs_would_do_and_whether_they_may_be_added():
+    rng = np.random.default_rng(3)
+    local = [counted(k) for k in rng.binomial(20, rng.choice([0.8, 1.0], 40))]
+    over = Mean(0.05)
+    added = requirement(over, local, 0.86, Continues.ANYTIME)
+    assert "may be added" in added.reason
+    again = requirement(over, local, 0.86)
+    assert "a new run planned with" in again.reason
+    assert "would not keep the error" in again.reason
+    many = int(again.reason.split("about ")[1].split(" ")[0].replace(",", ""))
+    assert many > len(local)
+    assert isinstance(requirement(over, as_many(local, many), 0.86), Decision)
+    value = float(np.mean([r.value for r in local]))
+    assert "more than 100,000" in requirement(over, local, value).reason
 
 
 def test_requirements_of_classes_are_wrong_about_any_of_them_rarely():
@@ -89,14 +158,11 @@ def test_share_evidence_and_interval_agree(robust, least):
         assert (above <= 0.05) == (least < low)
 
 
-def test_the_strongest_claims_are_met_and_no_stronger_one_is():
+def test_the_limit_that_every_input_keeps_is_the_largest_of_their_upper_ends():
     local = [counted(20)] * 49 + [counted(15)]
-    whole = Mean(0.05).conclude(local, 0.05)
-    of_all, of_each = Mean(0.05).strongest(local, whole)
-    least = float(of_all.claim.rsplit(" ", 1)[1])
-    assert requirement(whole, least, "x").holds
-    assert not isinstance(requirement(whole, least + 1e-4, "x"), Decision)
-    assert of_each.claim == "every input studied holds with probability at least 0.55"
+    found = every_input_at_most(local)
+    assert found.value == pytest.approx(0.45)
+    assert every_input_at_most([*local, Undecided("no")]) is None
 
 
 def test_the_weakest_input_is_claimed_too_strong_rarely():
@@ -108,8 +174,7 @@ def test_the_weakest_input_is_claimed_too_strong_rarely():
         for k in rng.binomial(50, p):
             exact = clopper_pearson(type("C", (), {"trials": 50, "held": k})(), 0.2)
             local.append(Estimate(k / 50, exact, Guarantee(Footing.SOUND, 0.2), 50, k / 50, 50))
-        claim = Mean(0.2).strongest(local, Undecided("no"))[-1].claim
-        wrong += float(claim.rsplit(" ", 1)[1]) > 0.5
+        wrong += every_input_at_most(local).value < 0.5
     assert wrong <= allowed(runs, 0.2)
 
 

@@ -7,18 +7,28 @@ import torch
 from onnx import TensorProto
 
 import surefoot as sf
-from surefoot.engine.attacking import AttackBench, Outcome
+from surefoot.engine.attacking import AttackBench
+from surefoot.engine.bench import to_numpy
+from surefoot.engine.drive import measure
 from surefoot.errors import OutOfMemory
-from surefoot.study.attacking import attacked
+from surefoot.executors import Inline
+from surefoot.procedure import Pinned
+from surefoot.search.attack import FOUND, NOT_FOUND
+from surefoot.store.memory import MemoryJournal
+from surefoot.subject import Task
 from tests.unit import small_models as small
 
-QUICK = sf.Attack(starts=2, steps=10)
+QUICK = sf.Attack(starts=2, iterations=10)
 
 
 def made(model, x, level=0.1, **more):
     inputs = more.pop("inputs", None) or sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
-    parts = {"perturbation": sf.perturb.LinfNoise(level), "procedure": sf.KappaTest(0.1, 0.1, 60)}
+    parts = {"perturbation": sf.perturb.LinfNoise(level), "method": QUICK}
     return sf.Study(model, inputs, **{**parts, **more})
+
+
+def attacked(study):
+    return study.run().found
 
 
 def radius(x, order):
@@ -80,7 +90,7 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
     for x in small.batch(3, seed=5):
         least = radius(x, order)
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
-            found = attacked(made(model, x[None], perturbation=noise(level)), QUICK)
+            found = attacked(made(model, x[None], perturbation=noise(level)))
             assert found.failure_rate == rate, (level, least, found)
 
 
@@ -96,9 +106,9 @@ def test_one_column_is_the_second_of_two_classes(form, tmp_path):
             torch.nn.Sequential(torch.nn.Flatten(), layer).eval(), shape=small.PICTURE
         )
     for x in small.batch(4, seed=6):
-        least = abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum()
+        least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
-            found = attacked(made(model, x[None], level, inputs=sf.load_inputs(x[None])), QUICK)
+            found = attacked(made(model, x[None], level, inputs=sf.load_inputs(x[None])))
             assert found.failure_rate == rate
 
 
@@ -114,18 +124,56 @@ def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
     study = made(model, x, perturbation=sf.perturb.L2Noise(float(least)))
     found = struck(study)
     assert sum(one.discarded for one in found) == 0
-    assert 8 <= sum(one.outcome is Outcome.FOUND for one in found) <= 12
+    assert 8 <= sum(one.reason == FOUND for one in found) <= 12
 
 
-def bench(study, gradients=None):
+def bench(study, model=None, gradients=None):
     return AttackBench(
-        study.fitted, study.references, study.model, gradients or study.model,
-        study.perturbation, study.perturbation.ball, study.property, study.seed,
+        study.fitted, study.references, model or study.model, gradients or study.model,
+        study.perturbation, study.perturbation.ball, study.property, QUICK, study.seed,
     )  # fmt: skip
 
 
-def struck(study, batch=None, gradients=None):
-    return bench(study, gradients).strike(QUICK, batch, lambda _: None)
+def struck(study, batch=50, gradients=None):
+    """What the attack says of every input, through the loop."""
+    made = bench(study, gradients=gradients)
+    return measure(
+        Pinned(QUICK, study.level),
+        made,
+        study.fitted.subjects(),
+        pool=Inline(),
+        journal=MemoryJournal(),
+        tray=batch,
+        block=made.block,
+    )
+
+
+class Overheard:
+    """A model that remembers the last batch it was asked about."""
+
+    def __init__(self, model):
+        self.model, self.signature, self.place, self.last = (
+            model,
+            model.signature,
+            model.place,
+            None,
+        )
+
+    def predict(self, batch):
+        self.last = to_numpy(batch).copy()
+        return self.model.predict(batch)
+
+
+def points_found(study):
+    """The point that the model itself was asked about last, of each input that was broken."""
+    overheard = Overheard(study.model)
+    one_by_one = bench(study, model=overheard)
+    found = {}
+    for i, subject in enumerate(study.fitted.subjects()):
+        (proof,) = one_by_one.answer([Task(subject, study.level, 0, 1)])
+        if proof.reason == FOUND:
+            found[i] = overheard.last[0]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -137,46 +185,43 @@ def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, leve
     x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
     model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
     study = made(model, x, perturbation=noise(level))
-    found = struck(study)
-    broken = [i for i, one in enumerate(found) if one.outcome is Outcome.FOUND]
-    assert 5 < len(broken) < 30
-    for i in broken:
-        witness = found[i].witness.astype(np.float64)
-        way = (witness - x[i]).ravel()
-        assert np.linalg.norm(way, order) <= level
-        assert witness.min() >= 0
-        assert witness.max() <= 1
-        assert small.by_hand(witness[None])[0].argmax() != study.predicted[i]
+    found = points_found(study)
+    assert 5 < len(found) < 30
+    for i, single in found.items():
+        point = single.astype(np.float64)
+        assert np.linalg.norm((point - x[i]).ravel(), order) <= level
+        assert point.min() >= 0
+        assert point.max() <= 1
+        assert small.by_hand(point[None])[0].argmax() != study.predicted[i]
 
 
 def test_whole_numbers_stay_whole_and_within_the_ball(tmp_path):
     path = small.linear_net(tmp_path / "u.onnx", kind=TensorProto.UINT8)
     model = sf.load_model(path, bounds=(0, 255))
     x = np.random.default_rng(2).integers(0, 256, (20, *small.PICTURE)).astype(np.float32)
-    study = made(model, x, level=12.5)
-    found = {i: one.witness for i, one in enumerate(struck(study)) if one.witness is not None}
+    found = points_found(made(model, x, level=12.5))
     assert found
-    for i, witness in found.items():
-        assert (witness == np.rint(witness)).all()
-        assert np.abs(witness - x[i]).max() <= 12
+    for i, point in found.items():
+        assert (point == np.rint(point)).all()
+        assert np.abs(point - x[i]).max() <= 12
 
 
-def test_a_wrong_input_is_broken_undisturbed_and_only_where_the_true_label_counts():
+def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts():
     x = small.batch(8)
     labels = small.by_hand(x).argmax(axis=1)
     labels[:3] = (labels[:3] + 1) % 3
     model = sf.load_model(small.module(), shape=small.PICTURE)
     inputs = sf.load_inputs(x, labels)
-    true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.TrueLabel()), QUICK)
-    same = attacked(made(model, x, 1e-6, inputs=inputs), QUICK)
-    assert (true.failure_rate, true.undisturbed, len(true.broken)) == (5 / 8, 3, 3)
-    assert (same.failure_rate, same.undisturbed) == (1.0, 0)
+    true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.TrueLabel()))
+    same = attacked(made(model, x, 1e-6, inputs=inputs))
+    assert (true.failure_rate, true.clean, true.broken) == (5 / 8, 3, 3)
+    assert (same.failure_rate, same.clean) == (1.0, 0)
 
 
 @pytest.mark.parametrize("noise", [sf.perturb.LinfNoise, sf.perturb.L2Noise])
 def test_a_ball_of_no_radius_holds_the_input_alone(noise):
     model = sf.load_model(small.module(), shape=small.PICTURE)
-    found = attacked(made(model, small.batch(3), perturbation=noise(0.0)), QUICK)
+    found = attacked(made(model, small.batch(3), perturbation=noise(0.0)))
     assert (found.failure_rate, found.blind) == (1.0, 0)
 
 
@@ -193,25 +238,22 @@ def test_batches_and_memory_change_nothing():
                 raise OutOfMemory("out of memory")
             return model.margin_and_gradient(x, labels, rivals)
 
-    assert len({one.outcome for one in whole}) == 2
+    assert len({one.reason for one in whole}) == 2
     for other in (struck(study, batch=1), struck(study, batch=4), struck(study, gradients=Small())):
-        assert [one.outcome for one in other] == [one.outcome for one in whole]
-        for one, two in zip(whole, other, strict=True):
-            if one.witness is not None:
-                assert np.allclose(one.witness, two.witness, atol=1e-6)
+        assert [one.reason for one in other] == [one.reason for one in whole]
 
 
 def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
     """Gradients of another network lead to points that break only that one."""
-    study = made(sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.PICTURE),
-                 small.batch(6), 0.5)  # fmt: skip
+    first = sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.PICTURE)
+    study = made(first, small.batch(6), 0.5, method=sf.KappaTest(0.1, 0.1, 60))
 
     class Liar:
         def margin_and_gradient(self, x, labels, rivals):
             return np.full(len(x), -1.0, np.float32), np.ones_like(x)
 
     found = struck(study, gradients=Liar())
-    assert all(one.outcome is Outcome.NOT_FOUND and one.discarded == 4 for one in found)
+    assert all(one.reason == NOT_FOUND and one.discarded == 4 for one in found)
 
 
 class Stepped(torch.nn.Module):
@@ -230,12 +272,21 @@ class Cut(torch.nn.Module):
 
 def test_masked_gradients_prove_nothing_and_the_words_say_so():
     model = sf.load_model(Stepped().eval(), shape=small.PICTURE)
-    found = made(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run(
-        attack=QUICK
-    )
-    assert found.record.attack.failure_rate == 1.0
-    assert found.record.attack.blind == 6
-    told = str(found)
-    assert "at 6 of 6 inputs every gradient was zero" in told
-    assert "A failed attack proves nothing" in told
-    assert "is at most this rate" in told
+    found = made(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
+    assert found.found.failure_rate == 1.0
+    assert found.found.blind == 6
+    said = str(found)
+    assert "at 6 of 6 inputs every gradient was zero" in said
+    assert "A failed attack proves nothing" in said
+    assert "is at most this rate" in said
+
+
+def test_an_attack_refutes_and_proves_nothing():
+    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    found = made(model, small.batch(11), 0.15).run()
+    (claim,) = found.claims
+    assert claim.kind == "robust_accuracy"
+    assert claim.interval.low == 0
+    assert claim.interval.high == pytest.approx(1 - found.found.broken / 11)
+    assert 0 < found.found.broken < 11
+    assert "0 of 11 inputs are proved" in str(found)

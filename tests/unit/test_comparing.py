@@ -9,7 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
-from surefoot.report.comparison import side_by_side
+from surefoot.study.comparing import MODELS, joined
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -22,8 +22,8 @@ def shifted(by):
     return sf.load_model(scores, shape=SHAPE)
 
 
-def studies(n=40, procedure=None, **more):
-    how = {"inputs": points(n), "procedure": procedure or sf.FixedSize(0.2, 0.1), **more}
+def studies(n=40, method=None, **more):
+    how = {"inputs": points(n), "method": method or sf.FixedSize(0.2, 0.1), **more}
     return {"plain": study(**how), "moved": study(**{**how, "model": shifted(0.05)})}
 
 
@@ -31,17 +31,31 @@ def test_a_model_against_itself_differs_by_exactly_nothing():
     """Common random numbers: the same trials, so every input's difference is 0."""
     made = studies()
     found = sf.compare({"a": made["plain"], "b": made["plain"]})
-    (pair,) = found.differences
+    (pair,) = found.found.differences
     assert pair.value == 0
     assert pair.better is None
-    assert pair.interval.low == pytest.approx(-pair.interval.high)
-    assert {m.rank.worst for m in found.members} == {2}
-    assert "indistinguishable" in str(found)
+    assert pair.interval == sf.Interval(0, 0)
+    assert {m.rank.worst for m in found.found.members} == {2}
+    assert "a and b are the same model: they fail equally often." in str(found)
+
+
+def test_what_is_known_of_two_files_is_no_assumption():
+    """That they are identical was seen; a third model makes the ranking conditional again."""
+    made = studies()
+    twice = sf.compare({"a": made["plain"], "b": made["plain"]})
+    assert twice.claims[0].guarantee.assumptions == ()
+    (required,) = twice.require(not_worse=("a", 0.0)).verdicts
+    assert (required.verdict, required.guarantee.assumptions) == (sf.Verdict.PASS, ())
+    three = sf.compare({"a": made["plain"], "b": made["plain"], "c": made["moved"]})
+    assert three.claims[0].kind == "best"
+    assert three.claims[0].guarantee.footing is sf.Footing.CONDITIONAL
+    assert "random sample" in three.claims[0].guarantee.condition
+    assert "identical" not in three.claims[0].guarantee.condition
 
 
 def test_a_worse_model_is_ranked_below_with_its_interval():
     noisy = study(
-        inputs=points(150), procedure=sf.FixedSize(0.1, 0.1), perturbation=sf.perturb.LinfNoise(0.4)
+        inputs=points(150), method=sf.FixedSize(0.1, 0.1), perturbation=sf.perturb.LinfNoise(0.4)
     )
 
     def guess(x):
@@ -51,29 +65,39 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
 
     worse = dataclasses.replace(noisy, model=sf.load_model(guess, shape=SHAPE))
     found = sf.compare({"worse": worse, "good": noisy})
-    assert [m.name for m in found.members] == ["good", "worse"]
-    assert found.differences[0].better == "good"
+    assert [m.name for m in found.found.members] == ["good", "worse"]
+    assert found.found.differences[0].better == "good"
     assert "good is the most robust of 2 models" in str(found)
-    assert found.not_worse("good", 0.0).holds
-    assert found.not_worse("worse", 0.01).holds is False
+    claim = next(c for c in found.claims if c.kind == "difference")
+    assert claim.names == ("worse", "good")
+    assert claim.value > 0  # it fails more often
+    assert claim.interval.low > 0
+    verdict = {
+        name: found.require(not_worse=(name, margin)).verdicts[0].verdict
+        for name, margin in (("good", 0.0), ("worse", 0.01))
+    }
+    assert verdict == {"good": sf.Verdict.PASS, "worse": sf.Verdict.FAIL}
 
 
 def test_the_error_is_shared_by_members_and_pairs():
     made = studies()
     found = sf.compare(made, error=0.08)
-    assert {m.whole.guarantee.error for m in found.members} == {0.08 / 2 / 2}
-    assert found.differences[0].guarantee.error == 0.04
+    assert {m.whole.guarantee.error for m in found.found.members} == {0.08 / 2 / 2}
+    assert found.found.differences[0].guarantee.error == 0.04
+    assert {c.guarantee.error for c in found.claims} == {0.08}
+    assert {c.guarantee.jointly for c in found.claims} == {"everything said of these 2 models"}
     alone = made["plain"].run()
-    member = next(m for m in found.members if m.name == "plain")
-    assert member.whole.value == alone.population.value
+    member = next(m for m in found.found.members if m.name == "plain")
+    assert member.whole.value == alone.found.whole.value
     assert member.digest == alone.record.digest
+    assert found.parts["plain"].claims == alone.claims
 
 
 def test_a_reference_list_is_correlated():
     made = studies()
-    third = {**made, "third": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1))}
+    third = {**made, "third": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1))}
     found = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
-    assert found.agreement is not None
+    assert found.found.agreement is not None
     assert "Against the reference list" in str(found)
     two = sf.compare(made, reference={"plain": 0.9, "moved": 0.8})
     assert "too few" in str(two)
@@ -83,54 +107,59 @@ def test_a_reference_list_is_correlated():
 
 def test_levels_are_in_rising_order_and_share_the_error():
     found = sf.sweep(studies()["plain"], [0.4, 0.1, 0.4, 0.8])
-    assert [m.name for m in found.members] == ["0.1", "0.4", "0.8"]
-    values = [m.whole.value for m in found.members]
+    assert [m.name for m in found.found.members] == ["0.1", "0.4", "0.8"]
+    values = [m.whole.value for m in found.found.members]
     assert values == sorted(values, reverse=True)
-    assert {m.whole.guarantee.error for m in found.members} == {0.1 / 3}
-    assert found.differences == ()
-    assert "From level 0.1 to 0.8" in str(found)
+    assert {m.whole.guarantee.error for m in found.found.members} == {0.1 / 3}
+    assert found.found.differences == ()
+    assert [c.names for c in found.claims] == [("0.1",), ("0.4",), ("0.8",)]
+    assert [c.value for c in found.claims] == pytest.approx([1 - v for v in values])
+    assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(found)
     with pytest.raises(InvalidArgument, match="two different levels"):
         sf.sweep(studies()["plain"], [0.1, 0.1])
-    with pytest.raises(InvalidArgument, match="compare models"):
-        found.not_worse("0.1", 0.1)
+    with pytest.raises(InvalidArgument, match="compares models"):
+        found.require(not_worse=("0.1", 0.1))
 
 
-@pytest.mark.parametrize("procedure", [sf.KappaTest(0.1, 0.1, most=500), sf.NormalTail(draws=60)])
-def test_certificates_and_tails_can_be_compared_too(procedure, tmp_path):
+@pytest.mark.parametrize("method", [sf.KappaTest(0.1, 0.1, most=500), sf.NormalTail(draws=60)])
+def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
     scores = sf.load_model(
         lambda x: 1 / (1 + np.exp(-3 * linear(x))), shape=SHAPE, scores="probabilities"
     )
-    held = sf.NoConfidentMistake(0.6) if isinstance(procedure, sf.NormalTail) else sf.SameLabel()
-    made = studies(procedure=procedure, property=held)
-    if isinstance(procedure, sf.NormalTail):
+    held = sf.NoConfidentMistake(0.6) if isinstance(method, sf.NormalTail) else sf.SameLabel()
+    made = studies(method=method, property=held)
+    if isinstance(method, sf.NormalTail):
         made = {"a": dataclasses.replace(made["plain"], model=scores)}
         made["b"] = dataclasses.replace(made["a"], model=scores)
     found = sf.compare(made)
-    assert len(found.members) == 2
+    assert len(found.found.members) == 2
     page = found.report(tmp_path / "c.html").read_text()
-    assert found.members[0].name in page
-    assert json.loads(found.to_json())["kind"] == found.kind
+    assert found.found.members[0].name in page
+    told = json.loads(found.to_json())
+    assert told["found"]["kind"] == "side-by-side"
+    assert set(told["parts"]) == set(made)
+    assert all(claim["sentence"] for claim in told["claims"])
 
 
 def test_strangers_are_not_compared():
     made = studies()
-    record = made["plain"].run().record
+    plain = made["plain"].run()
     others = {
-        "property": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1),
+        "property": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1),
                           property=sf.TrueLabel()),
-        "procedure": study(inputs=points(40), procedure=sf.FixedSize(0.3, 0.1)),
-        "seed": study(inputs=points(40), procedure=sf.FixedSize(0.2, 0.1), seed=2),
-        "different inputs": study(inputs=points(41), procedure=sf.FixedSize(0.2, 0.1)),
+        "their method": study(inputs=points(40), method=sf.FixedSize(0.3, 0.1)),
+        "seed": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1), seed=2),
+        "different inputs": study(inputs=points(41), method=sf.FixedSize(0.2, 0.1)),
         "different perturbations": study(
-            inputs=points(40), procedure=sf.FixedSize(0.2, 0.1),
+            inputs=points(40), method=sf.FixedSize(0.2, 0.1),
             perturbation=sf.perturb.LinfNoise(0.3),
         ),
     }  # fmt: skip
     for what, other in others.items():
         with pytest.raises(InvalidArgument, match=what):
-            side_by_side({"a": record, "b": other.run().record})
+            joined({"a": plain, "b": other.run()}, MODELS)
     with pytest.raises(InvalidArgument, match="two or more"):
-        side_by_side({"a": record})
+        joined({"a": plain}, MODELS)
 
 
 def test_correct_for_all_models_means_for_each_of_them():
@@ -146,35 +175,47 @@ def test_correct_for_all_models_means_for_each_of_them():
 
 def test_a_requirement_of_each_class_is_one_call():
     found = studies(80)["plain"].run()
-    each = found.requires_of_each_class(0.2)
-    assert set(each.classes) == {"0", "1"}
-    assert each.together.holds
-    assert found.requires_of_each_class(0.999).together != each.together
+    together, *each = found.require(of_each_class=0.2).verdicts
+    assert [claim.about.name for claim in each] == ["0", "1"]
+    assert sum(claim.about.inputs for claim in each) == together.about.inputs == 80
+    assert together.verdict is sf.Verdict.PASS
+    assert found.require(of_each_class=0.999).verdicts[0].verdict is not sf.Verdict.PASS
 
 
-def test_the_record_tells_the_strongest_claims_and_the_inputs_themselves():
+def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_population():
     found = studies(60)["plain"].run()
-    assert found.strongest()[0].claim.startswith("the mean robustness of the population")
-    assert found.record.studied.guarantee.footing is sf.Footing.SOUND
-    assert found.record.studied.interval.width < found.population.interval.width
-    assert "Of these 60 inputs themselves" in str(found)
-    assert "Strongest claims" in str(found)
+    these, whole = found.claims[:2]
+    assert (these.kind, whole.kind) == ("mean_set", "mean_population")
+    assert these.guarantee.footing is sf.Footing.SOUND
+    assert these.interval.width < whole.interval.width
+    assert "Averaged over these 60 inputs" in str(found)
+    assert "random sample" in str(found)
 
 
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
-    found = study(inputs=data, procedure=sf.FixedSize(0.2, 0.1)).run()
-    assert [row.name for row in found.classes] == ["a (0)", "a (1)"]
-    assert set(found.requires_of_each_class(0.2).classes) == {"a (0)", "a (1)"}
+    found = study(inputs=data, method=sf.FixedSize(0.2, 0.1)).run()
+    assert [row.name for row in found.found.classes] == ["a (0)", "a (1)"]
+    _, *each = found.require(of_each_class=0.2).verdicts
+    assert [claim.about.name for claim in each] == ["a (0)", "a (1)"]
 
 
 def test_other_points_under_the_same_ids_are_not_compared():
     one, other = (
-        study(inputs=points(12, seed=s), procedure=sf.FixedSize(0.2, 0.1)).run().record
-        for s in (7, 7)
+        study(inputs=points(12, seed=s), method=sf.FixedSize(0.2, 0.1)).run() for s in (7, 7)
     )
-    assert len(side_by_side({"a": one, "b": other}).members) == 2
+    assert len(joined({"a": one, "b": other}, MODELS).found.members) == 2
     moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
-    stranger = study(inputs=moved, procedure=sf.FixedSize(0.2, 0.1)).run().record
+    stranger = study(inputs=moved, method=sf.FixedSize(0.2, 0.1)).run()
     with pytest.raises(InvalidArgument, match="different inputs"):
-        side_by_side({"a": one, "b": stranger})
+        joined({"a": one, "b": stranger}, MODELS)
+
+
+def test_methods_of_different_kinds_are_not_compared():
+    curve = study(
+        inputs=points(40),
+        perturbation=sf.perturb.LinfNoise(),
+        method=sf.UniformCurve(0.0, 0.4, (0.8,), levels=3),
+    )
+    with pytest.raises(InvalidArgument, match="same kind"):
+        sf.compare({"a": studies()["plain"], "b": curve})

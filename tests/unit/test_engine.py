@@ -13,7 +13,7 @@ from surefoot.engine.drive import measure
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence import Severities
 from surefoot.procedure import Pinned
-from surefoot.store import MemoryJournal
+from surefoot.store.memory import MemoryJournal
 from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
 from surefoot.subject import Task, View
 from tests.worlds import SHAPE, Spy, example, linear, points, run, study
@@ -49,18 +49,18 @@ def test_the_order_of_the_data_never_changes_a_study():
     first, second = study(inputs=inputs), study(inputs=back)
     assert first.digest == second.digest
     a, b = first.run(), second.run()
-    assert (a.local, a.population, a.classes) == (b.local, b.population, b.classes)
+    assert (a.by_id, a.claims, a.found.classes) == (b.by_id, b.claims, b.found.classes)
 
 
-@pytest.mark.parametrize("procedure", PROCEDURES)
+@pytest.mark.parametrize("method", PROCEDURES)
 @pytest.mark.parametrize("prop", PROPERTIES)
-def test_every_method_and_property_runs_through_the_same_loop(procedure, prop):
+def test_every_method_and_property_runs_through_the_same_loop(method, prop):
     scores = sf.load_model(three_classes, shape=SHAPE)
     held = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
-    made = study(model=scores, procedure=PROCEDURES[procedure](0.2, 0.2), property=held)
+    made = study(model=scores, method=PROCEDURES[method](0.2, 0.2), property=held)
     one, other = made.run(batch=7), made.run(batch=4096)
-    assert one.local == other.local
-    assert all(isinstance(r, sf.Estimate) for r in one.local.values())
+    assert one.by_id == other.by_id
+    assert all(isinstance(r, sf.Estimate) for r in one.by_id.values())
 
 
 def three_classes(x):
@@ -72,7 +72,7 @@ def three_classes(x):
 )
 def test_level_zero_reproduces_the_clean_prediction(kind):
     made = study(perturbation=replace(example(kind), level=0.0))
-    assert all(r.value == 1 for r in made.run().local.values())
+    assert all(r.value == 1 for r in made.run().by_id.values())
     task = Task(made.fitted.subjects()[3], 0.0, 0, 5)
     x = made.bench().perturbed(task)
     np.testing.assert_array_equal(x, np.repeat(made.fitted.x[3:4], 5, axis=0))
@@ -89,7 +89,7 @@ def test_two_models_meet_the_same_perturbations():
         return sf.load_model(model, shape=SHAPE)
 
     for name, sign in (("a", 1.0), ("b", -1.0)):
-        made = study(model=recording(name, sign), procedure=sf.Okamoto(0.3, 0.3))
+        made = study(model=recording(name, sign), method=sf.Okamoto(0.3, 0.3))
         made.run(batch=16)
     first, second = (np.concatenate(seen[n]) for n in ("a", "b"))
     assert len(first) > 50
@@ -177,7 +177,7 @@ def test_overlapping_evidence_of_two_writers_counts_once(plain):
 @pytest.mark.parametrize(
     "other",
     [
-        {"procedure": sf.Okamoto(0.3, 0.3)},
+        {"method": sf.Okamoto(0.3, 0.3)},
         {"perturbation": sf.perturb.LinfNoise(0.3)},
         {"inputs": points(5)},
     ],

@@ -11,7 +11,7 @@ from surefoot.evidence import Counts, Outcomes
 from surefoot.executors import Inline
 from surefoot.procedure import Ask
 from surefoot.search import AdaptiveCurve, SequentialCurve
-from surefoot.store import MemoryJournal
+from surefoot.store.memory import MemoryJournal
 from surefoot.subject import Subject, Task
 from tests.curve_worlds import breaking, drive
 from tests.worlds import Spy

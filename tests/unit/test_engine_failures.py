@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
-from surefoot.store import MemoryJournal
+from surefoot.store.memory import MemoryJournal
 from tests.worlds import SHAPE, linear, linear_model, points, run, study
 
 

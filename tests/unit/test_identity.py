@@ -107,7 +107,7 @@ def test_an_unfinished_run_goes_on_from_another_path(tmp_path):
         store.begin(made.digest, made.spec, None, {})
     moved = study(inputs=replace(points(), source="/elsewhere/data.npz"))
     assert moved.digest == made.digest
-    assert moved.run(str(tmp_path / "s.db")).local == made.run().local
+    assert moved.run(str(tmp_path / "s.db")).by_id == made.run().by_id
 
 
 @pytest.mark.parametrize("kind", [sf.perturb.LinfNoise, sf.perturb.L2Noise, sf.perturb.L1Noise])
@@ -154,14 +154,14 @@ class Small:
 
 @pytest.mark.parametrize("room", [8, 30])
 def test_a_model_with_little_room_is_measured_to_the_end(room):
-    """Preflight, the run and the search for a slip all back off."""
+    """Preflight, the run and the search for a failed example all back off."""
     plain = study(inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9)).run()
     model = sf.load_model(Small(room), shape=SHAPE)
     tight = study(model=model, inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9))
     found = tight.run(batch=1024)
-    assert found.local == plain.local
-    assert [(e.id, e.trial) for e in found.record.exhibits] == [
-        (e.id, e.trial) for e in plain.record.exhibits
+    assert found.by_id == plain.by_id
+    assert [(e.id, e.trial) for e in found.found.examples] == [
+        (e.id, e.trial) for e in plain.found.examples
     ]
 
 

@@ -108,8 +108,8 @@ def test_a_study_of_a_function_that_writes_is_that_of_one_that_does_not(source):
         study(model=sf.load_model(f, shape=SHAPE), perturbation=sf.perturb.LinfNoise(0.2)).run()
         for f in (source, pure)
     )
-    assert writes.population == keeps.population
-    assert writes.local == keeps.local
+    assert writes.claims == keeps.claims
+    assert writes.by_id == keeps.by_id
 
 
 @pytest.mark.parametrize("how", ["in place", "view", "data"])
@@ -121,8 +121,8 @@ def test_a_study_of_a_module_that_writes_is_that_of_one_that_does_not(how):
         ).run()
         for h in (how, "pure")
     )
-    assert writes.population == keeps.population
-    assert writes.local == keeps.local
+    assert writes.claims == keeps.claims
+    assert writes.by_id == keeps.by_id
 
 
 def test_an_estimator_that_scales_in_place_is_measured_as_it_is():
@@ -137,7 +137,7 @@ def test_an_estimator_that_scales_in_place_is_measured_as_it_is():
         study(model=sf.load_model(f), inputs=inputs, perturbation=sf.perturb.LinfNoise(1.0)).run()
         for f in fitted
     )
-    assert writes.population == keeps.population
+    assert writes.claims == keeps.claims
     np.testing.assert_array_equal(inputs.x, x)
 
 

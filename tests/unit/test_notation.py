@@ -6,7 +6,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
 from surefoot.results import Interval
 from surefoot.study.catalogue import entries
-from surefoot.study.notation import at_level, parse_alteration, parse_perturbation
+from surefoot.study.notation import at_level, parse_perturbation, parse_range
 from surefoot.study.registry import describe_perturbation
 
 mine = LinfNoise(0.25)
@@ -93,7 +93,7 @@ LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its
 @pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry.kind)
 def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
     low, _, high = entry.levels.replace("0 and above", "0 to 1").partition(" to ")
-    made, span = parse_alteration(f"{entry.kind}:{low}..{high}")
+    made, span = parse_range(f"{entry.kind}:{low}..{high}")
     assert (span.low, span.high) == (float(low), float(high))
     assert made.levels(Interval(0.0, 1.0)).high >= span.high
     if float(low) < 0:
@@ -102,7 +102,7 @@ def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
             parse_perturbation(f"{entry.kind}:-{high}")
     else:
         with pytest.raises(InvalidArgument, match="has no direction"):
-            parse_alteration(f"{entry.kind}:-0.5..0.5")
+            parse_range(f"{entry.kind}:-0.5..0.5")
 
 
 def test_the_catalogue_knows_directions():

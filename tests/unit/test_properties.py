@@ -1,4 +1,4 @@
-"""What "did not slip" means: severity, its sign, and ties."""
+"""What "kept" means: severity, its sign, and ties."""
 
 import numpy as np
 import pytest

@@ -1,17 +1,19 @@
-"""Critical levels through the whole engine: known by construction, resumed, told, refused."""
+"""Critical radii through the whole engine: known by construction, resumed, reported, refused."""
 
 import json
+from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
+from surefoot.claims import Verdict
+from surefoot.engine import drive
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
-from surefoot.results import Decision, Undecided
-from surefoot.store.records import record_from_json, record_to_json
-from surefoot.study.proving import proved
+from surefoot.store.serial import record_from_json, record_to_json
+from surefoot.store.sql import SqlStore
 
 
 def write(path, layers, opset=17):
@@ -51,70 +53,71 @@ def linear_study(folder, points, asked=None, labels=None, **more):
     own = (x.sum(axis=1) <= 1).astype(np.int64) if labels is None else np.asarray(labels)
     inputs = sf.load_inputs(x, own)
     asked = asked or sf.CriticalLevel(tolerance=1e-3, seconds=5)
-    noise = sf.perturb.LinfNoise(0.1)
-    return sf.Study(model, inputs, noise, asked, property=sf.TrueLabel(), **more), path
+    noise = sf.perturb.LinfNoise()
+    return sf.Study(model, inputs, noise, asked, property=sf.TrueLabel(), **more)
+
+
+@contextmanager
+def every_batch_watched():
+    """Progress is reported after every batch, however quick it was."""
+    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
+    try:
+        yield
+    finally:
+        drive._WATCH_EVERY = pause
 
 
 POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.6, 0.6)]
 
 
+def truth(point):
+    return abs(sum(point) - 1) / 2
+
+
 def test_radii_of_a_linear_network_are_known(tmp_path):
-    study, path = linear_study(tmp_path, POINTS)
-    (record,) = sf.prove(study, path).records.values()
-    for row, point in zip(record.rows, POINTS, strict=True):
-        known = abs(sum(point) - 1) / 2
-        assert row.low <= known + 1e-6
-        assert row.high >= known - 1e-6
-        assert row.high - row.low <= 1e-3 * 1.001
-        assert row.reason == "closed"
-    assert record.reader < 1e-5
+    found = linear_study(tmp_path, POINTS).run()
+    for row, point in zip(found.inputs, POINTS, strict=True):
+        assert row.result.low <= truth(point) + 1e-6
+        assert row.result.high >= truth(point) - 1e-6
+        assert row.result.high - row.result.low <= 1e-3 * 1.001
+        assert row.result.reason == "closed"
+    assert found.found.reader < 1e-5
 
 
 def test_a_misclassified_input_has_radius_zero_and_is_counted(tmp_path):
-    study, path = linear_study(tmp_path, POINTS[:2], labels=[1, 0])
-    (record,) = sf.prove(study, path).records.values()
-    assert (record.rows[0].low, record.rows[0].high) == (0.0, 0.0)
-    assert record.rows[0].reason == "misclassified"
-    assert "Misclassified undisturbed: 1." in str(sf.prove(study, path))
+    found = linear_study(tmp_path, POINTS[:2], labels=[1, 0]).run()
+    first = found.inputs[0].result
+    assert (first.low, first.high) == (0.0, 0.0)
+    assert first.reason == "misclassified"
+    assert "Wrong when clean: 1." in str(found)
 
 
 def test_the_record_survives_the_store_and_comes_back(tmp_path):
-    study, path = linear_study(tmp_path, POINTS, by_class=True)
+    study = linear_study(tmp_path, POINTS, by_class=True)
     where = str(tmp_path / "s.db")
-    first, known = proved(study, path, where, None, lambda _: None, None)
-    again, known_again = proved(study, path, where, None, lambda _: None, None)
-    assert (known, known_again) == (False, True)
-    assert again == first
-    assert record_from_json(record_to_json(first)) == first
-    assert {row.name for row in first.classes} == {"0", "1"}
+    first, again = study.run(where), study.run(where)
+    assert (first.from_store, again.from_store) == (False, True)
+    assert again.record == first.record
+    assert record_from_json(record_to_json(first.record)) == first.record
+    assert {row.name for row in first.found.classes} == {"0", "1"}
 
 
 def test_interrupted_it_keeps_the_brackets_it_had(tmp_path):
-    study, path = linear_study(tmp_path, POINTS)
-    where, ticks = str(tmp_path / "s.db"), iter(range(100))
+    study = linear_study(tmp_path, POINTS)
+    where = str(tmp_path / "s.db")
 
     def watch(now):
-        if now.finished >= 2 and next(ticks) >= 0:
+        if now.finished >= 2:
             raise KeyboardInterrupt
 
-    from surefoot.engine import drive
-
-    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            proved(study, path, where, 1, watch, None)
-    finally:
-        drive._WATCH_EVERY = pause
-    from surefoot.store.sql import SqlStore
-
-    store = SqlStore(where)
-    kept = store.journal(study.digest).replay()
-    store.close()
+    with every_batch_watched(), pytest.raises(KeyboardInterrupt):
+        study.run(where, workers=1, watch=watch)
+    with closing(SqlStore(where)) as store:
+        kept = store.journal(study.digest).replay()
     assert 2 <= len(kept) < len(POINTS)
-    whole, _ = proved(study, path, where, 1, lambda _: None, None)
-    for row in whole.rows:
+    for row in study.run(where, workers=1).inputs:
         if row.id in kept:
-            assert row.low == kept[row.id][0].evidence.low
+            assert row.result.low == kept[row.id][0].evidence.low
 
 
 def test_a_normalisation_outside_the_graph_is_part_of_what_is_proved(tmp_path):
@@ -124,31 +127,43 @@ def test_a_normalisation_outside_the_graph_is_part_of_what_is_proved(tmp_path):
     study = sf.Study(
         model,
         sf.load_inputs(x, np.array([0])),
-        sf.perturb.LinfNoise(0.1),
+        sf.perturb.LinfNoise(),
         sf.CriticalLevel(1e-3, 5),
         property=sf.TrueLabel(),
     )
-    (row,) = sf.prove(study, path).records[""].rows
-    assert row.low - 1e-6 <= 0.6 * 0.25 / 2 <= row.high + 1e-6
+    (row,) = study.run().inputs
+    assert row.result.low - 1e-6 <= 0.6 * 0.25 / 2 <= row.result.high + 1e-6
 
 
-def test_words_page_figure_and_requirement(tmp_path):
-    rng = np.random.default_rng(0)
-    study, path = linear_study(tmp_path, rng.random((80, 2)))
-    found = sf.prove(study, path)
-    told = str(found)
-    assert "critical L∞ radius" in told
-    assert "80 of 80 brackets are closed" in told
+def test_text_page_figure_and_json_come_of_one_result(tmp_path):
+    found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2))).run()
+    said = str(found)
+    assert "critical radius" in said
+    assert "80 of 80 brackets are closed" in said
     page = found.report(tmp_path / "c.html").read_text()
     assert page.count("<svg") == 2
-    assert found.figure(tmp_path / "c.svg").stat().st_size > 1000
-    assert json.loads(found.to_json())["critical"][""]["quantiles"][0]["share"] == 0.05
-    sure = found.requires(1.0)
-    assert isinstance(sure, Decision)
-    assert not sure.holds
-    assert isinstance(found.requires(0.0), Decision)
-    whole = found.records[""].quantiles[0]
-    assert isinstance(found.requires((whole.low + whole.high) / 2), Undecided)
+    found.plot(tmp_path / "c.svg")
+    assert (tmp_path / "c.svg").stat().st_size > 1000
+    plain = json.loads(found.to_json())
+    assert plain["found"]["quantiles"][0]["result"]["share"] == 0.05
+    assert plain["claims"][0]["sentence"] in said
+
+
+def test_a_requirement_passes_fails_or_stays_open(tmp_path):
+    asked = sf.CriticalLevel(tolerance=1e-3, seconds=5, quantile=0.3)
+    found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2)), asked).run()
+
+    def verdict(least):
+        (claim,) = found.require(least).verdicts
+        return claim.verdict
+
+    assert verdict(1.0) is Verdict.FAIL
+    around = found.found.quantiles[0].result.interval
+    assert verdict(around.low / 2) is Verdict.PASS
+    assert verdict((around.low + around.high) / 2) is Verdict.UNDECIDED
+    for least in (-1, 0, float("nan"), float("inf")):
+        with pytest.raises(InvalidArgument, match=f"a number above 0, got {least}"):
+            found.require(least)
 
 
 def test_evidence_of_two_tries_keeps_the_better_ends():
@@ -177,66 +192,62 @@ def test_bad_settings_are_refused(change, said):
 
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
-    study, path = linear_study(tmp_path, POINTS)
-    other = write(tmp_path / "other.onnx", [([[2.0, 1.0], [0.0, 0.0]], [-1.0, 0.0])])
-    with pytest.raises(InvalidArgument, match="is not the file"):
-        sf.prove(study, other)
-    with pytest.raises(InvalidArgument, match="cannot be read"):
-        sf.prove(study, tmp_path / "none.onnx")
-    with pytest.raises(InvalidArgument, match=r"sf\.prove"):
-        study.run()
-    single = sf.Study(
-        study.model, study.inputs, study.perturbation, sf.BuSun(0.1, 0.1), property=sf.TrueLabel()
+    study = linear_study(tmp_path, POINTS)
+    parts = {
+        "model": study.model,
+        "inputs": study.inputs,
+        "perturbation": study.perturbation,
+        "method": sf.CriticalLevel(),
+        "property": sf.TrueLabel(),
+    }
+
+    def refused(says, **change):
+        with pytest.raises(InvalidArgument, match=says):
+            sf.Study(**{**parts, **change})
+
+    refused("leave out the level 0.1", perturbation=sf.perturb.LinfNoise(0.1))
+    refused("rotation offers none", perturbation=sf.perturb.Rotation())
+    refused("'topk' is not", model=four_classes(tmp_path), property=sf.TopK(2))
+    refused("--bounds", model=sf.load_model(study.model.graph.path))
+    by_hand = sf.load_model(
+        lambda x: np.stack([x.sum(axis=1) - 1, 0 * x[:, 0]], axis=1), shape=(2,), bounds=(0, 1)
     )
-    with pytest.raises(InvalidArgument, match="proves nothing"):
-        sf.prove(single, path)
-    free = sf.load_model(path)
-    open_ended = sf.Study(free, study.inputs, study.perturbation, sf.CriticalLevel(),
-                          property=sf.TrueLabel())  # fmt: skip
-    with pytest.raises(InvalidArgument, match="--bounds"):
-        sf.prove(open_ended, path)
+    refused("export it to ONNX", model=by_hand)
+    refused("leave out population", population=sf.Mean(0.1))
+    refused("needs a level", method=sf.BuSun(0.1, 0.1))
+
+
+def four_classes(folder):
+    path = write(folder / "four.onnx", [(np.ones((4, 2)), np.arange(4))])
+    return sf.load_model(path, bounds=(0, 1))
 
 
 def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
-    study, path = linear_study(tmp_path, POINTS)
     given = []
 
     def watch(now):
         if now.finished >= 2:
             raise KeyboardInterrupt
 
-    from surefoot.engine import drive
-
-    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            sf.prove(study, path, workers=1, watch=watch, early=given.append)
-    finally:
-        drive._WATCH_EVERY = pause
-    (record,) = given[0].records.values()
-    assert len(record.rows) == len(POINTS)
-    reached = [row for row in record.rows if row.reason != "not reached"]
+    with every_batch_watched(), pytest.raises(KeyboardInterrupt):
+        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
+    rows = given[0].inputs
+    assert len(rows) == len(POINTS)
+    reached = [row for row in rows if row.result.reason != "not reached"]
     assert 2 <= len(reached) < len(POINTS)
-    for row, point in zip(record.rows, POINTS, strict=True):
-        assert row.low <= abs(sum(point) - 1) / 2 + 1e-6
-        assert row.high is None or row.high >= abs(sum(point) - 1) / 2 - 1e-6
+    for row, point in zip(rows, POINTS, strict=True):
+        assert row.result.low <= truth(point) + 1e-6
+        assert row.result.high >= truth(point) - 1e-6
     assert "not reached" in str(given[0])
 
 
-def test_a_run_that_fails_is_not_told_as_one_that_was_stopped(tmp_path):
-    study, path = linear_study(tmp_path, POINTS)
+def test_a_run_that_fails_is_not_reported_as_one_that_was_stopped(tmp_path):
     given = []
 
     def watch(now):
         if now.finished >= 2:
             raise ValueError("broken")
 
-    from surefoot.engine import drive
-
-    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
-    try:
-        with pytest.raises(ValueError, match="broken"):
-            sf.prove(study, path, workers=1, watch=watch, early=given.append)
-    finally:
-        drive._WATCH_EVERY = pause
+    with every_batch_watched(), pytest.raises(ValueError, match="broken"):
+        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
     assert given == []

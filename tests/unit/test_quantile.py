@@ -1,11 +1,10 @@
 """The quantile from ranks: edges first."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
@@ -13,14 +12,14 @@ from surefoot.population import (
     LowerBound,
     OrderStatistics,
     ShortestRanks,
-    SpreadRanks,
     of_each,
 )
-from surefoot.results import Footing, Interval, Quantile, Undecided
+from surefoot.population.requirement import SAMPLED
+from surefoot.results import Footing, Guarantee, Interval, Quantile, Undecided
 from tests.quantiles import bracket, brackets, never_refuted, on_grid, points
 
-RANKED = [OrderStatistics(), ShortestRanks(), SpreadRanks(), LowerBound()]
-TWO_SIDED = RANKED[:3]
+RANKED = [OrderStatistics(), ShortestRanks(), LowerBound()]
+TWO_SIDED = RANKED[:2]
 ALL = [*RANKED, LogNormalPosterior()]
 
 
@@ -68,7 +67,7 @@ def test_all_zero_is_a_quantile_of_zero(over):
 
 
 def test_a_log_normal_has_no_zero():
-    found = LogNormalPosterior().conclude(points([0.0, 0.1, 0.2]), 0.05)
+    found = LogNormalPosterior().conclude(points([0.0, *np.linspace(0.1, 0.2, 30)]), 0.05)
     assert isinstance(found, Undecided)
     assert "1 inputs have a critical level of 0" in found.reason
 
@@ -117,32 +116,6 @@ def test_the_ends_are_sorted_apart():
     assert found.interval == Interval(0, 12)
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(0, 1), st.floats(0, 0.5) | st.just(math.inf)), min_size=1, max_size=150
-    )
-)
-def test_spread_ranks_lie_within_the_shortest(found):
-    local = [bracket(low, low + width) for low, width in found]
-    outer = ShortestRanks().conclude(local, 0.05).interval
-    inner = SpreadRanks().conclude(local, 0.05).interval
-    assert outer.low <= inner.low <= inner.high <= outer.high
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=150))
-def test_spread_ranks_of_exact_levels_are_the_shortest(values):
-    local = points(values)
-    outer, inner = (m.conclude(local, 0.05).interval for m in (ShortestRanks(), SpreadRanks()))
-    assert outer == inner
-
-
-def test_spread_ranks_read_a_shared_bracket_in_parts():
-    """The 100 brackets are one, ranks 2 and 11: one hundredth of it each."""
-    found = SpreadRanks().conclude(brackets([0.0] * 100, [1.0] * 100), 0.05)
-    assert found.interval.low == pytest.approx(0.01)
-    assert found.interval.high == pytest.approx(0.11)
-
-
 def test_the_order_of_inputs_does_not_matter():
     rng = np.random.default_rng(1)
     local = on_grid(rng.gamma(2, 0.02, 120))
@@ -160,7 +133,6 @@ def test_a_quantile_says_what_it_supposes(over):
     assert "independent random sample" in found.guarantee.condition
     assert found.value in found.interval
     assert found.inputs == 100
-    assert ("evenly" in found.guarantee.condition) == (over.kind == "spread-ranks")
     assert ("log-normal" in found.guarantee.condition) == (over.kind == "log-normal")
 
 
@@ -168,17 +140,29 @@ def test_classes_share_the_error():
     local = points(range(1, 301))
     (one,) = of_each(OrderStatistics(), {"a": local}, 0.05).values()
     both = of_each(OrderStatistics(), {"a": local, "b": local}, 0.05)
-    assert one == OrderStatistics().conclude(local, 0.05)
-    assert both["a"] == both["b"] == OrderStatistics().conclude(local, 0.025)
+    assert one.interval == OrderStatistics().conclude(local, 0.05).interval
+    assert both["a"] == both["b"]
+    assert both["a"].interval == OrderStatistics().conclude(local, 0.025).interval
+    assert (both["a"].guarantee.error, both["a"].guarantee.jointly) == (
+        0.05,
+        "the quantiles of all 2 groups",
+    )
     with pytest.raises(InvalidArgument, match="no classes"):
         of_each(OrderStatistics(), {}, 0.05)
+    with pytest.raises(InvalidArgument, match="networks must be an integer ≥ 1, got 0"):
+        of_each(OrderStatistics(), {"a": local}, 0.05, 0)
+
+
+@pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)
+def test_what_the_brackets_rest_on_is_passed_on(over):
+    rests = Guarantee(Footing.CONDITIONAL, 0.0, ("proofs are right",))
+    local = [replace(b, guarantee=rests) for b in on_grid(np.linspace(0.01, 0.2, 100))]
+    assert over.conclude(local, 0.05).guarantee.assumptions[:2] == (SAMPLED, "proofs are right")
 
 
 @pytest.mark.parametrize("name", ["share", "error"])
 @pytest.mark.parametrize("value", [0, 1, -0.1, math.nan])
-@pytest.mark.parametrize(
-    "kind", [OrderStatistics, ShortestRanks, SpreadRanks, LowerBound, LogNormalPosterior]
-)
+@pytest.mark.parametrize("kind", [OrderStatistics, ShortestRanks, LowerBound, LogNormalPosterior])
 def test_a_share_and_an_error_are_probabilities(kind, name, value):
     with pytest.raises(InvalidArgument, match=f"{name} must lie between 0 and 1"):
         kind(**{name: value})

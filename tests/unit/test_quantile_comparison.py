@@ -6,80 +6,145 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidArgument
-from surefoot.population import ApartRanks, PairedBootstrap, quantile_differences
+from surefoot.population import ShortestRanks, quantile_difference, quantile_differences
+from surefoot.population.quantile_comparison import _split
 from surefoot.results import Footing, Interval
-from tests.quantiles import never_refuted, on_grid, points
-
-BOTH = [ApartRanks(), PairedBootstrap()]
+from tests.quantiles import as_found, brackets, never_refuted, on_grid, points
 
 
 def levels(n, seed=1):
     return np.random.default_rng(seed).gamma(3, 0.02, n) + 0.01
 
 
-@pytest.mark.parametrize("over", BOTH)
-def test_a_model_does_not_differ_from_itself(over):
+def apart(first, second, share, error):
+    """Each quantile by itself at half the error, and the ends subtracted."""
+    a, b = (ShortestRanks(share).conclude(x, error / 2).interval for x in (first, second))
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def test_a_model_does_not_differ_from_itself():
     local = on_grid(levels(150))
-    (found,) = quantile_differences(over, {"a": local, "b": local}, 0.05)
+    (found,) = quantile_differences({"a": local, "b": local}, 0.05, 0.05)
     assert found.better is None
     assert found.value == 0
     assert found.guarantee.footing is Footing.CONDITIONAL
+    assert "independent random sample" in found.guarantee.condition
 
 
-@pytest.mark.parametrize("over", BOTH)
-def test_a_much_more_robust_model_is_better_in_either_order(over):
+def test_a_much_more_robust_model_is_better_in_either_order():
     values = levels(200)
     weak, strong = on_grid(values), on_grid(values + 0.1)
-    (ahead,) = quantile_differences(over, {"strong": strong, "weak": weak}, 0.05)
-    (behind,) = quantile_differences(over, {"weak": weak, "strong": strong}, 0.05)
+    (ahead,) = quantile_differences({"strong": strong, "weak": weak}, 0.05, 0.05)
+    (behind,) = quantile_differences({"weak": weak, "strong": strong}, 0.05, 0.05)
     assert ahead.better == behind.better == "strong"
     assert ahead.value == pytest.approx(0.1, abs=0.003)
     assert ahead.interval.low == pytest.approx(-behind.interval.high)
+    assert ahead.interval.high == pytest.approx(-behind.interval.low)
 
 
-def test_pairing_cancels_what_both_share():
-    values = levels(200)
-    a, b = points(values), points(values + 0.003)
-    paired = PairedBootstrap().difference(b, a, 0.05)
-    apart = ApartRanks().difference(b, a, 0.05)
-    assert paired.low == pytest.approx(0.003) and paired.high == pytest.approx(0.003)
-    assert apart.low < 0 < apart.high
+def by_definition(first, second, share, error):
+    """The largest difference of any two levels on a fine grid that no test rejects."""
+    n, found = len(first), -math.inf
+    ranks, tested = _split(n, share, error)
+    below = np.sort([b.high for b in first])[ranks.high - 1]
+    above = 0.0 if ranks.low < 1 else np.sort([b.low for b in second])[ranks.low - 1]
+    for a in np.arange(0, 40) / 2:
+        for b in np.arange(0, 40) / 2:
+            if a > below or b < above:
+                continue
+            sure = [x.high < a for x in first]
+            may = [x.low <= b for x in second]
+            one = sum(s and not m for s, m in zip(sure, may, strict=True))
+            other = sum(m and not s for s, m in zip(sure, may, strict=True))
+            tosses = one + other
+            chance = sum(math.comb(tosses, k) for k in range(one, tosses + 1)) / 2**tosses
+            if chance > tested / 2:
+                found = max(found, a - b)
+    return found
 
 
-def test_a_bracket_widens_a_paired_difference():
-    values = levels(200)
-    local = on_grid(values)
-    found = PairedBootstrap().difference(local, local, 0.05)
-    assert found.low < 0 < found.high
+@pytest.mark.parametrize("seed", range(12))
+def test_the_end_is_the_largest_difference_that_no_test_rejects(seed):
+    rng = np.random.default_rng(seed)
+    n, share = int(rng.integers(8, 40)), float(rng.choice([0.1, 0.3, 0.5]))
+    low = rng.integers(0, 15, (2, n))
+    first, second = (brackets(x, x + rng.integers(0, 4, n)) for x in low)
+    found = quantile_difference(first, second, share, 0.2)
+    if _split(n, share, 0.2)[0].high <= n:
+        assert found.high == by_definition(first, second, share, 0.2)
+        assert found.low == -by_definition(second, first, share, 0.2)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_it_is_narrower_than_each_by_itself(n):
+    """Independent radii gain a little, those that go along a lot."""
+    rng, wide = np.random.default_rng(3), np.zeros((2, 2))
+    for _ in range(20):
+        common, own = levels(n, rng.integers(10**6)), levels(n, rng.integers(10**6))
+        a, b = on_grid(common), on_grid(1.1 * common)
+        for row, second in enumerate((b, on_grid(own))):
+            wide[row] += [
+                quantile_difference(a, second, 0.05, 0.05).width,
+                apart(a, second, 0.05, 0.05).width,
+            ]
+    assert wide[0][0] < 0.9 * wide[0][1]
+    assert wide[1][0] < 0.97 * wide[1][1]
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_where_the_test_could_not_reject_it_costs_nothing(n):
+    a, b = on_grid(levels(n, 1)), on_grid(levels(n, 2))
+    assert quantile_difference(a, b, 0.05, 0.05) == apart(a, b, 0.05, 0.05)
+
+
+def test_wide_brackets_cost_little():
+    """Where nothing is proved of some inputs, pairs tell nothing: the test spends error in vain."""
+    rng, wide = np.random.default_rng(4), np.zeros(2)
+    for _ in range(20):
+        values = levels(300, rng.integers(10**6))
+        a, b = as_found(rng, values), as_found(rng, values)
+        wide += [quantile_difference(a, b, 0.05, 0.05).width, apart(a, b, 0.05, 0.05).width]
+    assert wide[0] < 1.05 * wide[1]
 
 
 def test_three_models_share_the_error():
     groups = {name: on_grid(levels(200, seed)) for seed, name in enumerate("abc")}
-    found = quantile_differences(ApartRanks(), groups, 0.06)
-    alone = ApartRanks().difference(groups["a"], groups["b"], 0.02)
+    found = quantile_differences(groups, 0.05, 0.06)
+    alone = quantile_difference(groups["a"], groups["b"], 0.05, 0.06)
+    tight = quantile_difference(groups["a"], groups["b"], 0.05, 0.02)
     assert len(found) == 3
-    assert found[0].interval == alone
+    assert tight.low <= found[0].interval.low <= alone.low
+    assert alone.high <= found[0].interval.high <= tight.high
+    assert found[0].guarantee.jointly == "all 3 differences"
 
 
-@pytest.mark.parametrize("over", BOTH)
-def test_never_refuted_inputs_leave_a_difference_open(over):
+def test_never_refuted_inputs_leave_a_difference_open():
     open_, known = [never_refuted(0.1)] * 100, on_grid(levels(100))
-    found = over.difference(open_, known, 0.05)
+    found = quantile_difference(open_, known, 0.05, 0.05)
     assert found.high == math.inf
     assert found.low > -1
-    assert over.difference(open_, open_, 0.05) == Interval(-math.inf, math.inf)
+    assert quantile_difference(open_, open_, 0.05, 0.05) == Interval(-math.inf, math.inf)
 
 
-@pytest.mark.parametrize("over", BOTH)
-def test_inputs_must_be_the_same(over):
+@pytest.mark.parametrize("n", [1, 2])
+def test_hardly_any_inputs_tell_nothing_of_the_median(n):
+    local = points([0.1] * n)
+    assert quantile_difference(local, local, 0.5, 0.05) == Interval(-math.inf, math.inf)
+
+
+def test_equal_levels_differ_by_a_known_number():
+    a, b = points([0.25] * 100), points([0.125] * 100)
+    assert quantile_difference(a, b, 0.05, 0.05) == Interval(0.125, 0.125)
+
+
+def test_inputs_must_be_the_same():
     with pytest.raises(InvalidArgument, match="a: 3, b: 2"):
-        quantile_differences(over, {"a": points([1, 2, 3]), "b": points([1, 2])}, 0.05)
+        quantile_differences({"a": points([1, 2, 3]), "b": points([1, 2])}, 0.05, 0.05)
     with pytest.raises(InvalidArgument, match="two or more models"):
-        quantile_differences(over, {"a": points([1, 2, 3])}, 0.05)
-    with pytest.raises(InvalidArgument, match="no inputs to compare"):
-        quantile_differences(over, {"a": [], "b": []}, 0.05)
-
-
-def test_too_few_draws_are_refused():
-    with pytest.raises(InvalidArgument, match="draws"):
-        PairedBootstrap(draws=5)
+        quantile_differences({"a": points([1, 2, 3])}, 0.05, 0.05)
+    with pytest.raises(InvalidArgument, match="a: 0, b: 0"):
+        quantile_differences({"a": [], "b": []}, 0.05, 0.05)
+    with pytest.raises(InvalidArgument, match="got 0 and 0"):
+        quantile_difference([], [], 0.05, 0.05)
+    with pytest.raises(InvalidArgument, match="got 2 and 1"):
+        quantile_difference(points([1, 2]), points([1]), 0.05, 0.05)

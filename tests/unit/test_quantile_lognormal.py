@@ -9,6 +9,8 @@ from scipy.special import ndtr, ndtri
 
 from surefoot.errors import InvalidArgument
 from surefoot.population import LogNormalPosterior
+from surefoot.population.lognormal import LEAST_INPUTS
+from surefoot.population.requirement import SAMPLED
 from surefoot.results import Undecided
 from tests.quantiles import brackets, never_refuted, on_grid, points
 
@@ -30,7 +32,7 @@ def by_integration(local, chances, ceiling=0.4):
     return np.interp(chances, np.cumsum(weights) / weights.sum(), quantiles)
 
 
-@pytest.mark.parametrize("n", [4, 12, 40])
+@pytest.mark.parametrize("n", [20, 40])
 def test_it_is_the_posterior_of_the_stated_prior(n):
     rng = np.random.default_rng(n)
     local = on_grid(np.exp(rng.normal(math.log(0.05), 0.5, n)))
@@ -97,7 +99,26 @@ def test_exact_levels_have_a_density():
 
 
 def test_never_refuted_inputs_alone_fit_nothing():
-    assert isinstance(LogNormalPosterior().conclude([never_refuted(0.1)] * 9, 0.05), Undecided)
+    assert isinstance(LogNormalPosterior().conclude([never_refuted(0.1)] * 30, 0.05), Undecided)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 19])
+def test_too_few_inputs_would_only_say_what_the_prior_says(n):
+    found = LogNormalPosterior().conclude(on_grid(np.linspace(0.02, 0.05, n)), 0.05)
+    assert isinstance(found, Undecided)
+    assert f"{n} inputs are too few" in found.reason
+    assert "20 or more" in found.reason
+
+
+def test_family_and_prior_are_named():
+    local = on_grid(np.linspace(0.02, 0.05, LEAST_INPUTS))
+    named = LogNormalPosterior(ceiling=0.3).conclude(local, 0.05).guarantee.assumptions
+    assert named == (
+        SAMPLED,
+        "critical radii are log-normal",
+        "prior: the quantile uniform up to 0.3, then the median uniform between it and 0.3",
+        "it holds on average over that prior, not for each truth",
+    )
 
 
 def test_one_level_for_all_inputs_is_narrow_not_broken():

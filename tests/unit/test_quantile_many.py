@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from surefoot.population import LogNormalPosterior, SpreadRanks, lognormal, quantile
-from surefoot.population.quantile_comparison import _at_rank
+from surefoot.population import LogNormalPosterior, lognormal, quantile_difference
 from tests.quantiles import brackets, never_refuted
 
 
@@ -50,32 +50,12 @@ def test_sixty_thousand_different_brackets_take_seconds():
     assert found.interval.width < 0.07 / math.sqrt(60_000)
 
 
-def test_spread_ranks_read_many_wide_brackets_piece_by_piece(monkeypatch):
-    values, local = log_normal(400)
-    local[::9] = [never_refuted(v) for v in values[::9]]
-    whole = SpreadRanks(0.3).conclude(local, 0.05)
-    monkeypatch.setattr(quantile, "_ROOM", 1)
-    assert SpreadRanks(0.3).conclude(local, 0.05) == whole
-    # The lower end again, counted from the definition.
-    lows, highs = (np.array([getattr(b, end) for b in local]) for end in ("low", "high"))
-    rank = quantile.shortest(400, 0.3, 0.05).low - 1
-
-    def passed(level):
-        closed = np.isfinite(highs)
-        parts = np.clip((level - lows[closed]) / (highs - lows)[closed], 0, 1).sum()
-        return parts + (level >= lows[~closed]).sum()
-
-    low = whole.interval.low
-    assert passed(low - 1e-9) <= rank + 1e-6
-    assert passed(low + 1e-6) > rank
-
-
-def test_a_rank_among_resamples_is_that_of_the_values_drawn():
-    rng = np.random.default_rng(3)
-    for n, rank in ((1, 0), (30, 0), (30, 29), (500, 24)):
-        values = np.round(rng.gamma(2, 0.02, n), 3)
-        values[::11] = np.inf
-        chosen = rng.integers(0, n, (50, n))
-        times = np.stack([np.bincount(row, minlength=n) for row in chosen])
-        wanted = np.partition(values[chosen], rank, axis=1)[:, rank]
-        assert (_at_rank(values, times, rank) == wanted).all()
+def test_a_difference_of_sixty_thousand_inputs_takes_seconds():
+    values, local = log_normal(60_000)
+    other = brackets(values, values * 1.3)
+    begun = time.process_time()
+    for share in (0.05, 0.5):
+        truth = 0.1 * math.exp(-3 + 0.5 * float(ndtri(share)))
+        found = quantile_difference(other, local, share, 0.05)
+        assert found.low < truth < found.high
+    assert time.process_time() - begun < 10  # 1 s on an idle machine

@@ -21,12 +21,19 @@ class World:
         self.levels = np.asarray(levels, float)
         self.found = self.levels * (1 + blunt * np.random.default_rng(seed).random(len(levels)))
         self.hard = set(hard)
-        self.proofs = 0
+        self.proofs = self.glances = self.attacks = 0
 
     def answer(self, ask):
         assert ask.units == 1
-        true, i = self.levels[ask.start], ask.start
-        if ask.level >= 1:
+        i = ask.start % len(self.levels)
+        true = self.levels[i]
+        if true == 0:
+            return Proof(0.0, 0.0, "w", "misclassified", 0, 0.0)
+        if ask.start < len(self.levels):
+            self.glances += 1
+            if ask.level < 0.7 * true:
+                return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
+            self.attacks += 1
             return Proof(0.0, float(self.found[i]), "w", "refuted at the goal", 0, 0.1)
         self.proofs += 1
         if i in self.hard:
@@ -136,3 +143,36 @@ def test_times_of_the_tries_add_up():
 
 def test_a_bracket_says_in_which_arithmetic():
     assert "float64" in bracket_of(Proof(0.1, None, "", "closed", 1, 0.1)).guarantee.condition
+
+
+def test_most_inputs_are_never_attacked():
+    true = levels(1000, 3)
+    world = World(true)
+    found = world.run(sf.CriticalQuantile(size=1000)).quantile
+    assert world.attacks < 0.4 * world.glances
+    ranks = shortest(1000, 0.05, 0.05)
+    everything = np.sort(world.found)[ranks.high - 1]
+    assert found.interval.high <= everything + 1e-12
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_no_input_left_alone_could_lower_the_upper_end(share):
+    true = levels(300, 4)
+    world = World(true)
+    settled = world.run(sf.CriticalQuantile(quantile=share, size=300))
+    end = settled.quantile.interval.high
+    assert all(math.isfinite(b.high) or b.low >= end for b in settled.brackets)
+
+
+def test_a_first_radius_that_is_too_near_is_widened():
+    """The pilot inputs are the weakest, so the others are all beyond what they suggest."""
+    true = np.r_[np.full(40, 0.001), np.full(400, 0.2)]
+    found = World(true).run(sf.CriticalQuantile(quantile=0.3, size=440)).quantile
+    assert found.interval.low <= 0.2 <= found.interval.high < 0.23
+
+
+def test_a_narrow_width_asks_for_narrow_brackets():
+    true = np.full(300, 0.05)
+    settled = World(true, blunt=0.0).run(sf.CriticalQuantile(0.01, width=0.004, size=300))
+    assert settled.quantile.interval.width <= 0.008
+    assert len(settled.brackets) == 104

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 import surefoot as sf
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
-from surefoot.store import MemoryJournal
-from surefoot.store.records import record_from_json, record_to_json
+from surefoot.store.memory import MemoryJournal
 from surefoot.store.schema import META
+from surefoot.store.serial import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Subject, Task
 from surefoot.testing import check_journal, check_store
@@ -61,7 +61,7 @@ def test_another_study_shares_the_store_without_mixing(finished):
     assert other.record.digest != found.record.digest
     with closing(SqlStore(path)) as store:
         assert [r.finished for r in store.runs()] == [True, True]
-        assert store.record(found.record.digest).population == found.record.population
+        assert store.record(found.record.digest).claims == found.claims
 
 
 def test_a_stored_run_equals_one_in_memory(finished):
@@ -107,12 +107,13 @@ def test_a_store_that_another_process_is_making_is_waited_for(tmp_path):
         done.join()
 
 
-def test_a_newer_schema_is_refused(finished):
+@pytest.mark.parametrize("schema", [1, 99])
+def test_another_schema_is_refused_older_or_newer(finished, schema):
     path, _ = finished
     with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE surefoot_meta SET value = '99' WHERE name = 'schema'")
+        db.execute(f"UPDATE surefoot_meta SET value = '{schema}' WHERE name = 'schema'")
         db.commit()
-    with pytest.raises(StoreFailed, match=r"newer surefoot \(schema 99"):
+    with pytest.raises(StoreFailed, match=rf"another version of surefoot \(schema {schema}"):
         study().run(path)
 
 

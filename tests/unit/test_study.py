@@ -10,7 +10,7 @@ import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.levels import level_words
-from surefoot.store.records import record_from_json
+from surefoot.store.serial import record_from_json, record_to_json
 from surefoot.study.notation import parse_perturbation
 from surefoot.study.registry import (
     PERTURBATIONS,
@@ -38,8 +38,8 @@ DIFFERENT = {
     "seed": {"seed": 2},
     "level": {"perturbation": sf.perturb.LinfNoise(0.41)},
     "kind": {"perturbation": sf.perturb.L2Noise(0.4)},
-    "width": {"procedure": sf.BuSun(0.11, 0.1)},
-    "method": {"procedure": sf.Okamoto(0.1, 0.1)},
+    "width": {"method": sf.BuSun(0.11, 0.1)},
+    "method": {"method": sf.Okamoto(0.1, 0.1)},
     "property": {"property": sf.TrueLabel()},
     "inputs": {"inputs": points(seed=8)},
     "population error": {"population": sf.Mean(0.2)},
@@ -59,21 +59,25 @@ def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
 
 def test_per_class_intervals_and_the_mean_share_one_error():
     found = study(population=sf.Mean(0.1)).run()
-    assert found.population.guarantee.error == 0.05
-    assert sum(row.result.guarantee.error for row in found.classes) == pytest.approx(0.05)
-    assert sum(row.inputs for row in found.classes) == 12
+    assert found.found.whole.guarantee.error == 0.05
+    rows = found.found.classes
+    assert sum(row.result.guarantee.error for row in rows) == pytest.approx(0.05)
+    assert sum(row.inputs for row in rows) == 12
+    joint = [c for c in found.claims if c.kind == "mean_population"]
+    assert {c.guarantee.jointly for c in joint} == {"the 2 classes and all inputs"}
+    assert {c.guarantee.error for c in joint} == {0.1}
 
 
 def test_one_class_alone_leaves_the_whole_error_to_the_mean():
     found = study(inputs=sf.load_inputs(np.abs(points().x)), population=sf.Mean(0.1)).run()
-    assert found.classes == ()
-    assert found.population.guarantee.error == 0.1
+    assert found.found.classes == ()
+    assert found.found.whole.guarantee.error == 0.1
 
 
 def test_without_labels_classes_are_what_the_model_predicts():
     bare = sf.load_inputs(points().x)
     found = study(inputs=bare).run()
-    assert {row.name for row in found.classes} == {"0", "1"}
+    assert {row.name for row in found.found.classes} == {"0", "1"}
     with pytest.raises(InvalidArgument, match="holds none"):
         study(inputs=bare, property=sf.TrueLabel())
 
@@ -82,36 +86,37 @@ def test_a_true_label_study_counts_a_misclassified_input_as_lost():
     inputs = points()
     wrong = sf.load_inputs(inputs.x, 1 - inputs.labels)
     found = study(inputs=wrong, property=sf.TrueLabel(), perturbation=sf.perturb.LinfNoise(0.0))
-    assert all(r.value == 0 for r in found.run().local.values())
+    assert all(r.value == 0 for r in found.run().by_id.values())
 
 
 def test_no_confident_mistake_reads_logits_as_probabilities():
     """Scores of 40 against -40 are confident; the softmax of equal ones is not."""
     flat = sf.load_model(lambda x: np.tile([0.1, 0.0], (len(x), 1)), shape=SHAPE)
     found = study(model=flat, property=sf.NoConfidentMistake(0.5)).run()
-    assert all(r.value == 1 for r in found.local.values())
+    assert all(r.value == 1 for r in found.by_id.values())
 
 
 def test_a_replayed_trial_is_the_one_that_was_counted():
     made = study()
     found = made.run()
-    for exhibit in found.record.exhibits:
-        again = made.replay(exhibit.id, exhibit.trial)
-        assert not again.held
-        assert made.fitted.class_name(again.label) == exhibit.slipped_class
-        assert all(made.replay(exhibit.id, i).held for i in range(exhibit.trial))
+    assert found.found.examples
+    for example in found.found.examples:
+        again = made.replay(example.id, example.trial)
+        assert not again.kept
+        assert made.fitted.class_name(again.label) == example.failed_class
+        assert all(made.replay(example.id, i).kept for i in range(example.trial))
     with pytest.raises(InvalidArgument, match="no input 'nobody'"):
         made.replay("nobody", 0)
     with pytest.raises(InvalidArgument, match="got -1"):
         made.replay("p0", -1)
 
 
-def test_exhibits_are_the_least_robust_first():
+def test_examples_are_the_least_robust_first():
     found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
-    shown = [e.robustness for e in found.record.exhibits]
-    assert shown == sorted(shown)
-    assert shown[0] == min(r.value for r in found.local.values())
-    assert found.record.exhibits[0].changes
+    shown = [e.failure for e in found.found.examples]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] == 1 - min(r.value for r in found.by_id.values())
+    assert found.found.examples[0].changes
 
 
 @pytest.mark.parametrize(
@@ -269,19 +274,18 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
         lambda x: np.stack([0.8 + 0.1 * x[:, 0], 0.2 - 0.1 * x[:, 0]], 1), shape=SHAPE
     )
     made = study(
-        model=scores, procedure=sf.NormalTail(draws=200, transforms=("none", "box-cox")),
+        model=scores, method=sf.NormalTail(draws=200, transforms=("none", "box-cox")),
         property=sf.NoConfidentMistake(0.6), perturbation=sf.perturb.GaussianNoise(0.1),
     )  # fmt: skip
     found = made.run()
-    assert any(isinstance(r, sf.Extrapolation) for r in found.local.values())
-    whole = found.population
+    assert any(isinstance(r, sf.Extrapolation) for r in found.by_id.values())
+    whole = found.found.whole
     assert isinstance(whole, sf.ExtrapolatedMean)
     assert whole.guarantee.footing is sf.Footing.NONE
     assert whole.counted.guarantee.footing is sf.Footing.CONDITIONAL
-    assert found.requires(0.1) == sf.Decision(
-        "the counted mean robustness is at least 0.1",
-        True,
-        whole.counted.guarantee,
-        whole.trials,
-    )
-    assert record_from_json(found.to_json()) == found.record
+    (required,) = found.require(0.1).verdicts
+    assert (required.verdict, required.kind) == (sf.Verdict.PASS, "mean_population")
+    stated = dataclasses.replace(whole.counted.guarantee, error=0.05)
+    assert required.guarantee == stated
+    assert required.trials == whole.trials
+    assert record_from_json(record_to_json(found.record)) == found.record

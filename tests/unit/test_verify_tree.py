@@ -1,4 +1,4 @@
-"""The proof tree and its bounds: true at every point, also where rounding could hide a slip."""
+"""The proof tree and its bounds: true at every point, also where rounding could hide a failure."""
 
 from __future__ import annotations
 

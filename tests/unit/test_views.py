@@ -26,10 +26,10 @@ def scored(x):
     return np.stack([total, -total], axis=1)
 
 
-def study_of(x, perturbation, shape=None, procedure=None):
+def study_of(x, perturbation, shape=None, method=None):
     model = sf.load_model(scored, shape=shape or x.shape[1:], bounds=(0, 1))
     inputs = sf.load_inputs(x, ids=[f"p{i}" for i in range(len(x))])
-    return sf.Study(model, inputs, perturbation, procedure or sf.FixedSize(0.3, 0.3))
+    return sf.Study(model, inputs, perturbation, method or sf.FixedSize(0.3, 0.3))
 
 
 def perturbed(study, n=5):
@@ -63,7 +63,7 @@ def test_a_flattened_picture_is_still_seen_as_one():
 def test_tray_size_never_changes_a_result(kind):
     made = study_of(CHW, example(kind))
     small, large = made.run(batch=3), made.run(batch=512)
-    assert small.local == large.local
+    assert small.by_id == large.by_id
 
 
 def test_a_chain_of_values_and_pictures_runs_through_the_engine():

@@ -3,9 +3,10 @@
 import pytest
 
 import surefoot as sf
-from surefoot.population import requirement
-from surefoot.report import phrases, words
-from surefoot.report.tables import exhibit_table
+from surefoot.report import phrases
+from surefoot.report.sample_view import replay_command
+from surefoot.report.sentences import sentence
+from surefoot.report.tables import example_table
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from tests.worlds import points, study
@@ -23,12 +24,53 @@ def test_a_share_is_never_rounded_to_certainty(value, said):
 @pytest.mark.parametrize("low", [0.0, 0.29, 0.57123, 0.999949])
 @pytest.mark.parametrize("high", [0.99995001, 0.9999501, 1.0])
 def test_an_interval_is_rounded_outwards(low, high):
-    said = phrases.between(Interval(low, high))
-    a, b = (float(p.split()[0]) for p in said.removeprefix("between ").split(" and "))
+    said = phrases.percent_range(Interval(low, high))
+    a, b = (float(end.split()[0]) for end in said.split(" to "))
     assert a <= 100 * low + 1e-9
     assert b >= 100 * high - 1e-9
     assert a >= 100 * low - 0.011
     assert b <= 100 * high + 0.011
+
+
+@pytest.mark.parametrize("low", [0.0, 0.012, 0.0429999, 12.345678, 123.456789, 60000.1234567])
+@pytest.mark.parametrize("wider", [0.0, 0.0000031, 0.1, 7.7777777])
+def test_levels_are_rounded_outwards_however_large(low, wider):
+    said = phrases.radius_range(Interval(low, low + wider))
+    a, b = (float(end) for end in (said.split(" to ") * 2)[:2])
+    assert low - 1.1e-5 <= a <= low + 1e-9
+    assert low + wider - 1e-9 <= b <= low + wider + 1.1e-5
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.00123456, 0.0065432, "+0.001234 to +0.006544"),
+        (-0.00123456, -0.00012345, "-0.001235 to -0.0001234"),
+        (-0.5, 0.25, "-0.5 to +0.25"),
+        (0.1, float("inf"), "+0.1 or more"),
+        (float("-inf"), 0.1, "+0.1 or less"),
+        (float("-inf"), float("inf"), "not known"),
+    ],
+)
+def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, said):
+    assert phrases.signed_range(Interval(low, high)) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.0, "0.00 points"), (0.00001, "less than 0.01 points"), (-0.0123, "1.23 points")],
+)
+def test_a_difference_is_never_rounded_to_none(value, said):
+    assert phrases.points_apart(value) == said
+
+
+@pytest.mark.parametrize(
+    ("kappa", "said"),
+    [(0.01, "1 in 100 perturbations"), (1e-5, "1 in 100,000 perturbations"),
+     (0.03, "3 % of the perturbations"), (0.0123456789, "1.23456789 % of the perturbations")],
+)  # fmt: skip
+def test_a_limit_is_said_to_its_last_digit(kappa, said):
+    assert phrases.of_perturbations(kappa) == said
 
 
 @pytest.mark.parametrize(
@@ -51,36 +93,50 @@ def test_confidence_is_never_rounded_up(error, said):
     assert float(phrases.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
 
 
-def test_a_requirement_is_repeated_to_the_last_digit():
-    whole = sf.Estimate(
-        0.995, Interval(0.9876546, 1.0), sf.Guarantee(sf.Footing.CONDITIONAL, 0.01), 10
-    )
-    assert "0.9876546" in requirement(whole, 0.9876546, "the mean").claim
-    assert "0.9999996" in requirement(whole, 0.9999996, "the mean").reason
+@pytest.mark.parametrize(("least", "said"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
+def test_a_requirement_is_repeated_to_the_last_digit(least, said):
+    (claim,) = study().run().require(least).verdicts
+    assert f"at most {said} of the perturbations" in sentence(claim)
 
 
 def test_a_replay_command_survives_a_shell():
     record = study().run(source=Source("m", "d")).record
-    said = words.replay_command(record, "it's -x", 3, "my store.db")
+    said = replay_command(record, "it's -x", 3, "my store.db")
     assert "'it'\"'\"'s -x' 3 --store 'my store.db'" in said
-    dashed = words.replay_command(record, "-x", 3, "s.db")
+    dashed = replay_command(record, "-x", 3, "s.db")
     assert dashed == f"surefoot replay --store s.db -- {record.digest[:12]} -x 3"
 
 
 def test_a_study_in_memory_is_replayed_in_python():
     record = study().run().record
-    assert words.replay_command(record, 'a"b', 3, "s.db") == "study.replay('a\"b', 3)"
+    assert replay_command(record, 'a"b', 3, "s.db") == "study.replay('a\"b', 3)"
 
 
-def test_the_least_robust_inputs_have_their_true_class_where_it_is_known():
+def weakest_table(made):
+    found = made.run()
+    return example_table(found.record, found.found)
+
+
+def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
     given = points()
     wrong = sf.load_inputs(given.x, 1 - given.labels, class_names=("sun", "rain"))
-    found = exhibit_table(study(inputs=wrong).run().record)
+    found = weakest_table(study(inputs=wrong))
     place = found.headings.index("true class")
     assert found.rows
     for row in found.rows:
         assert row[place] in ("sun", "rain")
-        assert row[place] != row[found.headings.index("undisturbed")]
-    bare = exhibit_table(study(inputs=sf.load_inputs(given.x)).run().record)
+        assert row[place] != row[found.headings.index("clean")]
+    bare = weakest_table(study(inputs=sf.load_inputs(given.x)))
     assert "true class" not in bare.headings
     assert {len(row) for row in bare.rows} == {len(bare.headings)}
+
+
+def test_a_weak_input_has_an_interval_and_its_confidence_not_a_bare_number():
+    found = study().run()
+    table = example_table(found.record, found.found)
+    for row in table.rows:
+        known = found.by_id[row[0]].interval
+        low, high = (float(end.split()[0]) for end in row[1].split(" to "))
+        assert low <= 100 * (1 - known.high) + 1e-9
+        assert high >= 100 * (1 - known.low) - 1e-9
+    assert table.note == "Confidence 90 % for each input by itself, not for all together."

@@ -108,6 +108,10 @@ def critical(
             help="Another prover in place of ours: 'tool {onnx} {vnnlib} {seconds} {result}'."
         ),
     ] = "",
+    at: Annotated[
+        str | None,
+        typer.Option(help="Robust accuracy at these radii: 0.01,8/255."),
+    ] = None,
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The quantile of each class as well.")
     ] = False,
@@ -147,6 +151,7 @@ def critical(
         o.check_file(figure)
         check_figure(figure)
     least = None if require is None else number(require)
+    radii = [] if at is None else [number(part) for part in at.split(",")]
     if least is not None and least < 0:
         raise InvalidArgument(f"--require is a radius of at least 0, got {require}: try 8/255")
     told = (
@@ -195,6 +200,8 @@ def critical(
         part = found.parts[key] if found.parts else found
         files.write(studies[key], part.record, path, key)
     found = replace(found, command=command_line())
+    for radius in radii:
+        found = found.at_radius(radius)
     if least is not None:
         found = found.require(least)
     return present(found, report=report, figure=figure, as_json=json, kept_in=store)

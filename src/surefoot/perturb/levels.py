@@ -25,7 +25,7 @@ def level_of(part: Perturbation) -> float:
     """The level of a perturbation that must have one."""
     if part.level is None:
         raise InvalidArgument(f"{part.kind} needs a level here: give it one")
-    return part.level
+    return float(part.level)
 
 
 def within(bounds: Interval | None) -> Interval:

@@ -18,7 +18,7 @@ from surefoot.population.quantile import (
     of_each,
 )
 from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
-from surefoot.population.quantile_requirement import evidence_at, requires
+from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, Settled
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
@@ -33,6 +33,7 @@ from surefoot.population.share import (
     FragileCount,
     RobustShare,
     all_robust,
+    every_input_at_most,
     fragile_at_least,
     fragile_count,
     robust_at_least,
@@ -62,6 +63,7 @@ __all__ = [
     "all_robust",
     "candidates",
     "differences",
+    "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
     "fragile_count",
@@ -74,6 +76,7 @@ __all__ = [
     "requirement",
     "requirement_of_each",
     "requires",
+    "requires_of_interval",
     "robust_accuracy",
     "robust_at_least",
     "sound",

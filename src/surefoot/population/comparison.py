@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -20,7 +20,6 @@ from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, R
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]
-IDENTICAL = "the two files are identical"
 _MOST = 0.999
 """The error of an interval, of which either end may spend half: below 1."""
 
@@ -64,30 +63,23 @@ def differences(
     are the same file on the same seed and device: they differ by exactly 0, and cost nothing.
     """
     pairs = list(combinations(local, 2))
-    paid = sum(frozenset(pair) not in identical for pair in pairs)
-    return tuple(
-        Difference(a, b, 0.0, Interval(0.0, 0.0), Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)))
-        if frozenset((a, b)) in identical
-        else _difference(over, local, (a, b), error, shares(error, paid))
-        for a, b in pairs
-    )
-
-
-def _difference(
-    over: Population,
-    local: Mapping[str, Sequence[Result]],
-    pair: tuple[str, str],
-    error: float,
-    share: float,
-) -> Difference:
-    around = over.difference(local[pair[0]], local[pair[1]], share)
-    mine, other = (sound(over.conclude(local[name], over.error)) for name in pair)
-    value = (around.low + around.high) / 2
-    if isinstance(mine, Estimate) and isinstance(other, Estimate):
-        value = mine.value - other.value
-    within = Interval(min(around.low, value), max(around.high, value))
-    promise = Guarantee(Footing.CONDITIONAL, error, _assumed(over, local, pair))
-    return Difference(*pair, value, within, promise)
+    paid = [pair for pair in pairs if frozenset(pair) not in identical]
+    wholes = {name: sound(over.conclude(local[name], over.error)) for name in local}
+    same = Guarantee(Footing.SOUND, 0.0)
+    found = []
+    for a, b in pairs:
+        if (a, b) not in paid:
+            found.append(Difference(a, b, 0.0, Interval(0.0, 0.0), same))
+            continue
+        around = over.difference(local[a], local[b], shares(error, len(paid)))
+        mine, other = wholes[a], wholes[b]
+        value = (around.low + around.high) / 2
+        if isinstance(mine, Estimate) and isinstance(other, Estimate):
+            value = mine.value - other.value
+        within = Interval(min(around.low, value), max(around.high, value))
+        promise = Guarantee(Footing.CONDITIONAL, error, _assumed(mine, other))
+        found.append(Difference(a, b, value, within, promise))
+    return tuple(found)
 
 
 def candidates(names: Sequence[str], found: Sequence[Difference]) -> tuple[str, ...]:
@@ -137,8 +129,9 @@ def not_worse(
     same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
     others = {other: local[other] for other in local if other != name and other not in same}
     if not others:
-        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0, (IDENTICAL,)), trials)
-    promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(over, local, local))
+        return Decision(claim, True, Guarantee(Footing.SOUND, 0.0), trials)
+    wholes = [sound(over.conclude(results, over.error)) for results in local.values()]
+    promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(*wholes))
     holds = _holds(over, local[name], others, margin)
     if holds is not None:
         return Decision(claim, holds, promise, trials)
@@ -177,10 +170,7 @@ def _gap(
     return over.difference(mine, other, min(2 * error, _MOST))
 
 
-def _assumed(
-    over: Population, local: Mapping[str, Sequence[Result]], names: Iterable[str]
-) -> tuple[str, ...]:
+def _assumed(*wholes: Estimate | Undecided) -> tuple[str, ...]:
     """All that the statements about these take for granted."""
-    found = [sound(over.conclude(local[name], over.error)) for name in names]
-    told = [a for one in found if isinstance(one, Estimate) for a in one.guarantee.assumptions]
-    return tuple(dict.fromkeys(told or [SAMPLED]))
+    known = [whole.guarantee for whole in wholes if isinstance(whole, Estimate)]
+    return tuple(dict.fromkeys(a for g in known for a in g.assumptions)) or (SAMPLED,)

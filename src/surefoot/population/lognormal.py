@@ -60,8 +60,8 @@ class LogNormalPosterior:
             return Undecided("there are no brackets to take a quantile of")
         if len(local) < LEAST_INPUTS:
             return Undecided(
-                f"{len(local)} inputs are too few for the log-normal posterior, which would rest on "
-                f"its prior: it takes {LEAST_INPUTS} or more"
+                f"{len(local)} inputs are too few for the log-normal posterior, which would mostly "
+                f"repeat its prior: it takes {LEAST_INPUTS} or more"
             )
         zeros = sum(b.high == 0 for b in local)
         if zeros:
@@ -81,7 +81,8 @@ class LogNormalPosterior:
         top = f"{self.ceiling:g}"
         return (
             "critical radii are log-normal",
-            f"prior: the quantile uniform up to {top}, then the median uniform between it and {top}",
+            f"prior: the quantile uniform up to {top}, then the median uniform between it and "
+            f"{top}",
             "it holds on average over that prior, not for each truth",
         )
 

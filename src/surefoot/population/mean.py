@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.requirement import Evidence, assumption, at_least
+from surefoot.population.requirement import Evidence, assumption
 from surefoot.results import (
-    Decision,
     Estimate,
     Extrapolation,
     Footing,
@@ -23,11 +22,10 @@ from surefoot.results import (
     Interval,
     Result,
     Undecided,
-    Whole,
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.intervals import betting, betting_trials, p_value_above
+from surefoot.statistics.intervals import betting_trials, lower_end, p_value_above
 
 _HOEFFDING = 0.25
 """Hoeffding's theorem compares tails of at most this probability: P(at least 2 of 2) at p = 1/2."""
@@ -61,9 +59,7 @@ class Mean:
             return Undecided("no input gave an estimate", trials)
         value = float(np.mean([r.value for r in known]))
         around = self._interval(_Ends.of(told), error)
-        missing = len(local) - len(known)
-        notes = (f"{missing} of {len(local)} inputs were undecided",) * (missing > 0)
-        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling), *notes))
+        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
 
@@ -74,10 +70,11 @@ class Mean:
 
     def _interval(self, ends: _Ends, error: float) -> Interval:
         if ends.single:
-            spent = error if self.sampling is Sampling.INDEPENDENT else _unequal(error)
+            spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
             return clopper_pearson(Counts(len(ends.lows), round(ends.lows.sum())), spent)
-        low = max(0.0, betting(ends.lows, error).low - ends.slack)
-        return Interval(low, max(low, min(1.0, betting(ends.highs, error).high + ends.slack)))
+        low = max(0.0, lower_end(ends.lows, error / 2) - ends.slack)
+        high = min(1.0, 1 - lower_end(1 - ends.highs, error / 2) + ends.slack)
+        return Interval(low, max(low, high))
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """The mean of these inputs themselves, whatever they were drawn from.
@@ -98,7 +95,7 @@ class Mean:
         rates, sizes = (np.array(column) for column in zip(*known, strict=True))
         held, total = np.rint(rates * sizes).astype(np.int64), int(sizes.sum())
         if len(set(sizes.tolist())) == 1:
-            around = clopper_pearson(Counts(total, int(held.sum())), _unequal(self.error))
+            around = clopper_pearson(Counts(total, int(held.sum())), unequal_error(self.error))
         else:
             around = betting_trials(held, sizes, self.error)
         value = min(max(float(rates.mean()), around.low), around.high)
@@ -110,9 +107,10 @@ class Mean:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
         a, b = (_Ends.of([counted(r) for r in local]) for local in (first, second))
         slack = a.slack + b.slack
-        low = 2 * betting((1 + a.lows - b.highs) / 2, error).low - 1 - slack
-        high = 2 * betting((1 + a.highs - b.lows) / 2, error).high - 1 + slack
-        return Interval(max(-1.0, low), min(1.0, high))
+        low = 2 * lower_end((1 + a.lows - b.highs) / 2, error / 2) - 1 - slack
+        high = 1 - 2 * lower_end((1 - a.highs + b.lows) / 2, error / 2) + slack
+        low, high = max(-1.0, low), min(1.0, high)
+        return Interval(low, max(low, high))
 
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the mean is at least `least`, and how surely it is less."""
@@ -121,27 +119,11 @@ class Mean:
             n, held = len(ends.lows), round(ends.lows.sum())
             above, below = tail_above(held, n, least), tail_above(n - held, n, 1 - least)
             if self.sampling is not Sampling.INDEPENDENT:
-                above, below = _unequal_p(above), _unequal_p(below)
+                above, below = unequal_p_value(above), unequal_p_value(below)
         else:
             above = p_value_above(ends.lows, least + ends.slack, self.error)
             below = p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error)
         return Evidence(above if least > 0 else 0.0, below)
-
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """The largest requirement the evidence meets: of the population, and of every input.
-
-        Of every input: the least of the lower ends. Were it above the probability of the weakest
-        input, that one's own interval would be wrong.
-        """
-        told = [counted(r) for r in local]
-        found = at_least(whole, self.quantity)
-        if all(isinstance(r, Estimate) for r in told):
-            known = [r for r in told if isinstance(r, Estimate)]
-            least = math.floor(1e4 * min(r.interval.low for r in known)) / 1e4
-            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
-            claim = f"every input studied holds with probability at least {least:g}"
-            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (least > 0)
-        return found
 
 
 @dataclass(frozen=True)
@@ -163,7 +145,7 @@ class _Ends:
         return cls(lows, highs, slack, single and len(lows) > 0)
 
 
-def _unequal(error: float) -> float:
+def unequal_error(error: float) -> float:
     """The error at which Clopper-Pearson holds for trials of unequal probabilities.
 
     Hoeffding's theorem leaves out a single failure or success. There the probabilities may add
@@ -172,7 +154,7 @@ def _unequal(error: float) -> float:
     return -2 * math.expm1(-error / 2)
 
 
-def _unequal_p(p: float) -> float:
+def unequal_p_value(p: float) -> float:
     """A binomial p-value, for trials of unequal probabilities: the same, seen from the other end.
 
     Above 1/4 the theorem says nothing, nor does the p-value.

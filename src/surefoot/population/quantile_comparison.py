@@ -18,9 +18,9 @@ from surefoot.statistics.ranks import Ranks, check_share, shortest
 
 Floats = NDArray[np.float64]
 _PAIRED = 0.5
-"""The share of the error for the paired test, the rest is for the quantile of each model. Of .3 to
-.9 none is narrower by more than 4 % (n = 100 to 1000, shares .05 to .5, any correlation), and above
-.7 a hundred inputs lose their lower end."""
+"""The share of the error for the paired test, the rest is for the quantile of each model. Simulated
+log-normal radii (n = 100 to 1000, shares .05 to .5, correlations 0 to 1): of .3, .7, .8 and .9 none
+is narrower by more than 8 %, and from .8 on a hundred inputs lose their lower end."""
 
 
 def quantile_difference(
@@ -39,8 +39,7 @@ def quantile_difference(
             f"a comparison needs a bracket of each input for both models, got {len(first)} and "
             f"{len(second)}: leave out the inputs that one of them lacks"
         )
-    ranks = shortest(len(first), share, shares((1 - _PAIRED) * error, 2))
-    return _between(first, second, ranks, _PAIRED * error)
+    return _between(first, second, *_split(len(first), share, error))
 
 
 def quantile_differences(
@@ -59,10 +58,10 @@ def quantile_differences(
             + ", ".join(f"{name}: {len(brackets)}" for name, brackets in local.items())
         )
     pairs = list(combinations(local, 2))
-    ranks = shortest(*sizes, share, shares((1 - _PAIRED) * error, len(local)))
+    ranks, tested = _split(sizes.pop(), share, error, len(local))
     found = []
     for a, b in pairs:
-        around = _between(local[a], local[b], ranks, shares(_PAIRED * error, len(pairs)))
+        around = _between(local[a], local[b], ranks, tested)
         mine, other = (sample_quantile(Ends.of(local[name]), share) for name in (a, b))
         value = min(max(mine - other, around.low), around.high)
         promise = Guarantee(
@@ -73,6 +72,18 @@ def quantile_differences(
         )
         found.append(Difference(a, b, value, around, promise))
     return tuple(found)
+
+
+def _split(n: int, share: float, error: float, models: int = 2) -> tuple[Ranks, float]:
+    """The ranks of each quantile, and the error of the test of each pair.
+
+    With so few inputs that the test could never reject, all of the error goes to the ranks.
+    """
+    ranks = shortest(n, share, shares((1 - _PAIRED) * error, models))
+    tested = shares(_PAIRED * error, math.comb(models, 2))
+    if _chance(ranks.high - 1, 0) > tested / 2:
+        return shortest(n, share, shares(error, models)), 0.0
+    return ranks, tested
 
 
 def _between(
@@ -88,7 +99,8 @@ def _largest(highs: Floats, lows: Floats, ranks: Ranks, error: float) -> float:
 
     An input is surely below the first quantile if its counterexample is nearer, and surely not
     below the second if it is proved beyond it. Between two ends nothing changes, so the ends of the
-    brackets are the only candidates; and the larger the second quantile, the less is rejected.
+    brackets are the only candidates. The larger the first quantile and the smaller the second, the
+    more is rejected, so the smallest second one that goes with a first one only grows with it.
     """
     n, order = len(lows), np.argsort(lows, kind="stable")
     if ranks.high > n:
@@ -98,18 +110,15 @@ def _largest(highs: Floats, lows: Floats, ranks: Ranks, error: float) -> float:
     near = lows[: ranks.high]  # beyond, more inputs are below the second than the first
     seconds = np.unique(np.append(least, near[near >= least]))
     counts = np.searchsorted(lows, seconds, side="right")
-    ordered, best = np.sort(highs), -math.inf
-    for at in np.unique(ordered[: ranks.high]):
-        both = np.concatenate([[0], np.cumsum(highs[: counts[-1]] < at)])[counts]
-        one, other = np.searchsorted(ordered, at) - both, counts - both
-        begin, end = 0, len(seconds) - 1  # of the last one nothing is rejected
-        while begin < end:
-            middle = (begin + end) // 2
-            if _chance(int(one[middle]), int(other[middle])) > error:
-                end = middle
-            else:
-                begin = middle + 1
-        best = max(best, float(at - seconds[end]))
+    nearest, best, place, below, both = np.argsort(highs), -math.inf, 0, 0, 0
+    for at in np.unique(highs[nearest[: ranks.high]]):
+        while highs[nearest[below]] < at:
+            both += int(nearest[below] < counts[place])
+            below += 1
+        while _chance(below - both, int(counts[place]) - both) <= error:
+            both += int(np.count_nonzero(highs[counts[place] : counts[place + 1]] < at))
+            place += 1  # ends before the last candidate, which is never rejected
+        best = max(best, float(at - seconds[place]))
     return best
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of, ends_of
 from surefoot.population.requirement import Evidence
-from surefoot.results import Bracket, Decision, Footing, Guarantee, Undecided
+from surefoot.results import Bracket, Decision, Footing, Guarantee, Quantile, Undecided
 from surefoot.statistics.ranks import check_share, fewest
 
 _MOST_INPUTS = 10**7
@@ -18,7 +18,7 @@ _MOST_INPUTS = 10**7
 
 
 def evidence_at(local: Sequence[Bracket], share: float, least: float) -> Evidence:
-    """Two p-values: small `above` shows a quantile of at least `least`, small `below` a smaller one.
+    """How surely the quantile is at least `least`, and how surely it is less: two p-values.
 
     Were the quantile smaller, each input would have a critical radius below `least` with
     probability `share` or more, and an input that is proved up to `least` has not: `above` is the
@@ -41,8 +41,7 @@ def requires(
     settled beforehand.
     """
     check_share(share, error)
-    if not 0 < least < math.inf:
-        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
+    _check(least)
     if not local:
         return Undecided("there are no brackets to hold against a requirement")
     found = evidence_at(local, share, least)
@@ -52,6 +51,27 @@ def requires(
         if p_value <= error:
             return Decision(claim, holds, promise, len(local), p_value=p_value)
     return Undecided(_way_out(local, share, least, error), len(local))
+
+
+def requires_of_interval(found: Quantile, least: float) -> Decision | Undecided:
+    """The same of a quantile that chose the number of inputs itself: by its interval alone."""
+    _check(least)
+    claim = f"the {found.share:g}-quantile of the critical radius is at least {least:g}"
+    around = found.interval
+    if around.low >= least:
+        return Decision(claim, True, found.guarantee, found.inputs)
+    if around.high < least:
+        return Decision(claim, False, found.guarantee, found.inputs)
+    return Undecided(
+        f"{least:g} lies within the interval from {around.low:g} to {around.high:g}: ask for a "
+        "smaller width, with more inputs or more seconds for each",
+        found.inputs,
+    )
+
+
+def _check(least: float) -> None:
+    if not 0 < least < math.inf:
+        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
 
 
 def _way_out(local: Sequence[Bracket], share: float, least: float, error: float) -> str:

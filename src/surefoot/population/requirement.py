@@ -83,10 +83,6 @@ class Population(Protocol):
         """How surely the quantity is at least `least`, and how surely it is less."""
         ...
 
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """The strongest claims the evidence allows."""
-        ...
-
 
 def sound(whole: Whole) -> Estimate | Undecided:
     """The part of a statement that carries a guarantee."""
@@ -216,16 +212,6 @@ def requirement_of_each(
     shown = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
     told = f"class {shown}" if len(doubtful) == 1 else f"{len(doubtful)} classes ({shown})"
     return Each(Undecided(f"{told} may lie on either side of {least!r}", total), rows)
-
-
-def at_least(whole: Whole, what: str) -> tuple[Decision, ...]:
-    """The largest requirement that the interval of the population meets, if it meets any."""
-    plain = sound(whole)
-    if isinstance(plain, Undecided):
-        return ()
-    least = math.floor(1e4 * plain.interval.low) / 1e4
-    claim = f"{what} of the population is at least {least:g}"
-    return (Decision(claim, True, plain.guarantee, plain.trials),) * (least > 0)
 
 
 def _check(least: float) -> None:

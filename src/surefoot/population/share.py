@@ -11,8 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.claims import Sampling
 from surefoot.evidence import Counts
-from surefoot.population.requirement import SAMPLED, Evidence, at_least
+from surefoot.population.mean import counted, unequal_error, unequal_p_value
+from surefoot.population.requirement import Evidence, assumption
 from surefoot.results import (
     Decision,
     Estimate,
@@ -21,12 +23,11 @@ from surefoot.results import (
     Interval,
     Result,
     Undecided,
-    Whole,
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.intervals import betting
-from surefoot.statistics.kappa import claim_of, upwards
+from surefoot.statistics.kappa import upwards
 from surefoot.statistics.limits import check_error
 
 _ROUNDING = 1e-12
@@ -46,6 +47,7 @@ class RobustShare:
     """
 
     error: float
+    sampling: Sampling = Sampling.INDEPENDENT
     kind: ClassVar[str] = "robust-share"
     quantity: ClassVar[str] = "the robust share"
 
@@ -61,13 +63,13 @@ class RobustShare:
         a = max(r.guarantee.error for r in made)
         n, robust = len(local), sum(r.holds for r in made)
         fragile = len(made) - robust
-        low = (clopper_pearson(Counts(n, robust), error).low - a) / (1 - a)
-        high = clopper_pearson(Counts(n, n - fragile), error).high / (1 - a)
+        spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
+        low = (clopper_pearson(Counts(n, robust), spent).low - a) / (1 - a)
+        high = clopper_pearson(Counts(n, n - fragile), spent).high / (1 - a)
         value = robust / n
-        open_ = n - len(made)
-        note = SAMPLED + (f"; {open_} of {n} inputs were undecided" if open_ else "")
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
-        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, (note,)), trials)
+        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
+        return Estimate(value, around, promise, trials)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """Nothing: each input has its own decision, and `all_robust` speaks of all of them."""
@@ -92,26 +94,26 @@ class RobustShare:
         """
         a, n = _error(local), len(local)
         robust, fragile = int(_declared(local, True).sum()), int(_declared(local, False).sum())
-        return Evidence(
-            tail_above(robust, n, least * (1 - a) + a) if least > 0 else 0.0,
-            tail_above(fragile, n, 1 - least * (1 - a)),
-        )
+        above = tail_above(robust, n, least * (1 - a) + a)
+        below = tail_above(fragile, n, 1 - least * (1 - a))
+        if self.sampling is not Sampling.INDEPENDENT:
+            above, below = unequal_p_value(above), unequal_p_value(below)
+        return Evidence(above if least > 0 else 0.0, below)
 
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """The largest share the evidence shows, and the smallest κ it shows for every input.
 
-        For every input: the largest of their upper ends. Were it below the failure probability
-        of the weakest input, that one's own upper end would be wrong.
-        """
-        found = at_least(whole, self.quantity)
-        told = [r.counted for r in local if isinstance(r, Decision | Undecided)]
-        known = [r for r in told if r is not None]
-        if len(known) == len(local):
-            kappa = upwards(max(1 - r.interval.low for r in known))
-            promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in known))
-            claim = f"for every input studied {claim_of(kappa)}"
-            found += (Decision(claim, True, promise, sum(r.trials for r in local)),) * (kappa < 1)
-        return found
+def every_input_at_most(local: Sequence[Result]) -> Estimate | None:
+    """A failure probability that no input studied exceeds, as an estimate whose high end it is.
+
+    The largest of their own upper ends: were it below the failure probability of the weakest
+    input, that one's own end would be wrong. So no more than the error of one input is spent.
+    """
+    known = [r.counted if isinstance(r, Decision) else counted(r) for r in local]
+    found = [r for r in known if isinstance(r, Estimate)]
+    if not found or len(found) < len(local):
+        return None
+    bound = upwards(max(1 - r.interval.low for r in found))
+    promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in found))
+    return Estimate(bound, Interval(0.0, bound), promise, sum(r.trials for r in local))
 
 
 def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:

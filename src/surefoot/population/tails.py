@@ -12,7 +12,6 @@ from surefoot.claims import Continues, Sampling
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import Evidence
 from surefoot.results import (
-    Decision,
     Estimate,
     ExtrapolatedMean,
     Extrapolation,
@@ -21,7 +20,6 @@ from surefoot.results import (
     Interval,
     Result,
     Undecided,
-    Whole,
 )
 
 FITTED_ONLY = (
@@ -87,7 +85,3 @@ class TailMean:
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the counted mean is at least `least`, and how surely it is less."""
         return self._mean.evidence(local, least)
-
-    def strongest(self, local: Sequence[Result], whole: Whole) -> tuple[Decision, ...]:
-        """What the counts allow; an extrapolation allows no claim."""
-        return self._mean.strongest(local, whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Continues, Randomness
-from surefoot.report.phrases import confidence, percent_range
+from surefoot.report.phrases import confidence, of_perturbations, percent_range
 
 
 def assumption(claim: Claim) -> str:
@@ -41,9 +41,9 @@ def may_continue(claims: Sequence[Claim]) -> str:
     )
 
 
-def capital(text: str) -> str:
-    """The first letter large."""
-    return text[:1].upper() + text[1:]
+def capital(text: str, names: tuple[str, ...] = ()) -> str:
+    """The first letter large, unless the sentence begins with a name."""
+    return text if text.startswith(names) else text[:1].upper() + text[1:]
 
 
 def subject(claim: Claim) -> str:
@@ -71,15 +71,21 @@ def whose(claim: Claim) -> str:
             return "inputs of this kind"
 
 
-def bracketed(claim: Claim, around: str) -> str:
-    """The interval and how sure it is, in brackets."""
-    return f"({', '.join(part for part in (around, sure(claim)) if part)})"
+def bracketed(claim: Claim, around: str = "") -> str:
+    """The interval and how sure it is, in brackets after a space; nothing where there is none."""
+    inside = ", ".join(part for part in (around, sure(claim)) if part)
+    return f" ({inside})" if inside else ""
 
 
 def with_condition(claim: Claim, text: str) -> str:
     """The assumption first, where there is one."""
     condition = assumption(claim)
     return f"{condition}, {text}" if condition else text
+
+
+def at_limit(claim: Claim) -> str:
+    """The limit on failing, of the perturbations."""
+    return "the limit" if claim.limit is None else of_perturbations(claim.limit)
 
 
 def percents(claim: Claim) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.report.claim_parts import sure
-from surefoot.report.phrases import percent, radius_range, tiny
+from surefoot.report.phrases import percent, radius_range, signed_range, tiny
 from surefoot.report.tables import Table
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import InputRow, Radii, Record, SideBySide
@@ -151,7 +150,7 @@ def pair_table(record: Record) -> Table | None:
         (
             f"{d.first} − {d.second}",
             f"{d.value:+.4g}",
-            _signed(d.interval),
+            signed_range(d.interval),
             _larger(d.interval, d.first, d.second),
         )
         for d in record.found.differences
@@ -160,12 +159,6 @@ def pair_table(record: Record) -> Table | None:
     note = f"The {share} quantiles on the same {inputs:,} inputs; {sure(claims[0])}."
     headings = ("networks", "difference", "interval", "shown to differ")
     return Table("Network against network", headings, rows, 1, note)
-
-
-def _signed(around: Interval) -> str:
-    low = "anything" if math.isinf(around.low) else f"{around.low:+.4g}"
-    high = "anything" if math.isinf(around.high) else f"{around.high:+.4g}"
-    return "not known" if low == high == "anything" else f"{low} to {high}"
 
 
 def _larger(around: Interval, first: str, second: str) -> str:

@@ -27,13 +27,39 @@ def percent_range(interval: Interval) -> str:
     return f"{low:g} %" if low == high else f"{low:g} % to {high:g} %"
 
 
+def exact_percent(share: float) -> str:
+    """A share that was demanded or chosen, to its last digit: it is a number, not a finding."""
+    shown = f"{100 * share:.9f}".rstrip("0").rstrip(".")
+    return f"{100 * share:.3g} %" if shown == "0" else f"{shown} %"
+
+
 def radius_range(interval: Interval) -> str:
     """Both ends of a level, rounded outwards; an open end is said."""
-    down = math.floor(interval.low * 1e5 + _BINARY) / 1e5
+    down = _decimals(math.floor(interval.low * 1e5 + _BINARY) / 1e5)
     if math.isinf(interval.high):
-        return f"{down:g} or more"
-    up = math.ceil(interval.high * 1e5 - _BINARY) / 1e5
-    return f"{down:g}" if down == up else f"{down:g} to {up:g}"
+        return f"{down} or more"
+    up = _decimals(math.ceil(interval.high * 1e5 - _BINARY) / 1e5)
+    return down if down == up else f"{down} to {up}"
+
+
+def signed_range(interval: Interval) -> str:
+    """Both ends of a difference of levels, rounded outwards; an open end is said."""
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return "not known"
+    if math.isinf(interval.high):
+        return f"{_signed(at_least(interval.low))} or more"
+    if math.isinf(interval.low):
+        return f"{_signed(at_most(interval.high))} or less"
+    return f"{_signed(at_least(interval.low))} to {_signed(at_most(interval.high))}"
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith("-") else f"+{number}"
+
+
+def _decimals(value: float) -> str:
+    """Five places behind the point, as far as they are needed."""
+    return f"{value:.5f}".rstrip("0").rstrip(".")
 
 
 def at_least(value: float) -> str:
@@ -97,6 +123,14 @@ def points(value: float) -> str:
     return f"{100 * value:+.2f}"
 
 
+def points_apart(value: float) -> str:
+    """The size of a difference in words; never rounded to none."""
+    size = f"{100 * abs(value):.2f}"
+    if size == "0.00" and value:
+        return "less than 0.01 points"
+    return f"{size} points"
+
+
 def points_between(interval: Interval) -> str:
     """Both ends of a difference in percentage points, rounded outwards."""
     low, high = math.floor(1e4 * interval.low) / 100, math.ceil(1e4 * interval.high) / 100
@@ -112,9 +146,16 @@ def p_value(p: float) -> str:
 
 
 def once_in(kappa: float) -> str:
-    """A small probability as people say it."""
+    """A limit on a probability as people say it: 1 in 100, or a share to its last digit."""
     once = 1 / kappa
-    return f"1 in {round(once):,}" if abs(once - round(once)) < 1e-6 * once else f"{kappa:g}"
+    whole = abs(once - round(once)) < 1e-9 * once
+    return f"1 in {round(once):,}" if whole else exact_percent(kappa)
+
+
+def of_perturbations(kappa: float) -> str:
+    """The same, of the perturbations."""
+    said = once_in(kappa)
+    return f"{said} of the perturbations" if said.endswith("%") else f"{said} perturbations"
 
 
 def short(place: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from surefoot.claims import About, Claim
+from surefoot.population import mean_radii
 from surefoot.report.claim_parts import may_continue
 from surefoot.report.critical_figures import distribution, times
 from surefoot.report.critical_tables import (
@@ -125,13 +126,12 @@ def _facts_of(record: Record) -> list[str]:
 
 def _summaries(brackets: list[Bracket]) -> list[str]:
     """Means that are usual beside the quantile, with their counts."""
-    refuted = [b.high for b in brackets if math.isfinite(b.high)]
-    mean = sum(b.low for b in brackets) / len(brackets)
-    line = f"Mean certified radius: {tiny(mean)} over {len(brackets):,} inputs"
-    if refuted:
+    found = mean_radii(brackets)
+    line = f"Mean certified radius: {tiny(found.certified)} over {found.inputs:,} inputs"
+    if found.distance is not None:
         line += (
-            f"; mean distance of the counterexamples: {tiny(sum(refuted) / len(refuted))} over "
-            f"{len(refuted):,}"
+            f"; mean distance of the counterexamples: {tiny(found.distance)} over "
+            f"{found.counterexamples:,}"
         )
     return [line + "."]
 

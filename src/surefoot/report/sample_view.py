@@ -10,9 +10,23 @@ from surefoot.report.claim_parts import may_continue
 from surefoot.report.figures import class_intervals, local_results, tails
 from surefoot.report.phrases import ended, percent
 from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
-from surefoot.report.tables import class_table, contrast_table, example_table, verdict_table
+from surefoot.report.tables import (
+    by_itself,
+    class_table,
+    contrast_table,
+    example_table,
+    fails_under,
+    verdict_table,
+)
 from surefoot.report.view import Card, Figure, Picture, Section, View
-from surefoot.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
+from surefoot.results import (
+    Decision,
+    Estimate,
+    ExtrapolatedMean,
+    Extrapolation,
+    InputResult,
+    Undecided,
+)
 from surefoot.store.records import Example, Record, Samples
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
@@ -170,13 +184,17 @@ def _sections(
 
 def _weakest(record: Record, found: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
-    cards = tuple(_card(record, example, store) for example in found.examples)
+    own = {row.id: row.result for row in record.inputs}
+    cards = tuple(_card(record, e, own[e.id], store) for e in found.examples)
     if not cards:
         return Section("weakest", "Where it is weakest", ("No input failed in any trial.",))
-    return Section("weakest", "Where it is weakest", cards=cards, screen=example_table(found))
+    screen = example_table(record, found)
+    return Section(
+        "weakest", "Where it is weakest", (by_itself(record),), cards=cards, screen=screen
+    )
 
 
-def _card(record: Record, e: Example, store: str) -> Card:
+def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
     true = f"; true class {e.true_class}" if e.true_class else ""
     pictures = (
         Picture(e.image, "clean", "clean: ", e.clean_class),
@@ -184,7 +202,7 @@ def _card(record: Record, e: Example, store: str) -> Card:
     )
     words = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
     return Card(
-        title=f"{e.id} fails under {percent(e.failure)} of perturbations{true}",
+        title=f"{e.id} fails under {fails_under(result)} of the perturbations{true}",
         words="" if e.image else words,
         pictures=pictures if e.image else (),
         changes=e.changes,

@@ -15,5 +15,7 @@ def sentence(claim: Claim) -> str:
     if claim.verdict is not None and claim.kind not in ("kappa", "failure"):
         return verdict_sentence(claim)
     if claim.guarantee.footing is Footing.NONE and claim.kind not in ("tail", "kappa"):
-        return capital(ended(f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}"))
-    return capital(ended(SENTENCES[claim.kind](claim)))
+        said = f"{subject(claim)}undecided: {claim.reason or no_guarantee(claim)}"
+    else:
+        said = SENTENCES[claim.kind](claim)
+    return capital(ended(said), claim.names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.claim_parts import sure
 from surefoot.report.phrases import (
+    confidence,
     nearly_none,
     once_in,
     p_value,
@@ -15,7 +16,15 @@ from surefoot.report.phrases import (
     percent_range,
     points,
 )
-from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
+from surefoot.results import (
+    Bracket,
+    Estimate,
+    ExtrapolatedMean,
+    InputResult,
+    Interval,
+    Undecided,
+    Whole,
+)
 from surefoot.store.records import Record, Samples
 
 _SHOWN = 12
@@ -139,17 +148,48 @@ def verdict_table(claims: Sequence[Claim]) -> Table:
     return Table("Required of each class", ("class", "outcome"), rows, 2, note)
 
 
-def example_table(found: Samples) -> Table:
+def counted_of(result: InputResult) -> Estimate | None:
+    """What an input's own trials say of it, with its guarantee."""
+    if isinstance(result, Bracket):
+        return None
+    return result if isinstance(result, Estimate) else result.counted
+
+
+def fails_under(result: InputResult) -> str:
+    """The share of perturbations under which an input fails, between its bounds."""
+    known = counted_of(result)
+    if known is None:
+        return "undecided"
+    return percent_range(Interval(1 - known.interval.high, 1 - known.interval.low))
+
+
+def example_table(record: Record, found: Samples) -> Table:
     """The weakest inputs, with their true classes where these are known."""
     headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
+    own = {row.id: row.result for row in record.inputs}
     lines = [
         headings,
         *(
-            (e.id, percent(e.failure), e.true_class, e.clean_class, e.failed_class, f"{e.trial}")
+            (
+                e.id,
+                fails_under(own[e.id]),
+                e.true_class,
+                e.clean_class,
+                e.failed_class,
+                f"{e.trial}",
+            )
             for e in found.examples
         ),
     ]
     known = any(e.true_class for e in found.examples)
     shown = [i for i in range(len(headings)) if i != 2 or known]
     first, *rows = (tuple(line[i] for i in shown) for line in lines)
-    return Table("Weakest inputs", first, tuple(rows), len(first))
+    return Table("Weakest inputs", first, tuple(rows), len(first), by_itself(record))
+
+
+def by_itself(record: Record) -> str:
+    """How sure the intervals of single inputs are."""
+    errors = {known.guarantee.error for row in record.inputs if (known := counted_of(row.result))}
+    if not errors:
+        return ""
+    return f"Confidence {confidence(max(errors))} for each input by itself, not for all together."

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from surefoot.claims import Claim, Verdict
-from surefoot.report.claim_parts import assumption, draws, subject, sure, whose
-from surefoot.report.phrases import ended, once_in, percent, points
+from surefoot.report.claim_parts import (
+    assumption,
+    at_limit,
+    bracketed,
+    draws,
+    subject,
+    whose,
+)
+from surefoot.report.phrases import ended, exact_percent
 
 
 def verdict_sentence(claim: Claim) -> str:
@@ -15,52 +22,44 @@ def verdict_sentence(claim: Claim) -> str:
     names = "" if claim.kind == "not_worse" else subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
         return ended(f"UNDECIDED: {names}{required}: {claim.reason}")
-    told = required if claim.verdict is Verdict.PASS else f"it is refuted that {required}"
+    said = required if claim.verdict is Verdict.PASS else f"it is refuted that {required}"
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    certain = f" ({sure(claim)})" if sure(claim) else ""
-    return f"{claim.verdict}: {names}{told}{certain}{condition}."
+    return f"{claim.verdict}: {names}{said}{bracketed(claim)}{condition}."
 
 
 def _required(claim: Claim) -> str:
     return _REQUIRED[claim.kind](claim)
 
 
-def _limit(claim: Claim) -> str:
-    return "" if claim.limit is None else once_in(claim.limit)
-
-
 def _every_input(claim: Claim) -> str:
-    return (
-        f"every one of these {claim.about.inputs:,} inputs fails under at most {_limit(claim)} "
-        "perturbations"
-    )
+    return f"every one of these {claim.about.inputs:,} inputs fails under at most {at_limit(claim)}"
 
 
 def _mean(claim: Claim) -> str:
-    most = percent(claim.requirement or 0.0)
+    most = exact_percent(claim.requirement or 0.0)
     return f"at most {most} of the perturbations make the model fail on {whose(claim)}"
 
 
 def _share(claim: Claim) -> str:
-    least = percent(claim.requirement or 0.0)
-    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
+    least = exact_percent(claim.requirement or 0.0)
+    return f"at least {least} of {whose(claim)} fail under at most {at_limit(claim)}"
 
 
 def _curve(claim: Claim) -> str:
-    quantity = f"{claim.quantity} {percent(claim.limit or 0.0)}"
-    least = percent(claim.requirement or 0.0)
+    quantity = f"{claim.quantity} {exact_percent(claim.limit or 0.0)}"
+    least = exact_percent(claim.requirement or 0.0)
     return f"on {whose(claim)}{draws(claim)}, the {quantity} is {least} or more"
 
 
 def _quantile(claim: Claim) -> str:
-    share = percent(claim.limit or 0.0)
+    share = exact_percent(claim.limit or 0.0)
     least = claim.requirement or 0.0
-    return f"all but {share} of {whose(claim)} have a critical radius of {least:g} or more"
+    return f"all but {share} of {whose(claim)} have a critical radius of {least:.12g} or more"
 
 
 def _not_worse(claim: Claim) -> str:
     first, *others = claim.names
-    most = points(claim.requirement or 0.0).lstrip("+")
+    most = f"{100 * (claim.requirement or 0.0):.12g}"
     return f"{first} fails at most {most} points more often than {' and '.join(others)}"
 
 

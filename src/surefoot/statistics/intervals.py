@@ -37,9 +37,14 @@ def betting(values: NDArray[np.floating], error: float) -> Interval:
     and Cover 1991 (the mixture).
     """
     x = np.asarray(values, dtype=np.float64)
-    if len(x) == 0:
-        return Interval(0.0, 1.0)
-    return _interval(_Sample.of(x), _Sample.of(1.0 - x), error)
+    low = lower_end(x, error / 2)
+    return Interval(low, max(low, 1.0 - lower_end(1.0 - x, error / 2)))
+
+
+def lower_end(values: NDArray[np.floating], error: float) -> float:
+    """The lower end alone: above the mean with probability at most error."""
+    x = np.asarray(values, dtype=np.float64)
+    return _lower_end(_Sample.of(x), error) if len(x) else 0.0
 
 
 def betting_trials(
@@ -57,7 +62,9 @@ def betting_trials(
     counts = np.concatenate([k, n - k])
     some = counts > 0
     kept = _Sample(ones[some], counts[some], weights[some])
-    return _interval(kept, _Sample(1.0 - kept.values, kept.counts, kept.weights), error)
+    failed = _Sample(1.0 - kept.values, kept.counts, kept.weights)
+    low = _lower_end(kept, error / 2)
+    return Interval(low, max(low, 1.0 - _lower_end(failed, error / 2)))
 
 
 def p_value_above(values: NDArray[np.floating], mean: float, error: float) -> float:
@@ -88,11 +95,6 @@ class _Sample:
     def of(cls, x: Floats) -> _Sample:
         values, counts = np.unique(x, return_counts=True)
         return cls(values, counts.astype(np.float64), np.ones(len(values)))
-
-
-def _interval(kept: _Sample, failed: _Sample, error: float) -> Interval:
-    low = _lower_end(kept, error / 2)
-    return Interval(low, max(low, 1.0 - _lower_end(failed, error / 2)))
 
 
 def _log_capital(sample: _Sample, m: float, error: float) -> float:

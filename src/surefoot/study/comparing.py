@@ -42,6 +42,12 @@ def compare(
     """
     if not studies:
         raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
+    needs = {study.needs for study in studies.values()}
+    if len(needs) > 1:
+        raise InvalidArgument(
+            "only methods of the same kind can be compared, got "
+            + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
+        )
     parts: dict[str, Result] = {}
     for name, study in studies.items():
         each(name)
@@ -54,7 +60,6 @@ def compare(
             attack=attack,
             early=early,
         )
-    needs = {study.needs for study in studies.values()}
     return joined(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
 
 

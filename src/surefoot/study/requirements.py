@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,10 +19,21 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
     requires,
+    requires_of_interval,
+    robust_accuracy,
 )
-from surefoot.results import Bracket, Decision, Footing, Guarantee, Reading, Undecided
+from surefoot.results import (
+    Bracket,
+    Decision,
+    Footing,
+    Guarantee,
+    Quantile,
+    Reading,
+    Undecided,
+)
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Curves, Radii, Record, Samples, SideBySide
+from surefoot.study.attack_work import robust_accuracy_claim
 from surefoot.study.curve_work import share_of_levels
 from surefoot.study.grouping import by_class, names_apart
 from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, verdict_of
@@ -97,18 +109,19 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
     claims = []
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
-        claims.append(_sampled(record, over, decided, required.least, About.POPULATION, ""))
+        scope = Scope(About.POPULATION, len(local))
+        claims.append(_sampled(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
         names = record.spec["inputs"]["class_names"]
         groups = by_class(record.inputs)
         named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
-        each = requirement_of_each(
-            over, {named[label]: own for label, own in groups.items()}, required.of_each_class
-        )
+        own = {named[label]: members for label, members in groups.items()}
         least = required.of_each_class
-        claims.append(_sampled(record, over, each.together, least, About.CLASS, ""))
+        each = requirement_of_each(over, own, least)
+        every = Scope(About.CLASS, len(local))
+        claims.append(_sampled(record, over, each.together, least, every))
         claims += [
-            _sampled(record, over, one, least, About.CLASS, name)
+            _sampled(record, over, one, least, Scope(About.CLASS, len(own[name]), name))
             for name, one in each.classes.items()
         ]
     return tuple(claims)
@@ -119,8 +132,7 @@ def _sampled(
     over: Population,
     decided: Decision | Undecided,
     least: float,
-    of: About,
-    name: str,
+    scope: Scope,
 ) -> Claim:
     """The mean is required as the share kept, and claimed as the failure probability."""
     model = next(c for c in record.claims if c.about.of is About.POPULATION)
@@ -128,10 +140,10 @@ def _sampled(
     sure = decided.guarantee if isinstance(decided, Decision) else None
     promise = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
     mean = model.kind == "mean_population"
-    together = "all classes" if name else ""
+    together = "all classes" if scope.name else ""
     return Claim(
         model.kind,
-        Scope(of, len(record.inputs), name, model.about.sampling),
+        replace(scope, sampling=model.about.sampling),
         model.random,
         FAILURE if mean else model.quantity,
         Guarantee(promise.footing, promise.error, promise.assumptions, together),
@@ -151,26 +163,30 @@ def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, .
     least, claims = required.least, []
     for name, record in parts.items():
         if isinstance(record.found, Curves):
-            claims += _of_curve(name, record, record.found, least)
+            claims += _of_curve(name, record, record.found, least, len(parts))
         else:
             claims.append(_of_radii(name, record, least, len(parts)))
     return tuple(claims)
 
 
-def _of_curve(name: str, record: Record, found: Curves, least: float) -> list[Claim]:
-    """The share of the levels that is kept at or above each threshold."""
+def _of_curve(name: str, record: Record, found: Curves, least: float, curves: int) -> list[Claim]:
+    """The share of the levels that is kept at or above each threshold.
+
+    Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
+    """
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
-    return [
-        _of_reading(
-            replace(claim, quantity=quantity, requirement=least, names=(name,) * bool(name)),
-            reading,
-            least,
-        )
-        for claim, reading in zip(own, found.curve.readings, strict=True)
-    ]
+    claims = []
+    for claim, reading in zip(own, found.curve.readings, strict=True):
+        promise = claim.guarantee
+        if curves > 1 and promise.error:
+            together = f"all {curves} curves"
+            promise = replace(promise, error=min(1.0, curves * promise.error), jointly=together)
+        asked = replace(claim, quantity=quantity, requirement=least, guarantee=promise)
+        claims.append(_of_reading(replace(asked, names=(name,) * bool(name)), reading, least))
+    return claims
 
 
 def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
@@ -188,8 +204,8 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
 
 
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
-    if not least >= 0:
-        raise InvalidArgument(f"a radius is a number of at least 0, got {least}")
+    if not 0 < least < math.inf:
+        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = record.claims[0]
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     made = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
@@ -199,8 +215,9 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if model.limit is None:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
-    if model.continues is Continues.ANYTIME and model.interval is not None:
-        decided = _by_interval(model, least)  # the search chose how many inputs to look at
+    settled = record.found.quantiles[0].result if isinstance(record.found, Radii) else None
+    if model.continues is Continues.ANYTIME and isinstance(settled, Quantile):
+        decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
@@ -208,13 +225,17 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     return replace(made, verdict=verdict, reason=reason, guarantee=promise)
 
 
-def _by_interval(model: Claim, least: float) -> Decision | Undecided:
-    around = model.interval
-    if around is not None and around.low >= least:
-        return Decision("", True, model.guarantee, model.trials)
-    if around is not None and around.high < least:
-        return Decision("", False, model.guarantee, model.trials)
-    return Undecided(f"{least:g} lies within the interval", model.trials)
+def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
+    """How many inputs of each network are proved, refuted and open at this radius."""
+    claims = []
+    for name, record in parts.items():
+        local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+        if not local:
+            raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
+        found = robust_accuracy(local, radius)
+        claim = robust_accuracy_claim(radius, found.proved, found.refuted, found.inputs)
+        claims.append(replace(claim, names=(name,) * bool(name)))
+    return tuple(claims)
 
 
 def _of_models(

@@ -89,6 +89,12 @@ class Result:
         records = {name: part.record for name, part in self.parts.items()}
         return replace(self, verdicts=requirements.decide(self.record, records, asked))
 
+    def at_radius(self, radius: float) -> Result:
+        """The same result with how many inputs are proved, refuted and open at this radius."""
+        records = {name: part.record for name, part in self.parts.items()}
+        added = requirements.at_radius(records or {"": self.record}, radius)
+        return replace(self, record=replace(self.record, claims=(*self.claims, *added)))
+
     @cached_property
     def view(self) -> View:
         """The outcome in its parts, as a terminal, a text and a page show them."""

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
-from surefoot.population import Mean, TailMean, all_robust, fragile_at_least, sound, weakest
+from surefoot.population import (
+    Mean,
+    TailMean,
+    all_robust,
+    every_input_at_most,
+    fragile_at_least,
+    sound,
+    weakest,
+)
 from surefoot.population.requirement import SAMPLED_WITHIN
 from surefoot.results import (
     Decision,
@@ -19,6 +27,7 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
+from surefoot.statistics.contrasts import EXCHANGEABLE, differing
 from surefoot.store.records import InputRow, Samples
 from surefoot.study.setup import Setup
 
@@ -96,6 +105,7 @@ def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[C
     once = not isinstance(study.over, Mean | TailMean) or _counted_once(study.over, local)
     continues = Continues.ONCE if once else Continues.ANYTIME
     claims += _about_populations(common, found, kappa, study.over.error, continues)
+    claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.over.error)
     if found.contrasts:
@@ -152,6 +162,20 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
             "all_kappa", FAILURE, promise, Continues.ANYTIME,
             limit=kappa, verdict=verdict, reason=reason,
         ),
+    ]  # fmt: skip
+
+
+def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
+    """The smallest limit that every input is shown to keep, where it is not the one asked for."""
+    found = every_input_at_most(local)
+    if found is None or found.value in (1.0, kappa):
+        return []
+    return [
+        common.these(
+            "all_kappa", FAILURE, found.guarantee,
+            Continues.ONCE if kappa is None else Continues.ANYTIME,
+            interval=found.interval, limit=found.value,
+        )
     ]  # fmt: skip
 
 
@@ -217,10 +241,10 @@ def _about_classes(common: Common, found: Samples, error: float) -> Claim:
     promise = Guarantee(
         Footing.CONDITIONAL,
         error,
-        ("two classes that do not differ have the same distribution of values",),
-        f"all {pairs:,} pairs",
+        (EXCHANGEABLE,),
+        f"all {pairs:,} pairs" if pairs > 1 else "",
     )
-    differ = sum(c.permutation <= error for c in found.contrasts)
+    differ = len(differing(found.contrasts, error))
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
         scope, "classes", "pairs of classes that differ", promise,

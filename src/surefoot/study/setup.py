@@ -108,7 +108,7 @@ class Setup:
             return self.population
         match self.method:
             case KappaTest(error=error) | ExactBinomial(error=error):
-                return RobustShare(error)
+                return RobustShare(error, self.sampling)
             case NormalTail(error=error):
                 return TailMean(error, self.sampling)
             case _:

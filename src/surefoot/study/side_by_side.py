@@ -83,7 +83,7 @@ def _claims(records: Mapping[str, Record], made: SideBySide, error: float) -> tu
     claims = []
     if made.differences:
         said = tuple(dict.fromkeys(a for d in made.differences for a in d.guarantee.assumptions))
-        footing = made.differences[0].guarantee.footing
+        footing = Footing.CONDITIONAL if said else Footing.SOUND
         promise = Guarantee(footing, error, said, together)
         names = candidates([m.name for m in made.members], made.differences)
         claims.append(
@@ -119,13 +119,13 @@ def _claims(records: Mapping[str, Record], made: SideBySide, error: float) -> tu
 
 def _signed(model: Claim, value: float) -> float:
     """A difference of what is kept, as a difference of failing; shares stay as they are."""
-    return -value if model.kind == "mean_population" else value
+    return 0.0 - value if model.kind == "mean_population" else value
 
 
 def _signed_interval(model: Claim, around: Interval) -> Interval:
     if model.kind != "mean_population":
         return around
-    return Interval(-around.high, -around.low)
+    return Interval(0.0 - around.high, 0.0 - around.low)
 
 
 def beside_each_other(records: Mapping[str, Record]) -> tuple[SideBySide, tuple[Claim, ...]]:

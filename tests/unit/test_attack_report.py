@@ -1,4 +1,4 @@
-"""What is told of an attack: where there is none, what is kept, tables and words."""
+"""What is said of an attack beside sampling: where there is none, what is kept, tables, words."""
 
 import sys
 from contextlib import closing
@@ -9,14 +9,20 @@ import pytest
 from onnx import TensorProto, helper
 
 import surefoot as sf
-from surefoot.report.attacks import attack_words, baseline_table
-from surefoot.store.records import record_from_json, record_to_json
+from surefoot.report.attack_view import attack_lines, baseline_table
+from surefoot.store.serial import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
-from surefoot.study.attacking import attacked
 from surefoot.subject import Ball
 from tests.unit import small_models as small
-from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx, made
-from tests.worlds import linear_model, points
+from tests.unit import test_attack
+from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx
+
+SAMPLED = sf.KappaTest(0.1, 0.1, 60)
+
+
+def made(model, x, level=0.1, **more):
+    """A study that samples; the attack goes beside it."""
+    return test_attack.made(model, x, level, **{"method": SAMPLED, **more})
 
 
 def odd_onnx(folder):
@@ -40,9 +46,9 @@ def odd_onnx(folder):
 
 
 REFUSED = {
-    "rotation has none": {"perturbation": sf.perturb.Rotation(5.0)},
-    "gaussian has none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
-    "the property is topk": {"property": sf.TopK(2)},
+    "rotation offers none": {"perturbation": sf.perturb.Rotation(5.0)},
+    "gaussian offers none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
+    "the property 'topk' is not": {"property": sf.TopK(2)},
     "scores but no gradients": {
         "model": lambda _: sf.load_model(small.by_hand, shape=small.PICTURE)
     },
@@ -57,18 +63,30 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     model = more.pop("model", as_onnx)(tmp_path)
     x = small.batch(3)
     inputs = sf.load_inputs(x, np.zeros(3, int))
-    found = attacked(made(model, x, inputs=inputs, **more), QUICK)
+    result = made(model, x, inputs=inputs, **more).run(attack=QUICK)
+    found = result.found.attack
     assert found.failure_rate is None
     assert says in found.reason
-    (line,) = attack_words({"a": found})
+    (line,) = attack_lines({"a": found})
     assert line.startswith("a: No attack failure rate: ")
     assert line.endswith(".")
+    assert all(claim.kind != "robust_accuracy" for claim in result.claims)
+
+
+@pytest.mark.parametrize(
+    "says", [key for key in REFUSED if "Sin" not in key and "flows" not in key]
+)
+def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
+    more = dict(REFUSED[says])
+    model = more.pop("model", as_onnx)(tmp_path)
+    with pytest.raises(sf.InvalidArgument, match=says):
+        test_attack.made(model, small.batch(3), **more)
 
 
 def test_an_onnx_file_without_the_package_names_the_line_that_installs_it(tmp_path, monkeypatch):
     model = as_onnx(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    found = attacked(made(model, small.batch(2)), QUICK)
+    found = made(model, small.batch(2)).run(attack=QUICK).found.attack
     assert "pip install 'surefoot[verify]'" in found.reason
 
 
@@ -80,53 +98,60 @@ def stored(tmp_path):
 
 def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     study, path = stored
-    doing = []
     plain = study.run(path).record
-    first = study.run(path, attack=QUICK, watch=lambda now: doing.append(now.doing)).record
-    assert plain.attack is None
-    assert replace(first, attack=None) == plain
-    assert set(doing) == {"attacking"}
-    assert 0 < first.attack.failure_rate < 1
+    asked = []
+    first = study.run(path, attack=QUICK, watch=asked.append).record
+    assert plain.found.attack is None
+    assert asked
+    assert asked[-1].subjects == 9
+    sampled = tuple(claim for claim in first.claims if claim.kind != "robust_accuracy")
+    assert sampled == plain.claims
+    assert replace(first.found, attack=None) == plain.found
+    assert first.inputs == plain.inputs
+    assert 0 < first.found.attack.failure_rate < 1
     assert record_from_json(record_to_json(first)) == first
     with closing(SqlStore(path, create=False)) as store:
-        assert store.record() == first
+        assert store.record(first.digest) == first
 
-    def never(now):
+    def never(_):
         raise AssertionError("it was attacked again")
 
     assert study.run(path, attack=QUICK, watch=never).record == first
-    again = study.run(path, attack=sf.Attack(starts=1, steps=3)).record.attack
-    assert (again.starts, again.steps, again.rivals) == (1, 3, 2)
+    again = study.run(path, attack=sf.Attack(starts=1, iterations=3)).found.attack
+    assert (again.starts, again.iterations, again.targets) == (1, 3, 2)
 
 
-def test_an_old_record_has_no_attack(stored):
-    text = record_to_json(stored[0].run().record)
-    assert '"attack": null' in text
-    assert record_from_json(text.replace(', "attack": null', "")).attack is None
+def test_the_claim_of_an_attack_is_made_once(stored):
+    study, path = stored
+    study.run(path, attack=QUICK)
+    again = study.run(path, attack=sf.Attack(starts=1, iterations=3))
+    assert [claim.kind for claim in again.claims].count("robust_accuracy") == 1
 
 
 def test_stopping_an_attack_keeps_what_was_measured(stored):
     study, path = stored
+    study.run(path)
 
-    def stop(now):
-        if now.doing == "attacking":
-            raise KeyboardInterrupt
+    def stop(_):
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         study.run(path, attack=QUICK, watch=stop)
     found = study.run(path, attack=QUICK)
     assert found.from_store
-    assert found.record.attack == replace(
-        study.run(attack=QUICK).record.attack, seconds=found.record.attack.seconds
-    )
+    assert found.found.attack == study.run(attack=QUICK).found.attack
 
 
 def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
-    record = stored[0].run(attack=QUICK).record
-    table = baseline_table(record)
-    assert table.headings[1:4] == ("accuracy undisturbed", "attack failure rate", "robust share")
+    found = stored[0].run(attack=QUICK)
+    table = baseline_table(found.record, found.found)
+    assert table.headings[1:4] == (
+        "clean accuracy",
+        "attack failure rate",
+        "share that fails under at most 1 in 10",
+    )
     assert len(table.rows) == 1
-    assert "2 descents of 10 steps towards each of 2 rival classes" in table.note
+    assert "2 descents of 10 steps towards each of 2 target classes" in table.note
 
 
 def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
@@ -140,26 +165,31 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
         )
     }
     found = sf.compare(studies, attack=QUICK)
-    rates = {m.name: m.attack.failure_rate for m in found.members}
+    rates = {m.name: m.attack.failure_rate for m in found.found.members}
     assert rates["net"] == rates["module"]
     assert 0 < rates["net"] < 1
     assert rates["function"] is None
-    told = str(found)
-    assert "attack failure rate" in told
-    assert "function: No attack failure rate: the model gives scores but no gradients" in told
+    said = str(found)
+    assert "attack failure rate" in said
+    assert "function: No attack failure rate: the model gives scores but no gradients" in said
     page = found.report(tmp_path / "c.html").read_text()
     assert '<th class="number">attack failure rate</th>' in page
     assert "attack failure rate" not in str(sf.compare(studies))
 
 
-@pytest.mark.parametrize("part", ["starts", "steps", "rivals"])
+@pytest.mark.parametrize("part", ["starts", "iterations", "targets"])
 def test_an_attack_of_no_effort_is_refused(part):
-    with pytest.raises(sf.InvalidArgument, match=f"attack: {part} must be a whole number from 1"):
+    with pytest.raises(sf.InvalidArgument, match=rf"attack\.{part} must be an integer ≥ 1, got 0"):
         sf.Attack(**{part: 0})
 
 
 def test_a_perturbation_that_says_ball_draws_from_all_of_it():
     assert sf.perturb.LinfNoise(0.1).ball is Ball.LINF
     assert sf.perturb.L2Noise(0.1).ball is Ball.L2
-    assert attacked(sf.Study(linear_model(), points(), sf.perturb.L1Noise(0.1),
-                             sf.KappaTest(0.1, 0.1, 60)), QUICK).reason  # fmt: skip
+    assert not hasattr(sf.perturb.L1Noise(0.1), "ball")
+
+
+def test_an_attack_goes_beside_sampling_only(tmp_path):
+    model = as_onnx(tmp_path)
+    with pytest.raises(sf.InvalidArgument, match="an attack goes beside sampling only"):
+        test_attack.made(model, small.batch(2)).run(attack=QUICK)

@@ -1,0 +1,199 @@
+"""What is said of critical radii: quantiles, sampled points, pairs, and for other tools."""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.claims import Verdict
+from surefoot.engine.proving import OwnProver, ProvingBench, unpacked
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Proof
+from surefoot.report.critical_figures import distribution
+from surefoot.report.critical_tables import quantile_table
+from surefoot.results import Interval, Undecided
+from surefoot.study.comparing import joined
+from surefoot.study.witnesses import write_properties
+from surefoot.subject import Task
+from surefoot.verify.graph import read_network
+from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
+
+
+def test_the_quantile_alone_is_the_same_quantile(tmp_path):
+    points = np.random.default_rng(3).random((40, 2))
+    short = linear_study(tmp_path, points, sf.CriticalQuantile(1e-3, 5, 0.2, samples=50)).run()
+    long = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.2)).run()
+    assert [row.id for row in short.inputs] == [row.id for row in long.inputs]
+    one, other = (found.found.quantiles[0] for found in (short, long))
+    assert abs(one.result.value - other.result.value) <= 1e-3
+    assert one.estimator == other.estimator == "shortest-ranks"
+    for row, point in zip(short.inputs, points.astype(np.float32), strict=True):
+        assert row.result.low - 1e-6 <= truth(point.astype(float)) <= row.result.high + 1e-6
+
+
+def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
+    """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
+    points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.06, samples=0)
+    found = linear_study(tmp_path, points, asked).run()
+    whole = found.found.quantiles[0].result
+    assert len(found.inputs) < 300
+    assert whole.interval.width <= 0.12
+    assert np.quantile(np.abs(points.sum(axis=1) - 1) / 2, 0.3) in whole.interval
+
+
+def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.2, samples=0)
+    study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
+    found = study.run()
+    assert len(found.found.quantiles) == 1
+    both = joined({"a": found, "b": found}, "curve")
+    assert all(claim.kind == "radius_quantile" for claim in both.claims)
+    assert both.found.differences == ()
+    assert "Network against network" not in str(both)
+    with pytest.raises(InvalidArgument, match=r"leave out width \(--within\) or by_class"):
+        replace(study, by_class=True)
+
+
+def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
+    found = linear_study(tmp_path, POINTS).run()
+    brackets = [row.result for row in found.inputs]
+    for bracket in brackets:
+        inside, *beyond = bracket.sampled
+        assert inside.radius < bracket.low
+        assert (inside.trials, inside.failed) == (200, 0)
+        assert all(s.radius >= bracket.high for s in beyond)
+        assert not bracket.contradicted
+    assert sum(s.failed for bracket in brackets for s in bracket.sampled[-1:]) > 0
+    assert "failed; a proof allows none" in str(found)
+    without = linear_study(tmp_path, POINTS, sf.CriticalLevel(1e-3, 5, samples=0)).run()
+    assert all(not row.result.sampled for row in without.inputs)
+
+
+def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkeypatch):
+    module = importlib.import_module("surefoot.verify.critical")
+    true = module.critical
+
+    def boastful(*args, **more):
+        found = true(*args, **more)
+        return module.Found(0.3, 0.31, found.witness, 1, 0.1, "closed")
+
+    monkeypatch.setattr(module, "critical", boastful)
+    found = linear_study(tmp_path, POINTS).run()
+    assert "Contradiction: input" in str(found)
+    (claim,) = found.require(1e-6).verdicts
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "Contradiction" in found.report(tmp_path / "c.html").read_text()
+
+
+def bench_of(study, prover):
+    return ProvingBench(
+        study.fitted, study.references, study.model, prover, Interval(0.0, 1.0), 1e-3, (5.0,), 1
+    )
+
+
+def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
+    study = linear_study(tmp_path, POINTS)
+    prover = OwnProver(read_network(study.model.graph.path))
+    known = Proof(0.0995, None, "", "out of time", 3, 1.0)
+    task = Task(study.fitted.subjects()[0], 0.0, 0, 1, known=known)
+    (proof,) = bench_of(study, prover).answer([task])
+    assert proof.low >= 0.0995
+
+
+def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
+    points = np.random.default_rng(5).random((80, 2))
+    found = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.5)).run()
+    weaker = replace(
+        found,
+        record=replace(
+            found.record,
+            inputs=tuple(
+                replace(row, result=replace(row.result, interval=ninth(row.result.interval)))
+                for row in found.inputs
+            ),
+        ),
+    )
+    both = joined({"strong": found, "weak": weaker}, "curve")
+    assert "Network against network" in str(both)
+    assert "strong is more robust" in str(both)
+    (claim,) = (c for c in both.claims if c.kind == "quantile_difference")
+    assert claim.names == ("strong", "weak")
+    assert claim.interval.low > 0
+    same = joined({"one": found, "other": found}, "curve")
+    assert "is more robust" not in str(same)
+
+
+def ninth(around):
+    return Interval(around.low / 9, around.high / 9)
+
+
+def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_got_it(tmp_path):
+    from surefoot.verify.vnnlib import read_property
+
+    path = write(tmp_path / "n.onnx", LINEAR)
+    model = sf.load_model(path, bounds=(0, 1), mean=(0.1, 0.4), std=(0.3, 0.7))
+    x = np.random.default_rng(1).random((12, 2)).astype(np.float32)
+    names = ["a/b", "a_b", "A_b", "..", "x" * 300, *(f"n{i}" for i in range(7))]
+    study = sf.Study(
+        model, sf.load_inputs(x, ids=names), sf.perturb.LinfNoise(),
+        sf.CriticalLevel(1e-3, 5, samples=0),
+    )  # fmt: skip
+    record = study.run().record
+    count = write_properties(study, record, tmp_path / "n.onnx", tmp_path / "v")
+    assert len(list((tmp_path / "v").glob("*.vnnlib"))) == count > len(names)
+    given = (tmp_path / "v" / "instances.csv").read_text().splitlines()
+    refuted = [line.split(",")[1] for line in given if "refuted" in line]
+    brackets = [row.result for row in record.inputs if 0 < row.result.high <= 1]
+    for bracket, name in zip(brackets, refuted, strict=True):
+        box = read_property((tmp_path / "v" / name).read_text())
+        point = model.graph.prepared(unpacked(bracket.witness).astype(np.float32)[None])[0]
+        assert ((point >= box.lower) & (point <= box.upper)).all()
+
+
+def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
+    """Nothing is refuted, so the log-normal posterior says nothing."""
+    path = write(tmp_path / "c.onnx", [([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])])
+    model = sf.load_model(path, bounds=(0, 1), scores="logits")
+    inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
+    asked = sf.CriticalLevel(1e-3, 5, samples=0)
+    found = sf.Study(model, inputs, sf.perturb.LinfNoise(), asked).run()
+    row = found.found.quantiles[2]
+    assert row.estimator == "log-normal"
+    assert isinstance(row.result, Undecided)
+    (line,) = (
+        cells for cells in quantile_table({"": found.record}).rows if "log-normal" in cells[0]
+    )
+    assert line[2] == "undecided"
+    assert line[3] == row.result.reason
+
+
+def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
+    verify = importlib.import_module("surefoot.verify.critical")
+    given = []
+
+    def slow(*_, seconds, **more):
+        given.append(seconds)
+        return verify.Found(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
+
+    monkeypatch.setattr(verify, "critical", slow)
+    study = linear_study(tmp_path, POINTS)
+    known = Proof(0.0, None, "", "", 0, 4.0)
+    task = Task(study.fitted.subjects()[0], 0.1, 0, 1, known=known)
+    bench_of(study, OwnProver(None)).answer([task])
+    assert given == [pytest.approx(1.0)]
+
+
+def test_the_legends_of_two_networks_stand_where_no_line_crosses_them(tmp_path):
+    record = linear_study(tmp_path, POINTS).run().record
+    drawn = distribution({"one.onnx": record, "two.onnx": record}).to_dict()
+    legends = [
+        shown["legend"]
+        for layer in drawn["layer"]
+        for shown in layer["encoding"].values()
+        if isinstance(shown.get("legend"), dict)
+    ]
+    assert {legend["orient"] for legend in legends} == {"top", "bottom"}
+    assert all(x["symbolOpacity"] == 1 for x in legends if x["orient"] == "top")

@@ -1,0 +1,124 @@
+"""A required radius, and summaries of radii."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InvalidArgument
+from surefoot.population import (
+    LowerBound,
+    mean_radii,
+    requires,
+    requires_of_interval,
+    robust_accuracy,
+)
+from surefoot.results import Decision, Footing, Guarantee, Interval, Quantile, Undecided
+from tests.quantiles import bracket, brackets, never_refuted, points
+
+
+def test_fifty_nine_proofs_show_a_twentieth():
+    found = requires([never_refuted(0.1)] * 59, 0.05, 0.1, 0.05)
+    assert isinstance(found, Decision)
+    assert found.holds
+    assert found.p_value == pytest.approx(0.95**59)
+    assert "independent random sample" in found.guarantee.condition
+    less = requires([never_refuted(0.1)] * 58, 0.05, 0.1, 0.05)
+    assert isinstance(less, Undecided)
+    assert "about 59 inputs would decide it" in less.reason
+    assert "looked at once" in less.reason
+
+
+def test_it_passes_at_the_one_sided_lower_bound_and_no_further():
+    local = points(np.linspace(0.001, 0.2, 300))
+    end = LowerBound().conclude(local, 0.05).interval.low
+    assert requires(local, 0.05, end, 0.05).holds
+    assert isinstance(requires(local, 0.05, end + 1e-6, 0.05), Undecided)
+
+
+def test_it_fails_on_counterexamples_nearer_than_required():
+    """Two of two: .05^2 is less than .05. Nothing need be proved."""
+    found = requires(brackets([0, 0], [0.1, 0.1]), 0.05, 0.2, 0.05)
+    assert isinstance(found, Decision)
+    assert not found.holds
+    assert found.p_value == pytest.approx(0.0025)
+
+
+def test_a_counterexample_at_the_required_radius_is_not_nearer():
+    assert isinstance(requires(brackets([0, 0], [0.2, 0.2]), 0.05, 0.2, 0.05), Undecided)
+
+
+def test_open_brackets_call_for_more_seconds():
+    local = [*brackets([0.1] * 20, [0.3] * 20), *[never_refuted(0.2)] * 80]
+    found = requires(local, 0.05, 0.2, 0.05)
+    assert isinstance(found, Undecided)
+    assert "80 of 100 inputs are proved up to 0.2, 0 have a nearer counterexample" in found.reason
+    assert "more seconds for the open ones may decide it" in found.reason
+
+
+def test_a_quantile_at_the_requirement_is_said_to_be_close():
+    local = points([0.1] * 5 + [0.3] * 95)
+    assert "close to the required radius" in requires(local, 0.05, 0.2, 0.05).reason
+
+
+@pytest.mark.parametrize("weak", [2, 10])
+def test_the_number_of_inputs_that_it_names_would_decide(weak):
+    local = points([0.1] * weak + [0.3] * (100 - weak))
+    found = requires(local, 0.05, 0.2, 0.01)
+    if isinstance(found, Undecided):
+        number = int(found.reason.split("about ")[1].split(" inputs")[0].replace(",", ""))
+        times = math.ceil(number / 100)
+        assert isinstance(requires(local * times, 0.05, 0.2, 0.01), Decision)
+        assert isinstance(requires(local * max(times // 2, 1), 0.05, 0.2, 0.01), Undecided)
+
+
+def test_a_quantile_that_stopped_by_itself_is_judged_by_its_interval():
+    promise = Guarantee(Footing.CONDITIONAL, 0.05, ("sampled",))
+    found = Quantile(0.05, 0.011, Interval(0.01, 0.012), promise, 700)
+    assert requires_of_interval(found, 0.01).holds
+    assert not requires_of_interval(found, 0.0121).holds
+    open_ = requires_of_interval(found, 0.011)
+    assert isinstance(open_, Undecided)
+    assert "0.01 to 0.012" in open_.reason
+
+
+@pytest.mark.parametrize("least", [0, -1, math.inf, math.nan])
+def test_a_required_radius_is_above_zero(least):
+    with pytest.raises(InvalidArgument, match="a required radius"):
+        requires(points([0.1]), 0.05, least, 0.05)
+
+
+def test_no_brackets_decide_nothing():
+    assert isinstance(requires([], 0.05, 0.1, 0.05), Undecided)
+
+
+MIXED = [bracket(0, 0), bracket(0.1, 0.12), bracket(0.05, 0.2), never_refuted(0.15), bracket(0, 1)]
+
+
+def test_robust_accuracy_counts_proved_refuted_and_open():
+    found = robust_accuracy(MIXED, 0.12)
+    assert (found.proved, found.refuted, found.open, found.inputs) == (1, 2, 2, 5)
+    assert found.severity == pytest.approx(0.06)
+
+
+def test_a_misclassified_input_is_refuted_at_every_radius():
+    assert robust_accuracy([bracket(0, 0)], 0.0).refuted == 1
+    assert robust_accuracy([bracket(0, 0.1)], 0.0).proved == 1
+    assert robust_accuracy([bracket(0.1, 0.1)], 0.1).refuted == 1
+    assert robust_accuracy([never_refuted(0.1)], 0.1).severity is None
+
+
+def test_means_of_radii_have_their_counts():
+    found = mean_radii(MIXED)
+    assert found.certified == pytest.approx(0.06)
+    assert found.inputs == 5
+    assert found.distance == pytest.approx(0.33)
+    assert found.counterexamples == 4
+    assert mean_radii([never_refuted(0.1)]).distance is None
+
+
+def test_radii_that_mean_nothing_are_refused():
+    with pytest.raises(InvalidArgument, match="a radius"):
+        robust_accuracy(MIXED, math.inf)
+    with pytest.raises(InvalidArgument, match="no brackets"):
+        mean_radii([])

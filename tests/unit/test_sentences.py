@@ -1,0 +1,247 @@
+"""Every claim as a sentence: what it says, how sure it is, and nothing that was not shown."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from surefoot.claims import KINDS, Randomness, Verdict
+from surefoot.report.claim_sentences import SENTENCES
+from surefoot.report.sentences import sentence
+from surefoot.report.verdict_sentences import _REQUIRED
+from surefoot.results import Footing, Guarantee, Interval
+from tests.unit.example_claims import CLAIMS, SAID, SHARE, SOUND
+
+
+def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
+    assert set(CLAIMS) == set(SAID) == set(KINDS)
+    assert set(SENTENCES) | set(_REQUIRED) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sentence_of_each_kind(kind):
+    assert sentence(CLAIMS[kind]) == SAID[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_assumption_is_in_the_sentence(kind):
+    made = CLAIMS[kind]
+    more = ("the first thing is so", "the second thing is so")
+    said = sentence(replace(made, guarantee=replace(made.guarantee, assumptions=more)))
+    assert all(assumption in said for assumption in more)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if CLAIMS[kind].guarantee.error > 0])
+@pytest.mark.parametrize(("error", "confidence"), [(0.05, "95 %"), (0.0013, "99.8 %")])
+def test_the_confidence_is_in_the_sentence_and_never_rounded_up(kind, error, confidence):
+    made = CLAIMS[kind]
+    if made.guarantee.footing is Footing.NONE:
+        assert "without guarantee" in sentence(made)
+        return
+    promise = replace(made.guarantee, error=error, jointly="all of them")
+    said = sentence(replace(made, guarantee=promise))
+    assert f"confidence {confidence} for all of them together" in said
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if CLAIMS[kind].guarantee.error == 0])
+def test_a_proof_has_no_confidence(kind):
+    assert "confidence" not in sentence(CLAIMS[kind])
+
+
+@pytest.mark.parametrize("kind", ["curve_set", "curve_population"])
+@pytest.mark.parametrize("verdict", [None, Verdict.PASS, Verdict.FAIL])
+def test_fixed_draws_are_named_with_their_seed(kind, verdict):
+    made = replace(CLAIMS[kind], random=Randomness.FIXED, seed=7, requirement=0.5, verdict=verdict)
+    assert "for these draws of the noise (seed 7)" in sentence(made)
+    fresh = replace(made, random=Randomness.FRESH, seed=None)
+    assert "draws" not in sentence(fresh)
+
+
+NOTHING_SHOWN = [
+    kind
+    for kind in KINDS
+    if kind not in ("tail", "kappa", "all_kappa", "not_worse", "radius", "robust_accuracy")
+]
+
+
+@pytest.mark.parametrize("kind", NOTHING_SHOWN)
+def test_where_nothing_is_shown_the_sentence_says_undecided_and_no_number(kind):
+    bare = replace(
+        CLAIMS[kind],
+        guarantee=Guarantee(Footing.NONE, 1.0),
+        interval=None,
+        value=None,
+        reason="no input gave an estimate",
+        names=(),
+    )
+    assert sentence(bare) == "Undecided: no input gave an estimate."
+
+
+def test_an_input_that_was_not_decided_says_why_and_what_its_trials_show():
+    made = replace(
+        CLAIMS["kappa"], verdict=Verdict.UNDECIDED, reason="10,000 trials did not suffice"
+    )
+    assert sentence(made) == "Input 17 is not decided: 10,000 trials did not suffice."
+    counted = replace(made, interval=Interval(0.0, 0.01661))
+    assert "0 % to 1.67 % of its perturbations fail (confidence 99 %)" in sentence(counted)
+    refuted = replace(made, verdict=Verdict.FAIL, reason="")
+    assert "fails under more than 1 in 100 perturbations" in sentence(refuted)
+
+
+REQUIRED = {
+    "all_kappa": {},
+    "mean_population": {"requirement": 0.05},
+    "share_kappa": {"requirement": 0.9},
+    "curve_set": {"requirement": 0.5, "quantity": SHARE},
+    "curve_population": {"requirement": 0.5},
+    "radius_quantile": {"requirement": 0.01},
+    "not_worse": {"requirement": 0.02},
+}
+DEMANDS = {
+    "all_kappa": "every one of these 300 inputs fails under at most 1 in 100 perturbations",
+    "mean_population": "at most 5 % of the perturbations make the model fail",
+    "share_kappa": "at least 90 % of inputs of this kind fail under at most 1 in 100 perturbations",
+    "curve_set": "the accuracy is at least 80 % is 50 % or more",
+    "curve_population": "the accuracy is at least 80 % is 50 % or more",
+    "radius_quantile": "all but 5 % of inputs of this kind have a critical radius of 0.01 or more",
+    "not_worse": "b.onnx fails at most 2 points more often than a.onnx",
+}
+
+
+def test_every_kind_that_can_be_required_is_here():
+    assert set(REQUIRED) == set(DEMANDS) == set(_REQUIRED)
+
+
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
+    made = replace(CLAIMS[kind], **REQUIRED[kind])
+    for verdict, said in ((Verdict.PASS, "PASS: "), (Verdict.FAIL, "FAIL: it is refuted that ")):
+        text = sentence(replace(made, verdict=verdict))
+        assert text.startswith(said)
+        assert DEMANDS[kind] in text
+        assert "confidence 9" in text
+        assert all(assumption in text for assumption in made.guarantee.assumptions)
+        assert text.endswith(".")
+
+
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_an_undecided_requirement_says_why(kind):
+    made = replace(CLAIMS[kind], **REQUIRED[kind], verdict=Verdict.UNDECIDED, reason="too few")
+    text = sentence(made)
+    assert text.startswith("UNDECIDED: ")
+    assert DEMANDS[kind] in text
+    assert text.endswith(": too few.")
+
+
+def numbers(text):
+    return [float(n.replace(",", "")) for n in re.findall(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", text)]
+
+
+@pytest.mark.parametrize(
+    "low", [0.0, 1e-7, 0.04299999, 0.12345678, 0.9999999, 12.3456789, 250.00001]
+)
+def test_a_proved_radius_is_never_rounded_up_and_a_counterexample_never_down(low):
+    high = low + 1.234567e-5
+    made = replace(CLAIMS["radius"], interval=Interval(low, high))
+    said = sentence(made)
+    if low > 0:
+        proved = numbers(re.search(r"up to (\S+) changes", said)[1])[0]
+        assert low * (1 - 1e-3) <= proved <= low * (1 + 1e-11)
+    else:
+        assert "nothing is proved" in said.lower()
+    found = numbers(re.search(r"one of size (\S+) does", said)[1])[0]
+    assert high * (1 - 1e-11) <= found <= high * (1 + 1e-3) + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["failure", "worst", "mean_set", "mean_population", "share_kappa"])
+@pytest.mark.parametrize("low", [0.0, 0.00001, 0.05409, 0.29, 0.57, 0.99991])
+@pytest.mark.parametrize("width", [0.0, 0.000001, 0.00005, 0.3])
+def test_the_ends_of_an_interval_are_rounded_outwards(kind, low, width):
+    high = min(1.0, low + width)
+    said = sentence(replace(CLAIMS[kind], value=low, interval=Interval(low, high)))
+    ends = re.search(r"([\d.]+) % to ([\d.]+) %", said)
+    one = re.search(r"(?:\(|under |, |^)([\d.]+) %(?:,| of the per| of inputs)", said)
+    a, b = (float(ends[1]), float(ends[2])) if ends else (float(one[1]), float(one[1]))
+    assert a <= 100 * low + 1e-9
+    assert b >= 100 * high - 1e-9
+    assert a >= 100 * low - 0.011
+    assert b <= 100 * high + 0.011
+
+
+@pytest.mark.parametrize("kind", ["failure", "mean_set"])
+def test_none_and_all_are_never_said_by_rounding(kind):
+    made = CLAIMS[kind]
+    for value, said in (
+        (1e-7, "below 0.01 % of the perturbations"),
+        (1 - 1e-7, "above 99.99 % of the perturbations"),
+        (0.0, "0 % of the perturbations"),
+        (1.0, "100 % of the perturbations"),
+    ):
+        text = sentence(replace(made, value=value, interval=Interval(0.0, 1.0)))
+        assert f" {said}" in text
+
+
+def test_a_small_difference_is_not_said_to_be_none():
+    made = replace(CLAIMS["difference"], value=1e-6, interval=Interval(1e-7, 2e-6))
+    text = sentence(made)
+    assert "fails less than 0.01 points more often" in text
+    assert "(+0.00 to +0.01" in text
+    same = replace(made, value=0.0, interval=Interval(0.0, 0.0))
+    assert sentence(same) == "a.onnx and b.onnx are the same model: they fail equally often."
+
+
+def test_a_difference_says_which_way():
+    made = replace(CLAIMS["difference"], value=0.03, interval=Interval(0.01, 0.05))
+    assert "a.onnx fails 3.00 points more often than b.onnx" in sentence(made)
+    assert sentence(made).endswith(": shown to differ.")
+    share = replace(made, limit=0.01)
+    assert "a.onnx has a robust share that is 3.00 points larger than that of b.onnx" in (
+        sentence(share)
+    )
+
+
+def test_nothing_proved_and_nothing_found_are_said():
+    made = replace(CLAIMS["radius"], interval=Interval(0.0, float("inf")))
+    assert sentence(made) == "Nothing is proved of input 17; no counterexample was found."
+    wrong = replace(CLAIMS["radius"], interval=Interval(0.0, 0.0))
+    assert sentence(wrong) == "Nothing is proved of input 17; it fails when clean."
+
+
+def test_a_quantile_with_a_lower_end_of_zero_shows_no_radius():
+    made = replace(CLAIMS["radius_quantile"], interval=Interval(0.0, float("inf")), reason="few")
+    text = sentence(made)
+    assert "no radius above 0 is shown that all but 5 % of inputs of this kind exceed" in text
+    assert "0 or more" in text
+    assert text.endswith("; few.")
+
+
+def test_one_of_several_models_or_all_of_them_may_be_the_best():
+    one = replace(CLAIMS["best"], names=("a.onnx",), guarantee=SOUND)
+    assert sentence(one).startswith("a.onnx is the most robust of 3 models")
+    every = replace(CLAIMS["best"], names=("a", "b", "c"))
+    assert "none of the 3 models is shown to be less robust than another" in sentence(every)
+
+
+def test_a_name_keeps_its_letters():
+    made = replace(CLAIMS["mean_population"], names=("my_net.onnx",))
+    assert sentence(made).startswith("my_net.onnx: if the inputs are a random sample, 2.9 %")
+
+
+def test_a_curve_that_never_falls_needs_no_share():
+    made = replace(CLAIMS["curve_population"], value=1.0, interval=Interval(1.0, 1.0))
+    text = sentence(made)
+    assert "the accuracy is at least 80 % at all levels from 0 to 2 (confidence 95 %)" in text
+    below = replace(made, value=0.0, interval=Interval(0.0, 0.0))
+    assert "the accuracy is below 80 % at all levels from 0 to 2" in sentence(below)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_forbidden_word_and_one_full_stop(kind):
+    text = sentence(CLAIMS[kind])
+    assert text.endswith(".")
+    assert "  " not in text
+    assert "()" not in text
+    words = re.findall(r"[a-z]+", text.lower())
+    assert not {"undisturbed", "slip", "slips", "slipped", "disturbed", "told", "alteration"} & (
+        set(words)
+    )
