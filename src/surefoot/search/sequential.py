@@ -75,7 +75,7 @@ class SequentialCurve:
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Where the segments meet: at the breaks, or at 0, the undisturbed input, if inside."""
+        """Where the segments meet: at the breaks, or at 0, the clean input, if inside."""
         if self.breaks is not None:
             return self.breaks
         return (0.0,) if self.low < 0 < self.high else ()
