@@ -6,14 +6,20 @@ import re
 import numpy as np
 import pytest
 
+import surefoot as sf
+from surefoot.statistics.planning import rehearse
+
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
 
 
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
     done = desk.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"On average [\d.]+ % of perturbed inputs keep the label", done.stdout)
-    assert "wrong at most 1 time in 20" in done.stdout
+    headline = done.stdout.splitlines()[0]
+    says = r"Averaged over these 40 inputs, [\d.]+ % of the perturbations make the model fail \("
+    assert re.match(says, headline)
+    assert headline.endswith("confidence 95 %).")
+    assert "If the inputs are an independent random sample" in done.stdout
     assert "evidence kept in surefoot.db" in done.stderr
     assert "measuring" not in done.stdout
     assert {"surefoot.db", "report.html"} <= desk.files()
@@ -29,14 +35,17 @@ def test_the_same_command_again_answers_from_the_store(desk):
 def test_json_is_one_object_with_the_guarantee(desk):
     done = desk.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     told = json.loads(done.stdout)
-    assert set(told["population"]) == {
-        "value", "interval", "guarantee", "trials", "unbiased", "unbiased_from",
-    }  # fmt: skip
-    assert told["population"]["guarantee"]["footing"] == "conditional"
-    assert len(told["local"]) == 5
-    (required,) = told["requirements"]
-    assert required["reason"] if done.returncode == 2 else required["holds"]
-    assert all(row["result"]["guarantee"]["footing"] == "sound" for row in told["local"])
+    whole = next(c for c in told["claims"] if c["kind"] == "mean_population")
+    assert whole["guarantee"]["footing"] == "conditional"
+    assert whole["guarantee"]["assumptions"]
+    assert set(whole["interval"]) == {"low", "high"}
+    assert all(claim["sentence"].endswith(".") for claim in told["claims"])
+    assert len(told["inputs"]) == 5
+    (required,) = told["verdicts"]
+    assert required["verdict"] == {0: "PASS", 2: "UNDECIDED"}[done.returncode]
+    assert required["requirement"] == pytest.approx(0.99)  # of failing: 1 - what is kept
+    assert required["sentence"].startswith(required["verdict"])
+    assert all(row["result"]["guarantee"]["footing"] == "sound" for row in told["inputs"])
 
 
 @pytest.mark.parametrize(
@@ -111,25 +120,25 @@ def test_show_report_and_replay_read_the_store(desk):
     assert record["digest"][:12] in listed.stdout
     assert "finished" in listed.stdout
     shown = desk.run("show", record["digest"][:8], "--json")
-    assert json.loads(shown.stdout)["population"] == record["population"]
+    assert json.loads(shown.stdout)["claims"] == record["claims"]
     assert desk.run("report", "--out", "page.html").returncode == 0
     page = (desk.folder / "page.html").read_text()
-    exhibit = record["exhibits"][0]
-    command = f"surefoot replay {record['digest'][:12]} {exhibit['id']} {exhibit['trial']}"
+    example = record["found"]["examples"][0]
+    command = f"surefoot replay {record['digest'][:12]} {example['id']} {example['trial']}"
     assert command in page
     replayed = desk.run(
         "replay",
         record["digest"][:12],
-        exhibit["id"],
-        str(exhibit["trial"]),
+        example["id"],
+        str(example["trial"]),
         "--json",
         "--save",
-        "slip.png",
+        "failed.png",
     )
     told = json.loads(replayed.stdout)
-    assert told["holds"] is False
-    assert told["perturbed"] == exhibit["slipped_class"]
-    assert (desk.folder / "slip.png").read_bytes().startswith(b"\x89PNG")
+    assert told["kept"] is False
+    assert told["perturbed"] == example["failed_class"]
+    assert (desk.folder / "failed.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_replay_refuses_a_model_that_has_changed(desk):
@@ -139,7 +148,7 @@ def test_replay_refuses_a_model_that_has_changed(desk):
         x, y = stored["x"].copy(), stored["y"]
     x[0, 0, 0] += 1
     desk.save("test.npz", x=x, y=y)
-    done = desk.run("replay", record["digest"][:12], record["local"][0]["id"], "0")
+    done = desk.run("replay", record["digest"][:12], record["inputs"][0]["id"], "0")
     assert done.returncode == 3
     assert "the digests differ" in done.stderr
     assert model.exists()
@@ -162,8 +171,8 @@ def test_selection_and_names_reach_the_result(desk):
     assert "classes shirt, trouser" in said
     assert "drawn at random (seed 1)" in said
     assert "classifies correctly" in said
-    assert {row["name"] for row in record["classes"]} <= {"shirt", "trouser"}
-    assert all(row["label"] == row["predicted"] for row in record["local"])
+    assert {row["name"] for row in record["found"]["classes"]} <= {"shirt", "trouser"}
+    assert all(row["label"] == row["predicted"] for row in record["inputs"])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +190,7 @@ def test_results_do_not_depend_on_batch_or_workers(desk):
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
         done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
         told = json.loads(done.stdout)
-        means.add(json.dumps([told["population"], told["local"], told["classes"]]))
+        means.add(json.dumps([told["claims"], told["inputs"], told["found"]]))
     assert len(means) == 1
 
 
@@ -214,8 +223,9 @@ def test_certify_passes_fails_or_stays_undecided(desk):
     weak = desk.run(*CERTIFY, "--kappa", "0.9", "--json")
     assert weak.returncode == 0, weak.stderr
     told = json.loads(weak.stdout)
-    assert told["requirements"][0]["holds"] is True
-    assert {row["result"]["held"] is not None for row in told["local"]} == {True}
+    (every,) = [claim for claim in told["claims"] if claim["kind"] == "all_kappa"]
+    assert every["verdict"] == "PASS"
+    assert {row["result"]["held"] is not None for row in told["inputs"]} == {True}
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
     refuted = desk.run(*strong, "--first", "12", "--report", "page.html")
     assert refuted.returncode == 1, refuted.stdout
@@ -230,7 +240,7 @@ def test_certify_passes_fails_or_stays_undecided(desk):
 def test_certify_can_require_a_share(desk):
     done = desk.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "the robust share is at least 0.2" in done.stdout
+    assert "PASS: at least 20 % of inputs of this kind fail under at most 1 in 2" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -253,9 +263,9 @@ def test_certify_refuses_what_means_nothing(desk, words, says):
 def test_a_fragile_input_can_be_replayed(desk):
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
     told = json.loads(desk.run(*strong, "--first", "12", "--json").stdout)
-    exhibit = told["exhibits"][0]
-    done = desk.run("replay", told["digest"][:12], exhibit["id"], str(exhibit["trial"]))
-    assert "the property is violated" in done.stdout
+    example = told["found"]["examples"][0]
+    done = desk.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
+    assert ": failed (severity" in done.stdout
 
 
 def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
@@ -272,6 +282,8 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
         "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
         "--confidence", "0.95", "--assume", "1,0.99",
     )  # fmt: skip
-    assert "315" in shown.stdout
+    clean = rehearse(sf.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
+    assert 299 <= clean <= 330  # between ln(20)/kappa and 1.1 times that
+    assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout
     assert desk.files() == before

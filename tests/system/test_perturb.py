@@ -89,7 +89,7 @@ def test_what_is_sampled_is_said_and_can_be_replayed(desk, perturb, said):
     told = json.loads(done.stdout)
     assert said in told["spec"]["words"]["perturbation"]
     assert "clipped to [0, 1]" in told["spec"]["words"]["perturbation"]
-    again = desk.run("replay", told["digest"][:12], told["local"][0]["id"], "1")
+    again = desk.run("replay", told["digest"][:12], told["inputs"][0]["id"], "1")
     assert again.returncode == 0, again.stderr
 
 
@@ -97,7 +97,8 @@ def test_levels_of_a_range_are_one_line(desk):
     done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
                     "--levels", "5,20", *QUICK, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [m["level"] for m in json.loads(done.stdout)["members"]] == [5.0, 20.0]
+    members = json.loads(done.stdout)["found"]["members"]
+    assert [m["level"] for m in members] == [5.0, 20.0]
 
 
 def test_a_perturbation_of_ones_own_is_named_by_its_module(desk):

@@ -12,6 +12,7 @@ from surefoot.population import CriticalQuantile
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.search import (
     AdaptiveCurve,
+    Attack,
     CriticalLevel,
     QuadCurve,
     RandomCurve,
@@ -71,6 +72,7 @@ METHODS: dict[str, type[Any]] = {
     **{f"{name}-curve": made for name, made in CURVES.items()},
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,
+    "attack": Attack,
 }
 
 
