@@ -12,6 +12,7 @@ from surefoot.population import CriticalQuantile
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.search import (
     AdaptiveCurve,
+    Attack,
     CriticalLevel,
     QuadCurve,
     RandomCurve,
@@ -69,6 +70,7 @@ METHODS: dict[str, type[Any]] = {
     **TESTS,
     **TAILS,
     **{f"{name}-curve": made for name, made in CURVES.items()},
+    "attack": Attack,
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,
 }

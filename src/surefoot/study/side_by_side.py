@@ -109,7 +109,7 @@ def _claims(records: Mapping[str, Record], made: SideBySide, error: float) -> tu
             replace(
                 blank,
                 guarantee=replace(plain.guarantee, error=error, jointly=together),
-                names=(m.name,),
+                names=(m.name if made.along == MODELS else f"level {m.name}",),
                 value=1 - plain.value if mean else plain.value,
                 interval=flipped(plain.interval) if mean else plain.interval,
             )
