@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 
 import surefoot as sf
 from surefoot.study.comparing import joined
-from tests.system import pages
+from tests import pages
 from tests.worlds import points, study
 
 
