@@ -1,6 +1,6 @@
 """Write model.onnx, old.onnx and test.npz into this folder: files to try every command on.
 
-Two small ReLU networks, trained here within seconds on 200 of the pictures that come with the
+Two small ReLU networks, trained here within seconds on 200 of the images that come with the
 package; test.npz holds the other 100. Needs pip install 'surefoot[verify]'.
 """
 
@@ -34,7 +34,7 @@ def trained(x: np.ndarray, y: np.ndarray, hidden: int, steps: int = 400) -> Laye
 
 
 def write(path: str, layers: Layers) -> None:
-    """The network as an ONNX file that takes pictures (n, 1, 28, 28)."""
+    """The network as an ONNX file that takes images (n, 1, 28, 28)."""
     nodes, constants, name = [helper.make_node("Flatten", ["x"], ["flat"])], [], "flat"
     for i, (weights, bias) in enumerate(layers):
         constants += [
@@ -46,17 +46,17 @@ def write(path: str, layers: Layers) -> None:
             nodes.append(helper.make_node("Relu", ["sum0"], ["inner"]))
             name = "inner"
     ends = [("x", ["n", 1, 28, 28]), ("sum1", ["n", 10])]
-    given, told = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
-    graph = helper.make_graph(nodes, "small", [given], [told], constants)
+    given, scored = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
+    graph = helper.make_graph(nodes, "small", [given], [scored], constants)
     opset = [helper.make_opsetid("", 17)]
     save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
 
 
 with as_file(files("surefoot") / "data" / "fashion_test.npz") as stored, np.load(stored) as data:
-    pictures, labels, names = data["x"].reshape(-1, 1, 28, 28), data["y"], data["class_names"]
-kept = np.arange(len(pictures)) % 3 == 0
-flat = pictures[~kept].reshape(-1, 28 * 28) / 255
+    images, labels, names = data["x"].reshape(-1, 1, 28, 28), data["y"], data["class_names"]
+kept = np.arange(len(images)) % 3 == 0
+flat = images[~kept].reshape(-1, 28 * 28) / 255
 for file, neurons in (("model.onnx", 40), ("old.onnx", 20)):
     write(file, trained(flat, labels[~kept], neurons))
-np.savez("test.npz", x=pictures[kept], y=labels[kept], class_names=names)
-print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} pictures)")
+np.savez("test.npz", x=images[kept], y=labels[kept], class_names=names)
+print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} images)")

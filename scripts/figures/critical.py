@@ -107,7 +107,10 @@ def _needed() -> Any:  # noqa: ANN401  a chart
     session = Session(CriticalQuantile(0.004, quantile=0.2, size=len(inputs)))
     while session.question is not None:
         session.tell(
-            [_proof(network, inputs[ask.start], min(ask.level, 1.0)) for ask in session.question]
+            [
+                _proof(network, inputs[ask.start % len(inputs)], min(ask.level, 1.0))
+                for ask in session.question
+            ]
         )
     settled = session.result
     order = sorted(range(len(inputs)), key=lambda i: whole[i].low)
