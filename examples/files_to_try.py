@@ -46,8 +46,8 @@ def write(path: str, layers: Layers) -> None:
             nodes.append(helper.make_node("Relu", ["sum0"], ["inner"]))
             name = "inner"
     ends = [("x", ["n", 1, 28, 28]), ("sum1", ["n", 10])]
-    given, told = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
-    graph = helper.make_graph(nodes, "small", [given], [told], constants)
+    given, scored = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
+    graph = helper.make_graph(nodes, "small", [given], [scored], constants)
     opset = [helper.make_opsetid("", 17)]
     save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
 

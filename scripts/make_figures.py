@@ -35,15 +35,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
     parser.add_argument("--out", type=Path, default=PLACE, help="the folder to write them to")
-    told = parser.parse_args()
-    unknown = set(told.names) - set(FIGURES)
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(FIGURES)
     if unknown:
         parser.error(f"there is no figure {min(unknown)}: choose among {', '.join(FIGURES)}")
-    told.out.mkdir(parents=True, exist_ok=True)
-    for name in told.names or FIGURES:
+    asked.out.mkdir(parents=True, exist_ok=True)
+    for name in asked.names or FIGURES:
         begun = time.perf_counter()
         drawn = FIGURES[name]()
-        (told.out / f"{name}.svg").write_text(drawn + "\n", encoding="utf-8")
+        (asked.out / f"{name}.svg").write_text(drawn + "\n", encoding="utf-8")
         print(
             f"{name}: {len(drawn) / 1000:.0f} kB, {time.perf_counter() - begun:.1f} s", flush=True
         )

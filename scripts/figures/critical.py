@@ -108,7 +108,7 @@ def _needed() -> Any:  # noqa: ANN401  a chart
     while session.question is not None:
         session.tell(
             [
-                _proof(network, inputs[ask.start % 40], min(ask.level, 1.0))
+                _proof(network, inputs[ask.start % len(inputs)], min(ask.level, 1.0))
                 for ask in session.question
             ]
         )

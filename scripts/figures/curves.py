@@ -15,18 +15,18 @@ from surefoot.report.figures import INK, STEADY, WEAK, svg
 
 def curves() -> str:
     """Blur on the embedded network; passes over the inputs by method."""
-    found = sf.trace(_study(sf.SequentialCurve(0.0, 3.0, (0.8, 0.6))))
-    left = whole_figure(found.records).properties(width=380, height=260)
+    found = _study(sf.SequentialCurve(0.0, 3.0, (0.8, 0.6))).run()
+    left = whole_figure({"": found.record}).properties(width=380, height=260)
     return svg(alt.hconcat(left, _costs()).resolve_scale(color="independent"))
 
 
-def _study(procedure: Any) -> sf.Study:  # noqa: ANN401
+def _study(method: Any) -> sf.Study:  # noqa: ANN401
     data = files("surefoot") / "data"
     with np.load(str(data / "fashion_test.npz")) as stored:
         inputs = sf.load_inputs(stored["x"], stored["y"])
     model = sf.load_model(str(data / "fashion_cnn.onnx"), bounds=(0, 1))
-    blur = sf.perturb.GaussianBlur(3.0)
-    return sf.Study(model, inputs, blur, procedure, property=sf.TrueLabel())
+    blur = sf.perturb.GaussianBlur()
+    return sf.Study(model, inputs, blur, method, property=sf.TrueLabel())
 
 
 def _costs() -> Any:  # noqa: ANN401
@@ -40,8 +40,8 @@ def _costs() -> Any:  # noqa: ANN401
         "quad": sf.QuadCurve(0.0, 3.0, (0.8,)),
     }
     rows = []
-    for name, procedure in asked.items():
-        value, passes = _reading(procedure)
+    for name, method in asked.items():
+        value, passes = _reading(method)
         rows.append(
             {
                 "name": name,
@@ -63,8 +63,8 @@ def _costs() -> Any:  # noqa: ANN401
     return (bars + texts).properties(width=330, height=260)
 
 
-def _reading(procedure: Any) -> tuple[float, float]:  # noqa: ANN401
-    curve = sf.trace(_study(procedure)).curve
+def _reading(method: Any) -> tuple[float, float]:  # noqa: ANN401
+    curve = _study(method).run().found.curve
     return curve.readings[0].value, curve.trials / curve.size
 
 

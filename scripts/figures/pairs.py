@@ -40,8 +40,8 @@ def comparison() -> str:
             )
         for name, intervals in found.items():
             wide[name].append((n, float(np.mean([i.width for i in intervals]))))
-            told = float(np.mean([i.low > 0 for i in intervals]))
-            apart[name].append((n, 100 * told))
+            share = float(np.mean([i.low > 0 for i in intervals]))
+            apart[name].append((n, 100 * share))
     inputs = Axis("inputs (log scale)", (25, 800), "log", ",d", SIZES)
     colours = {"input by input": STEADY, "two intervals": WEAK}
     return beside(
@@ -52,7 +52,7 @@ def comparison() -> str:
             Axis("width", (0, 0.6), format=".1f"),
         ),
         panel(
-            "How often the models are told apart",
+            "How often the models are shown to differ",
             [Curve(name, apart[name], colours[name]) for name in apart],
             inputs,
             Axis("samples (%)", (0, 105)),

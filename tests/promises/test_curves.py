@@ -144,7 +144,7 @@ def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
 
 def stated(assumption):
     """The wiggle that a result takes for granted, as a share."""
-    found = re.search(r"wiggles of up to ([\d.]+) points", assumption)
+    found = re.search(r"wiggles of up to ([\d.]+) points?", assumption)
     return float(found[1]) / 100 if found else 0.0
 
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 import torch
 from selenium.webdriver import Chrome, ChromeOptions
@@ -11,7 +10,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 import surefoot as sf
-from tests.unit.test_proving import write
+from surefoot.study.comparing import joined
+from tests import pages
 from tests.worlds import points, study
 
 
@@ -51,13 +51,19 @@ def open_page(browser, path):
     assert [e for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []
 
 
+def fits(browser):
+    """Whether the page does not scroll sideways."""
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    return wide <= browser.execute_script("return window.innerWidth")
+
+
 def drawn(browser, css):
     """Elements that take up room on the page."""
     found = browser.find_elements(By.CSS_SELECTOR, css)
     return [e for e in found if e.size["width"] > 0 and e.size["height"] > 0]
 
 
-def test_the_page_shows_claim_figures_pictures_and_provenance(desk, browser):
+def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     done = desk.run(
         "estimate",
         "model.onnx",
@@ -74,20 +80,20 @@ def test_the_page_shows_claim_figures_pictures_and_provenance(desk, browser):
     page = desk.folder / "report.html"
     assert page.stat().st_size < 2_000_000
     open_page(browser, page)
-    claim = browser.find_element(By.ID, "claim").text
-    assert "of perturbed inputs keep the label" in claim
-    assert f"{record['trials']:,} trials" in claim
+    assert browser.find_element(By.ID, "claim").text == record["claims"][0]["sentence"]
     belief = browser.find_element(By.ID, "belief").text
-    assert "hold all together with confidence 99 %" in belief
+    classes = record["found"]["classes"]
+    assert f"confidence 99 % for the {len(classes)} classes and all inputs together" in belief
     assert "independent random sample" in belief
+    assert f"{record['trials']:,} trials" in belief
     assert len(drawn(browser, "#histogram svg path")) > 5
     assert drawn(browser, "#histogram svg")[0].size["height"] > 150
-    assert len(drawn(browser, "#classes tbody tr")) == len(record["classes"])
-    assert len(drawn(browser, "#class-figure svg path")) >= len(record["classes"])
-    pictures = drawn(browser, "#weakest img")
-    assert len(pictures) == 2 * len(record["exhibits"]) > 0
-    for picture in pictures:
-        assert browser.execute_script("return arguments[0].naturalWidth", picture) == 28
+    assert len(drawn(browser, "#classes tbody tr")) == len(classes)
+    assert len(drawn(browser, "#class-figure svg path")) >= len(classes)
+    images = drawn(browser, "#weakest img")
+    assert len(images) == 2 * len(record["found"]["examples"]) > 0
+    for image in images:
+        assert browser.execute_script("return arguments[0].naturalWidth", image) == 28
     commands = [e.text for e in drawn(browser, "#weakest code")]
     assert all(c.startswith(f"surefoot replay {record['digest'][:12]} ") for c in commands)
     provenance = browser.find_element(By.ID, "provenance").text
@@ -100,11 +106,10 @@ def test_the_page_shows_claim_figures_pictures_and_provenance(desk, browser):
         "surefoot estimate model.onnx test.npz",
     ):
         assert part in provenance
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    assert wide <= browser.execute_script("return window.innerWidth"), "the page scrolls sideways"
+    assert fits(browser)
 
 
-def test_the_command_in_the_page_replays_the_slip(desk, browser):
+def test_the_command_in_the_page_replays_the_failure(desk, browser):
     desk.run(
         "estimate",
         "model.onnx",
@@ -119,10 +124,10 @@ def test_the_command_in_the_page_replays_the_slip(desk, browser):
     open_page(browser, desk.folder / "report.html")
     card = drawn(browser, "#weakest .card")[0]
     command = card.find_element(By.TAG_NAME, "code").text.split()
-    slipped = card.find_element(By.CSS_SELECTOR, "b.slip").text
+    failed = card.find_element(By.CSS_SELECTOR, "b.failure").text
     done = desk.run(*command[1:])
     assert done.returncode == 0, done.stderr
-    assert f"perturbed {slipped}; the property is violated" in done.stdout
+    assert f"perturbed {failed}: failed" in done.stdout
 
 
 def test_names_from_outside_are_text_never_markup(browser, tmp_path):
@@ -138,87 +143,111 @@ def test_names_from_outside_are_text_never_markup(browser, tmp_path):
     assert nasty in browser.find_element(By.ID, "classes").text
 
 
-def test_inputs_that_are_no_pictures_show_their_largest_changes(browser, tmp_path):
+def test_inputs_that_are_no_images_show_their_largest_changes(browser, tmp_path):
     found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
     open_page(browser, found.report(tmp_path / "page.html"))
     assert len(drawn(browser, "#weakest .card tbody tr")) >= 6
     assert "study.replay('p" in browser.find_element(By.ID, "weakest").text
 
 
-def test_a_model_that_never_slips_says_so(browser, tmp_path):
+def test_a_model_that_never_fails_says_so(browser, tmp_path):
     found = study(perturbation=sf.perturb.LinfNoise(0.0)).run()
     open_page(browser, found.report(tmp_path / "page.html"))
-    assert "No input slipped in any trial." in browser.find_element(By.ID, "weakest").text
+    assert "No input failed in any trial." in browser.find_element(By.ID, "weakest").text
     assert drawn(browser, "#histogram svg")
 
 
-def test_the_page_fits_a_telephone(browser, tmp_path):
-    found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
+@pytest.fixture
+def telephone(browser):
     browser.set_window_size(500, 900)
-    open_page(browser, found.report(tmp_path / "page.html"))
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    inner = browser.execute_script("return window.innerWidth")
+    yield browser
     browser.set_window_size(1000, 3000)
-    assert wide <= inner
 
 
 def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
     torch.manual_seed(1)
     net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
-    made = study(model=sf.load_model(net, shape=(6,)), procedure=sf.KappaTest(0.1, 0.1, 200))
-    page = made.run(attack=sf.Attack(steps=5)).report(tmp_path / "page.html")
-    browser.set_window_size(500, 900)
-    open_page(browser, page)
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    inner = browser.execute_script("return window.innerWidth")
-    browser.set_window_size(1000, 3000)
-    open_page(browser, page)
+    made = study(model=sf.load_model(net, shape=(6,)), method=sf.KappaTest(0.1, 0.1, 200))
+    open_page(browser, made.run(attack=sf.Attack(iterations=5)).report(tmp_path / "page.html"))
     heads = [cell.text for cell in drawn(browser, "#baseline th")]
     assert heads == [
-        "model", "accuracy undisturbed", "attack failure rate", "robust share", "interval",
-    ]  # fmt: skip
+        "model",
+        "clean accuracy",
+        "attack failure rate",
+        "share that fails under at most 1 in 10",
+        "interval",
+    ]
     assert len(drawn(browser, "#baseline tbody tr")) == 1
     assert "proves nothing" in browser.find_element(By.CSS_SELECTOR, "#baseline .note").text
-    assert wide <= inner, "the page scrolls sideways on a telephone"
 
 
-def test_the_page_of_critical_levels_shows_counterexamples_beside_inputs(browser, tmp_path):
-    """Pictures of four by four pixels, lighter or darker than the middle; markup in their names."""
-    path = write(tmp_path / "mean.onnx", [([[1.0] * 16, [0.0] * 16], [-8.0, 0.0])])
-    x = np.random.default_rng(0).random((30, 4, 4)).astype(np.float32)
-    inputs = sf.load_inputs(
-        x, (x.sum(axis=(1, 2)) <= 8).astype(np.int64), class_names=("<b>light", "dark")
-    )
-    model = sf.load_model(path, bounds=(0, 1))
-    asked = sf.CriticalLevel(0.01, 5, 0.3, samples=50)
-    held = sf.TrueLabel()
-    study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), asked, property=held)
-    one = sf.prove(study, path).records[""]
-    page = sf.Criticals({"first": one, "<i>second": one}).report(tmp_path / "c.html", "Holds: yes")
-    open_page(browser, page)
+def test_the_page_of_critical_radii_shows_counterexamples_beside_inputs(browser, tmp_path):
+    """Markup in the names of classes and networks stays text."""
+    one = pages.shades(tmp_path).run()
+    both = joined({"first": one, "<i>second": one}, "curve").require(0.001)
+    open_page(browser, both.report(tmp_path / "c.html"))
     assert "critical radius" in browser.find_element(By.ID, "claim").text
+    assert browser.find_element(By.ID, "verdict").text.startswith(("PASS", "FAIL", "UNDECIDED"))
     assert len(drawn(browser, "#distribution svg path")) > 5
-    assert len(drawn(browser, ".times svg path")) > 5
-    assert len(drawn(browser, ".examples img")) == 2 * 2 * 8
+    assert len(drawn(browser, "section[id^=times] svg path")) > 5
+    images = drawn(browser, "section[id^=examples] img")
+    assert len(images) == 2 * 2 * 8
     assert all(
-        browser.execute_script("return arguments[0].naturalWidth", e) > 0
-        for e in drawn(browser, ".examples img")
+        browser.execute_script("return arguments[0].naturalWidth", image) > 0 for image in images
     )
-    assert "<b>light" in browser.find_element(By.CSS_SELECTOR, ".examples").text
+    assert "<b>light" in browser.find_element(By.CSS_SELECTOR, "section[id^=examples]").text
     assert "first − <i>second" in browser.find_element(By.ID, "pairs").text
-    assert "within what is proved" in browser.find_element(By.CSS_SELECTOR, ".sampled").text
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    assert width <= browser.execute_script("return window.innerWidth")
+    assert "within what is proved" in browser.find_element(By.CSS_SELECTOR, "[id^=points]").text
 
 
 def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(desk, browser):
     done = desk.run(
-        "curve", "model.onnx", "test.npz", "--first", "60", "--alteration", "brightness:-1..1",
+        "curve", "model.onnx", "test.npz", "--first", "60", "--perturb", "brightness:-1..1",
         "--report", "curve.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     open_page(browser, desk.folder / "curve.html")
-    assert len(drawn(browser, "svg path")) > 5
-    assert len(drawn(browser, "img")) > 2
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    assert width <= browser.execute_script("return window.innerWidth")
+    assert len(drawn(browser, "#curves svg path")) > 5
+    assert len(drawn(browser, "#strips img")) > 2
+    assert fits(browser)
+
+
+@pytest.fixture(scope="module", params=pages.KINDS)
+def page_of_each_kind(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    found = pages.KINDS[request.param](folder)
+    return found, found.report(folder / "page.html")
+
+
+def test_the_first_screen_has_claim_subject_verdict_and_a_figure(browser, page_of_each_kind):
+    """On a screen of 1000 by 900 the main figure at least begins."""
+    found, page = page_of_each_kind
+    open_page(browser, page)
+    heads = [e.text for e in drawn(browser, "h1")]
+    assert heads == found.view.headings
+    assert drawn(browser, "#about")
+    verdicts = [e.text for e in drawn(browser, ".verdict")]
+    assert verdicts == [line for _, line in found.view.verdict_lines]
+    figure = drawn(browser, "main figure svg")[0]
+    assert figure.location["y"] < 820
+    assert figure.size["height"] > 50
+    texts = browser.find_element(By.ID, "belief").text if found.view.sure else ""
+    for line in found.view.sure:
+        assert line in texts.replace("\n", " ")
+
+
+def test_no_page_scrolls_sideways_on_a_telephone(telephone, page_of_each_kind):
+    open_page(telephone, page_of_each_kind[1])
+    assert fits(telephone)
+
+
+def test_no_text_of_a_figure_is_cut_off(browser, page_of_each_kind):
+    open_page(browser, page_of_each_kind[1])
+    cut = browser.execute_script(
+        """return [...document.querySelectorAll('figure svg text')].filter(text => {
+             const own = text.getBoundingClientRect();
+             const card = text.closest('section').getBoundingClientRect();
+             return own.width > 0 && (own.left < card.left || own.right > card.right);
+           }).map(text => text.textContent)"""
+    )
+    assert cut == []

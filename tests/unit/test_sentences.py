@@ -32,7 +32,7 @@ def test_every_assumption_is_in_the_sentence(kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if CLAIMS[kind].guarantee.error > 0])
-@pytest.mark.parametrize(("error", "confidence"), [(0.05, "95 %"), (0.0013, "99.8 %")])
+@pytest.mark.parametrize(("error", "confidence"), [(0.05, "95 %"), (0.0013, "99.87 %")])
 def test_the_confidence_is_in_the_sentence_and_never_rounded_up(kind, error, confidence):
     made = CLAIMS[kind]
     if made.guarantee.footing is Footing.NONE:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.claims import Claim
+from surefoot.report.figures import attack_chart, svg
 from surefoot.report.phrases import ended, percent, short
 from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
 from surefoot.report.tables import Table, mean_cells, quantity_heading
-from surefoot.report.view import View
+from surefoot.report.view import Figure, Section, View
 from surefoot.store.records import Attacked, Record, Samples
 
 HEADING = "attack failure rate"
@@ -23,11 +24,20 @@ def view(record: Record, found: Attacked, verdicts: tuple[Claim, ...], command: 
         cautions=(*odd_findings(record), *no_gradient_cautions({"": found})),
         claims=record.claims[1:],
         verdicts=verdicts,
-        facts=tuple(attack_lines({"": found})),
+        facts=(f"Attack failure rate: {attack_cell(found)}.", *attack_lines({"": found})),
         assumptions=(),
-        sections=(findings_section(record),),
+        sections=(
+            Section("attack", "How many inputs the attack broke", (), (_drawn(record),)),
+            findings_section(record),
+        ),
         command=command,
         provenance=(("", tuple(provenance(record))),),
+    )
+
+
+def _drawn(record: Record) -> Figure:
+    return Figure(
+        svg(attack_chart(record)), "Broken: a point of the ball fails, or the input itself."
     )
 
 

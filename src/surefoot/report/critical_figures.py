@@ -22,7 +22,13 @@ def distribution(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
     most = max((row["radius"] for row in rows), default=1.0) or 1.0
     above = alt.Legend(  # where no line crosses it, whatever the curves are
-        title=None, orient="top", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2
+        title=None,
+        orient="top",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        labelLimit=260,
+        columns=2,
+        columnPadding=40,
     )
     legend = above if len(names) > 1 else None
     colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=_COLOURS), legend=legend)
@@ -39,7 +45,11 @@ def distribution(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
                 "end:N",
                 scale=alt.Scale(domain=["certainly changed", "not proved"], range=[[1, 0], [4, 3]]),
                 legend=alt.Legend(
-                    title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2
+                    title=None,
+                    orient="bottom",
+                    symbolStrokeColor=INK,
+                    symbolStrokeWidth=2,
+                    columnPadding=40,
                 ),
             ),
         )

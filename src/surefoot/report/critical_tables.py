@@ -72,7 +72,10 @@ def quantile_table(records: Mapping[str, Record]) -> Table:
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
     first = ("network", "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
-    return Table("Quantile", headings, tuple(rows), 2, " ".join(f"{n}." for n in notes))
+    several_ways = any(len(radii_in(record).quantiles) > 1 for record in records.values())
+    claimed = ["The first way is the one claimed above; the others are for comparison."]
+    lines = [*(claimed if several_ways else []), *(f"{n}." for n in notes)]
+    return Table("Quantile", headings, tuple(rows), 2, " ".join(lines))
 
 
 def class_table(record: Record) -> Table | None:

@@ -90,7 +90,8 @@ def _drawn(curves: Mapping[str, Curve], what: str, kind: str, title: str) -> Any
 
     names = list(curves)
     shades = [_COLOURS[i % len(_COLOURS)] for i in range(len(names))]
-    legend = alt.Legend(title=None, orient="top") if len(names) > 1 else None
+    above = alt.Legend(title=None, orient="top", columns=1, labelLimit=500)
+    legend = above if len(names) > 1 else None
     colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=shades), legend=legend)
     x = alt.X(
         "level:Q",

@@ -21,8 +21,14 @@ def html_of(view: View, *, fragment: bool = False) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.filters["unbroken"] = _unbroken
     name = "fragment.html.j2" if fragment else "page.html.j2"
     return pages.get_template(name).render(view=view)
+
+
+def _unbroken(line: str) -> str:
+    """A number and its percent sign stay on one line."""
+    return line.replace(" %", "\u00a0%")
 
 
 def write_page(view: View, path: Path) -> Path:

@@ -34,12 +34,11 @@ def exact_percent(share: float) -> str:
 
 
 def radius_range(interval: Interval) -> str:
-    """Both ends of a level, rounded outwards; an open end is said."""
-    down = _decimals(math.floor(interval.low * 1e5 + _BINARY) / 1e5)
+    """Both ends of a level, rounded outwards to four digits; an open end is said."""
+    low, high = at_least(interval.low), at_most(interval.high)
     if math.isinf(interval.high):
-        return f"{down} or more"
-    up = _decimals(math.ceil(interval.high * 1e5 - _BINARY) / 1e5)
-    return down if down == up else f"{down} to {up}"
+        return f"{low} or more"
+    return low if low == high else f"{low} to {high}"
 
 
 def signed_range(interval: Interval) -> str:
@@ -55,11 +54,6 @@ def signed_range(interval: Interval) -> str:
 
 def _signed(number: str) -> str:
     return number if number.startswith("-") else f"+{number}"
-
-
-def _decimals(value: float) -> str:
-    """Five places behind the point, as far as they are needed."""
-    return f"{value:.5f}".rstrip("0").rstrip(".")
 
 
 def at_least(value: float) -> str:
@@ -103,7 +97,7 @@ def confidence(error: float) -> str:
     """1 - error as a percentage, never rounded up."""
     for digits in range(12):
         shown = math.floor((100 - 100 * error) * 10**digits + 1e-6) / 10**digits
-        if 100 - shown < 2 * 100 * error:
+        if 100 - shown < 1.1 * 100 * error:
             return f"{shown:.{digits}f} %"
     return f"100 % less {100 * error:.2g} %"
 

@@ -21,7 +21,7 @@ from surefoot.report.critical_tables import (
     seconds,
 )
 from surefoot.report.figures import svg
-from surefoot.report.phrases import short, tiny
+from surefoot.report.phrases import at_least, short, tiny
 from surefoot.report.provenance import odd_findings, provenance
 from surefoot.report.view import Card, Figure, Picture, Section, View
 from surefoot.results import Bracket
@@ -79,8 +79,9 @@ def _cautions(records: Mapping[str, Record]) -> tuple[str, ...]:
     """Contradictions first, then what the preflights found odd."""
     found = [
         f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
-        f"{bracket.low:.6g} in real arithmetic, and a point within it fails as run. The proof, the "
-        "reading of the graph or the model's own rounding is at fault: do not use these radii."
+        f"{at_least(bracket.low)} in real arithmetic, and a point within it fails as run. The "
+        "proof, the reading of the graph or the model's own rounding is at fault: do not use these "
+        "radii."
         for name, record in records.items()
         for row, bracket in brackets_of(record)
         if bracket.contradicted
@@ -101,7 +102,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), _footing(record, brackets)]
+    lines = [_widths(record, brackets), *_footing(record, brackets)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(f"Wrong when clean: {wrong:,}. Their critical radius is 0, and they count.")
@@ -152,30 +153,34 @@ def _widths(record: Record, brackets: list[Bracket]) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _footing(record: Record, brackets: list[Bracket]) -> str:
+def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
     """In whose arithmetic lower ends are proved, and who confirmed the upper ones."""
     lost = sum(b.discarded for b in brackets)
     found = radii_in(record)
-    confirmed = (
-        "Upper ends are points that the model itself, in onnxruntime, gives another label; "
-        f"{lost:,} that it did not confirm were thrown away."
-    )
     if found.published:
-        return (
+        return [
             "The brackets are taken from the file as they stand: their proofs and counterexamples "
             "were not checked here."
-        )
+        ]
+    confirmed = [
+        "Upper ends are points that the model itself, in onnxruntime, gives another label."
+    ]
+    if lost:
+        confirmed.append(f"{lost:,} points that it did not confirm were thrown away.")
     verifier = record.spec["method"].get("verifier")
     if verifier:
-        return (
+        return [
             f"Lower ends are proved by {verifier!r}, in its own arithmetic, and were not checked "
-            f"here. {confirmed}"
-        )
-    return (
+            "here.",
+            *confirmed,
+        ]
+    return [
         "Lower ends are proved in real arithmetic, computed in float64 with an allowance for its "
-        f"rounding; the model runs in float32. On random inputs the two differ by at most "
-        f"{found.reader:.1e} of the largest margin. {confirmed}"
-    )
+        "rounding; the model runs in float32.",
+        "On random inputs the network as read and the model as run differ by at most "
+        f"{found.reader:.1e} of the largest margin.",
+        *confirmed,
+    ]
 
 
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:

@@ -8,7 +8,7 @@ from surefoot.claims import About, Claim
 from surefoot.report.attack_view import baseline_table, no_gradient_cautions
 from surefoot.report.claim_parts import may_continue
 from surefoot.report.figures import class_intervals, local_results, tails
-from surefoot.report.phrases import ended, percent
+from surefoot.report.phrases import confidence, ended, percent
 from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
 from surefoot.report.tables import (
     by_itself,
@@ -105,8 +105,8 @@ def _facts(record: Record, found: Samples) -> list[str]:
     method, lines = record.spec["method"], []
     if "width" in method:
         lines.append(
-            f"Each single input's failure probability is known to ± {method['width']:g} "
-            f"(confidence {100 * (1 - method['error']):g} %, each input by itself)."
+            f"Each input has an interval of its own, ± {method['width']:g} around its estimate or "
+            f"narrower (confidence {confidence(method['error'])}, each input by itself)."
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
     if "kappa" in method:
@@ -114,7 +114,7 @@ def _facts(record: Record, found: Samples) -> list[str]:
         lines.append(
             f"{robust:,} of {n:,} inputs were decided to be below the limit, "
             f"{len(decided) - robust:,} above, {n - len(decided):,} stayed undecided "
-            f"(confidence {100 * (1 - method['error']):g} %, each input by itself)."
+            f"(confidence {confidence(method['error'])}, each input by itself)."
         )
         lines += [
             f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
@@ -153,10 +153,6 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
 def _sections(
     record: Record, found: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
-    sections = []
-    if found.attack is not None:
-        table = baseline_table(record, found)
-        sections.append(Section("baseline", table.title, table=table))
     figures = [Figure(local_results(record), id="histogram")]
     if isinstance(found.whole, ExtrapolatedMean):
         caption = (
@@ -164,7 +160,10 @@ def _sections(
             "distribution says. Values below 1e-12 are drawn there."
         )
         figures.append(Figure(tails(record), caption, "tails"))
-    sections.append(Section("distribution", "How often each input fails", figures=tuple(figures)))
+    sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
+    if found.attack is not None:
+        table = baseline_table(record, found)
+        sections.append(Section("baseline", table.title, table=table))
     if found.classes:
         caption = "Dot: over the inputs studied. Line: interval for the class's population."
         if isinstance(found.whole, ExtrapolatedMean):
@@ -202,7 +201,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
     )
     words = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
     return Card(
-        title=f"{e.id} fails under {fails_under(result)} of the perturbations{true}",
+        title=f"{e.id} fails under {fails_under(record, result)}{true}",
         words="" if e.image else words,
         pictures=pictures if e.image else (),
         changes=e.changes,

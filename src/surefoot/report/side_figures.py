@@ -51,7 +51,7 @@ def _models(record: Record, found: SideBySide) -> Any:  # noqa: ANN401
 
 
 def _levels(record: Record, found: SideBySide) -> Any:  # noqa: ANN401
-    """Failing against the level: what was counted, with its band; dashed what is extrapolated."""
+    """Failing against the level: counted, with its intervals; dashed what is extrapolated."""
     import altair as alt
 
     points = _points_of(record, found)
@@ -64,8 +64,8 @@ def _levels(record: Record, found: SideBySide) -> Any:  # noqa: ANN401
         title=f"{quantity_heading(record)} (%)",
         scale=alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False),
     )
-    band = base.mark_area(color=STEADY, opacity=0.18).encode(x=x, y=y, y2="high:Q")
-    names = [f"{'counted' if dashed else 'estimated'}, with its interval as a band"]
+    bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
+    names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
     legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300)
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
@@ -83,7 +83,7 @@ def _levels(record: Record, found: SideBySide) -> Any:  # noqa: ANN401
         )
 
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
-    layers = band + line("value", names[0]) + dots
+    layers = bars + line("value", names[0]) + dots
     if dashed:
         layers += line("guess", names[1]) + _guesses(base, "guess:Q", x)
     return layers.properties(width=600, height=280)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from surefoot.claims import Claim
 from surefoot.report.attack_view import HEADING, attack_cell, attack_lines, no_gradient_cautions
-from surefoot.report.claim_parts import may_continue
+from surefoot.report.claim_parts import capital, may_continue, sure
 from surefoot.report.figures import svg
 from surefoot.report.phrases import (
     confidence,
+    ended,
     p_value,
     percent,
     points,
@@ -41,6 +42,7 @@ def view(
     best = tuple(c for c in record.claims if c.kind == "best")
     rest = tuple(c for c in record.claims if c.kind == "difference")
     head = best or record.claims[:1] + record.claims[-1:]
+    rest = rest if best else record.claims[1:-1]
     attacks = {m.name: m.attack for m in found.members}
     return View(
         title=record.spec["words"]["source"],
@@ -149,7 +151,9 @@ def _members(record: Record, found: SideBySide, *, tail: bool) -> Table:
         row += [_rank(m)] * models
         rows.append(tuple(row))
     title = "Ranking" if models else "Level by level"
-    note = " ".join(attack_lines({m.name: m.attack for m in found.members}))
+    own = next((c for c in record.claims if c.kind not in ("best", "difference")), None)
+    lines = [] if own is None else [ended(capital(sure(own)))]
+    note = " ".join([*lines, *attack_lines({m.name: m.attack for m in found.members})])
     return Table(title, tuple(headings), tuple(rows), 1, note)
 
 

@@ -10,6 +10,7 @@ from surefoot.report.claim_parts import sure
 from surefoot.report.phrases import (
     confidence,
     nearly_none,
+    of_perturbations,
     once_in,
     p_value,
     percent,
@@ -18,6 +19,7 @@ from surefoot.report.phrases import (
 )
 from surefoot.results import (
     Bracket,
+    Decision,
     Estimate,
     ExtrapolatedMean,
     InputResult,
@@ -155,12 +157,16 @@ def counted_of(result: InputResult) -> Estimate | None:
     return result if isinstance(result, Estimate) else result.counted
 
 
-def fails_under(result: InputResult) -> str:
-    """The share of perturbations under which an input fails, between its bounds."""
+def fails_under(record: Record, result: InputResult) -> str:
+    """Under how many perturbations an input fails: as decided, or between its bounds."""
+    kappa = record.spec["method"].get("kappa")
+    if isinstance(result, Decision) and kappa is not None:
+        return f"{'at most' if result.holds else 'more than'} {of_perturbations(kappa)}"
     known = counted_of(result)
     if known is None:
         return "undecided"
-    return percent_range(Interval(1 - known.interval.high, 1 - known.interval.low))
+    around = Interval(1 - known.interval.high, 1 - known.interval.low)
+    return f"{percent_range(around)} of the perturbations"
 
 
 def example_table(record: Record, found: Samples) -> Table:
@@ -172,7 +178,7 @@ def example_table(record: Record, found: Samples) -> Table:
         *(
             (
                 e.id,
-                fails_under(own[e.id]),
+                fails_under(record, own[e.id]),
                 e.true_class,
                 e.clean_class,
                 e.failed_class,

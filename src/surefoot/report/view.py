@@ -9,6 +9,9 @@ from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.store.records import Change
 
+_LONG, _LONGER = 130, 380
+"""Letters of all headlines beyond which a screen of 1000 by 800 has no room for a figure."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -57,7 +60,10 @@ class Section:
 
 @dataclass(frozen=True)
 class View:
-    """The headline claims, what they are about, cautions, the other claims, then the sections."""
+    """The headline claims, what they are about, cautions, the other claims, then the sections.
+
+    The first section has the main figure: a page shows it before anything else.
+    """
 
     title: str
     headline: tuple[Claim, ...]
@@ -78,9 +84,20 @@ class View:
         return [sentence(claim) for claim in self.headline]
 
     @property
+    def size(self) -> str:
+        """How much the headline says, so that a page can set it in a smaller type."""
+        letters = sum(map(len, self.headings))
+        return "longer" if letters > _LONGER else "long" if letters > _LONG else "short"
+
+    @property
+    def claim_lines(self) -> list[str]:
+        """The other claims, in words."""
+        return [sentence(claim) for claim in self.claims]
+
+    @property
     def sure(self) -> list[str]:
         """The other claims, in words, then the facts."""
-        lines = [*(sentence(claim) for claim in self.claims), *self.facts]
+        lines = [*self.claim_lines, *self.facts]
         return [*lines, self.continuing] if self.continuing else lines
 
     @property

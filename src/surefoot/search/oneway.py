@@ -37,7 +37,8 @@ def assumed(
 
 
 def _where(stretch: Stretch) -> str:
-    wavy = f" but for wiggles of up to {100 * stretch.wiggle:.2g} points at the threshold"
+    size = f"{100 * stretch.wiggle:.2g}"
+    wavy = f" but for wiggles of up to {size} point{'s' * (size != '1')} at the threshold"
     slack = wavy if stretch.wiggle else ""
     return f"from {stretch.low:g} to {stretch.high:g}{slack}"
 

@@ -49,38 +49,27 @@ def quantiles_of(
     )
 
 
-def claims_of(
-    found: Radii, rows: Sequence[InputRow], *, stops: float | None = None
-) -> tuple[Claim, ...]:
+def claims_of(found: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     """The quantile of the population; then of each class, all classes together."""
     trials = sum(row.result.trials for row in rows)
-    continues = Continues.ONCE if stops is None else Continues.ANYTIME
     together = f"all {len(found.classes)} classes"
-    made = [_claim(found.quantiles[0], About.POPULATION, trials, "", continues)]
-    made += [_claim(row, About.CLASS, trials, together, continues) for row in found.classes]
+    made = [_claim(found.quantiles[0], About.POPULATION, trials, "")]
+    made += [_claim(row, About.CLASS, trials, together) for row in found.classes]
     return tuple(made)
 
 
-def _claim(
-    row: QuantileRow,
-    of: About,
-    trials: int,
-    together: str,
-    continues: Continues,
-) -> Claim:
+def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:
     name = "" if of is About.POPULATION else row.name
-    result, blank = (
-        row.result,
-        Claim(
-            "radius_quantile",
-            Scope(of, row.inputs, name, Sampling.INDEPENDENT),
-            Randomness.NOTHING,
-            "quantile of the critical radius",
-            Guarantee(Footing.NONE, 1.0),
-            continues,
-            trials=trials,
-        ),
+    blank = Claim(
+        "radius_quantile",
+        Scope(of, row.inputs, name, Sampling.INDEPENDENT),
+        Randomness.NOTHING,
+        "quantile of the critical radius",
+        Guarantee(Footing.NONE, 1.0),
+        Continues.ONCE,
+        trials=trials,
     )
+    result = row.result
     if isinstance(result, Undecided):
         return replace(blank, reason=result.reason)
     promise = result.guarantee

@@ -104,7 +104,7 @@ def _conclude(
     local = [brackets[i] for i in ordered]
     quantiles, classes = quantiles_of(study.method, local, settled, _groups(study, ordered, local))
     found = Radii(quantiles, classes, _examples(study, rows), reader)
-    claims = claims_of(found, rows, stops=getattr(study.method, "width", None))
+    claims = claims_of(found, rows)
     return Conclusion(rows, found, claims, sum(b.trials for b in local))
 
 

@@ -70,9 +70,9 @@ METHODS: dict[str, type[Any]] = {
     **TESTS,
     **TAILS,
     **{f"{name}-curve": made for name, made in CURVES.items()},
+    "attack": Attack,
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,
-    "attack": Attack,
 }
 
 

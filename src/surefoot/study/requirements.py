@@ -216,7 +216,8 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
     settled = record.found.quantiles[0].result if isinstance(record.found, Radii) else None
-    if model.continues is Continues.ANYTIME and isinstance(settled, Quantile):
+    stops = record.spec["method"].get("width") is not None
+    if stops and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
     else:
         decided = requires(local, model.limit, least, error)

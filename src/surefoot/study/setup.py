@@ -195,10 +195,14 @@ def _described(over: Population) -> dict[str, Any]:
 def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) -> str:
     """What is sampled, exactly: the distribution, its parameters, clipping and rounding."""
     bounds = signature.bounds
-    if needs is Needs.RADII:
+    if needs in (Needs.REGION, Needs.RADII):
         within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
-        return f"any point of the {getattr(perturbation, 'ball', '')} ball{within}"
-    level = "the level" if perturbation.level is None else level_words(perturbation.level)
+        given = perturbation.level
+        radius = "" if given is None else f" of radius {level_words(given)}"
+        return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
+    open_ = perturbation.level is None and "{level}" in perturbation.phrase
+    level = "s" if perturbation.level is None else level_words(perturbation.level)
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
     clip += ", then rounded to whole numbers" if signature.whole_numbers else ""
+    clip += "; s is the level" if open_ else ""
     return perturbation.phrase.replace("{level}", level) + clip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from surefoot.claims import About, Claim, Continues, Scope
+from surefoot.claims import About, Claim, Scope
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Difference,
@@ -109,7 +109,7 @@ def _claims(records: Mapping[str, Record], made: SideBySide, error: float) -> tu
             replace(
                 blank,
                 guarantee=replace(plain.guarantee, error=error, jointly=together),
-                names=(m.name,),
+                names=(m.name if made.along == MODELS else f"level {m.name}",),
                 value=1 - plain.value if mean else plain.value,
                 interval=flipped(plain.interval) if mean else plain.interval,
             )
@@ -169,7 +169,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     """None where a network chose how many inputs to look at, or where there is no quantile."""
     first = next(iter(records.values())).claims[0]
     fixed = all(
-        isinstance(r.found, Radii) and r.claims[0].continues is Continues.ONCE
+        isinstance(r.found, Radii) and r.spec["method"].get("width") is None
         for r in records.values()
     )
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:

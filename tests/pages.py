@@ -1,0 +1,88 @@
+"""A small result of every kind that a page is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import surefoot as sf
+from tests.unit import small_models as small
+from tests.unit.test_proving import write
+from tests.worlds import linear, linear_model, points, study
+
+
+def shades(folder: Path, bias: float = -8.0, **more: object) -> sf.Study:
+    """Images of four by four pixels, lighter or darker than the middle; every radius is known."""
+    path = write(folder / f"mean{-bias:g}.onnx", [([[1.0] * 16, [0.0] * 16], [bias, 0.0])])
+    x = np.random.default_rng(0).random((30, 4, 4)).astype(np.float32)
+    labels = (x.sum(axis=(1, 2)) <= 8).astype(np.int64)
+    inputs = sf.load_inputs(x, labels, class_names=("<b>light", "dark"))
+    return sf.Study(
+        sf.load_model(path, bounds=(0, 1)),
+        inputs,
+        sf.perturb.LinfNoise(),
+        sf.CriticalLevel(0.01, 5, 0.3, samples=50),
+        property=sf.TrueLabel(),
+        **more,
+    )
+
+
+def _curve(folder: Path, **more: object) -> sf.Study:
+    known = shades(folder)
+    parts = {
+        "perturbation": sf.perturb.GaussianNoise(),
+        "method": sf.SequentialCurve(0.0, 0.5, (0.8, 0.6), precision=0.02),
+        "by_class": True,
+    }
+    return replace(known, **{**parts, **more})
+
+
+def _attack(folder: Path) -> sf.Result:
+    x = small.batch(9)
+    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    inputs = sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
+    made = sf.Study(model, inputs, sf.perturb.LinfNoise(0.15), sf.Attack(2, 10))
+    return made.run()
+
+
+def _models(folder: Path) -> sf.Result:
+    other = sf.load_model(lambda x: linear(x + 0.1), shape=(6,))
+    both = {"a_model_with_a_long_name.onnx": study(), "other": study(model=other)}
+    return sf.compare(both).require(not_worse=("other", 0.02))
+
+
+def _networks(folder: Path) -> sf.Result:
+    return sf.compare({"one": shades(folder), "two": shades(folder, -7.5)}).require(0.001)
+
+
+def _curves(folder: Path) -> sf.Result:
+    made = {
+        f"net, {name}": _curve(folder, perturbation=noise, by_class=False)
+        for name, noise in (
+            ("gaussian:0..0.5", sf.perturb.GaussianNoise()),
+            ("brightness:0..0.5", sf.perturb.Brightness()),
+        )
+    }
+    return sf.compare(made)
+
+
+def _tail(folder: Path) -> sf.Result:
+    model = sf.load_model(linear, shape=(6,), scores="logits")
+    return study(model=model, method=sf.NormalTail(200), property=sf.NoConfidentMistake(0.9)).run()
+
+
+KINDS: dict[str, Callable[[Path], sf.Result]] = {
+    "estimate": lambda _: study().run().require(0.9, of_each_class=0.5),
+    "certify": lambda _: study(method=sf.KappaTest(0.1, 0.1, 200)).run(),
+    "tail": _tail,
+    "curve": lambda folder: _curve(folder).run().require(0.3),
+    "curves": _curves,
+    "radii": lambda folder: shades(folder, by_class=True).run().require(0.001),
+    "networks": _networks,
+    "attack": _attack,
+    "models": _models,
+    "levels": lambda _: sf.sweep(study(model=linear_model(), inputs=points()), [0.1, 0.4, 0.8]),
+}
