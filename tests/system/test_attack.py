@@ -4,23 +4,24 @@ import json
 
 CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "0.1",
            "--first", "8", "--property", "true", "--attack", "--attack-starts", "1",
-           "--attack-steps", "8")  # fmt: skip
+           "--attack-iterations", "8")  # fmt: skip
 
 
 def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(desk):
     done = desk.run(*CERTIFY, "--report", "a.html")
     assert done.returncode in (0, 1, 2), done.stderr
     assert "attack failure rate" in done.stdout
-    assert "1 descent of 8 steps towards each of 9 rival classes" in done.stdout
+    assert "1 descent of 8 steps towards each of 9 target classes" in done.stdout
     assert "L∞ ball of radius 8/255 within [0, 1]" in done.stdout
     assert "A failed attack proves nothing" in done.stdout
-    told = json.loads(desk.run("show", "--json").stdout)
-    attack = told["attack"]
+    found = json.loads(desk.run("show", "--json").stdout)
+    attack = found["found"]["attack"]
     assert 0 < attack["failure_rate"] < 1
-    assert attack["failure_rate"] == 1 - len(attack["broken"]) / 8
-    wrong = {row["id"] for row in told["local"] if row["label"] != row["predicted"]}
-    assert wrong <= set(attack["broken"])
-    assert len(wrong) == attack["undisturbed"]
+    assert attack["failure_rate"] == 1 - attack["broken"] / 8
+    wrong = {row["id"] for row in found["inputs"] if row["label"] != row["predicted"]}
+    assert len(wrong) == attack["clean"]
+    (claim,) = (c for c in found["claims"] if c["kind"] == "robust_accuracy")
+    assert f"0 of 8 inputs are proved, {attack['broken']} are refuted" in claim["sentence"]
     page = (desk.folder / "a.html").read_text()
     assert 'id="baseline"' in page
     assert f"{100 * attack['failure_rate']:g} %" in page
@@ -34,10 +35,10 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
     )
     done = desk.run(
         "compare", "model.onnx", "own:net", "test.npz", "--perturb", "l2:0.5", "--kappa", "0.2",
-        "--first", "6", "--attack", "--attack-steps", "5", "--json", "--report", "c.html",
+        "--first", "6", "--attack", "--attack-iterations", "5", "--json", "--report", "c.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["members"]}
+    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["found"]["members"]}
     assert 0 <= rates["model.onnx"]["failure_rate"] < 1
     assert rates["own:net"]["failure_rate"] is None
     page = (desk.folder / "c.html").read_text()
@@ -49,7 +50,7 @@ def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(desk)
              "--first", "3")  # fmt: skip
     plain, struck = desk.run(*words), desk.run(*words, "--attack")
     assert struck.returncode == plain.returncode, struck.stderr
-    assert "the perturbation rotation has none" in struck.stdout
+    assert "the perturbation rotation offers none" in struck.stdout
     assert "attack" not in plain.stdout
     assert plain.stdout.splitlines()[:2] == struck.stdout.splitlines()[:2]
 

@@ -112,6 +112,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     assert record_from_json(record_to_json(first)) == first
     with closing(SqlStore(path, create=False)) as store:
         assert store.record(first.digest) == first
+        assert store.record() == first  # not the run of the attack itself
 
     def never(_):
         raise AssertionError("it was attacked again")

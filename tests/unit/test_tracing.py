@@ -209,7 +209,7 @@ def test_what_does_not_fit_is_refused(change, said):
 
 def test_a_curve_chooses_its_levels_itself():
     inputs, _ = shades(10)
-    with pytest.raises(InvalidArgument, match="leave out the level 0.5"):
+    with pytest.raises(InvalidArgument, match=r"leave out the level 0\.5"):
         study(inputs, sf.SequentialCurve(0.0, 0.5), perturbation=sf.perturb.Brightness(0.5))
     with pytest.raises(InvalidArgument, match=r"brightness needs a level for BuSun"):
         study(inputs, sf.BuSun(0.1, 0.1))

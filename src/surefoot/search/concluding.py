@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from surefoot.results import Curve, Footing, Guarantee, Interval, Point
 from surefoot.search.looks import Over
 from surefoot.search.next_level import Sight
 from surefoot.search.oneway import assumed, notes, tightened
 from surefoot.search.reading import Settled, read
+from surefoot.search.request import CurveRequest
 from surefoot.search.seen import Seen
 from surefoot.search.segments import Stretch
 from surefoot.search.supposing import supposed
 
-if TYPE_CHECKING:
-    from surefoot.search.sequential import SequentialCurve
-
 
 def concluded(
-    asked: SequentialCurve,
+    asked: CurveRequest,
     seen: Sequence[Seen],
     guesses: Mapping[float, Sight],
     stretches: Sequence[Stretch],
@@ -77,7 +74,7 @@ def _guessed(point: Point, guess: float) -> Point:
     return replace(point, value=min(max(guess, low), high))
 
 
-def middle(asked: SequentialCurve, threshold: float) -> float:
+def middle(asked: CurveRequest, threshold: float) -> float:
     """Between the last count that is enough and the first that is not, where counts step."""
     if asked.measure != "accuracy" or asked.over != Over.SET:
         return threshold

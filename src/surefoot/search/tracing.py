@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +19,11 @@ from surefoot.search.looks import Over, targets
 from surefoot.search.next_level import Sight, around, by_a_crossing, enough, hiding
 from surefoot.search.oneway import falls, tightened
 from surefoot.search.reading import same_side, stays
+from surefoot.search.request import CurveRequest
 from surefoot.search.seen import Seen, Terms, Wish
 from surefoot.search.segments import Segment, Stretch, segments
 from surefoot.search.supposing import End, supposed
 from surefoot.search.wiggles import against, expected, slack_of
-
-if TYPE_CHECKING:
-    from surefoot.search.sequential import SequentialCurve
 
 _CELLS, _FINER = 16, 2
 """Cells of the first, even scan; and into how many a cell is cut where the curve bends."""
@@ -45,7 +42,7 @@ class Tracing:
     share of the error, for every look. So all bounds hold together, whatever is looked at.
     """
 
-    def __init__(self, asked: SequentialCurve) -> None:
+    def __init__(self, asked: CurveRequest) -> None:
         self.asked, self.size, self.over = asked, asked.size, Over(asked.over)
         exact = self.over is Over.SET
         precision = asked.precision if exact else max(asked.precision, 1 / 256)

@@ -22,6 +22,7 @@ RUNS = sa.Table(
     sa.Column("started", sa.String, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("record", sa.Text),
+    sa.Column("finished", sa.String),
 )
 JOURNAL = sa.Table(
     "surefoot_journal",

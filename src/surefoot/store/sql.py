@@ -42,6 +42,7 @@ class RunLine:
     started: str
     finished: bool
     trials: int
+    ended: str = ""
 
 
 class SqlStore:
@@ -84,6 +85,7 @@ class SqlStore:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": 0.0,
             "record": None,
+            "finished": None,
         }
         with self._at_work(), self._engine.begin() as db:
             db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
@@ -120,8 +122,9 @@ class SqlStore:
         with self._at_work(), self._engine.connect() as db:
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
         whole = replace(record, started=row.started, seconds=row.seconds)
+        kept = {"record": record_to_json(whole), "finished": datetime.now(UTC).isoformat()}
         with self._at_work(), self._engine.begin() as db:
-            db.execute(sa.update(RUNS).where(this_run).values(record=record_to_json(whole)))
+            db.execute(sa.update(RUNS).where(this_run).values(kept))
         return whole
 
     def runs(self) -> list[RunLine]:
@@ -136,13 +139,21 @@ class SqlStore:
         with self._at_work(), self._engine.connect() as db:
             return [
                 RunLine(
-                    r.digest, json.loads(r.spec), r.started, r.record is not None, int(r.trials)
+                    r.digest,
+                    json.loads(r.spec),
+                    r.started,
+                    r.record is not None,
+                    int(r.trials),
+                    r.finished or "",
                 )
                 for r in db.execute(query)
             ]
 
     def record(self, prefix: str = "") -> Record:
-        """The finished run whose digest begins with `prefix`; the latest if it is empty."""
+        """The finished run whose digest begins with `prefix`; the last to finish if it is empty.
+
+        An attack beside a study is a run of its own, and the study finishes after it.
+        """
         runs = [r for r in self.runs() if r.digest.startswith(prefix)]
         finished = [r for r in runs if r.finished]
         if not finished:
@@ -152,7 +163,8 @@ class SqlStore:
             raise StoreFailed(
                 f"{self.where}: {prefix} names {len(finished)} runs: write more of it"
             )
-        found = self.stored(finished[-1].digest)
+        last = max(finished, key=lambda r: r.ended)
+        found = self.stored(last.digest)
         if found is None:
             raise StoreFailed(f"{self.where}: run {prefix} has no record")
         return found
