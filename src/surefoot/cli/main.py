@@ -35,7 +35,7 @@ UsageProblem: type[Exception] = typer.BadParameter.__mro__[
 
 app = typer.Typer(
     name="surefoot",
-    help="How likely is a classifier to slip when its input is disturbed, and how sure are we?",
+    help="How often does a classifier fail when its input is perturbed, and how certain is that?",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from surefoot.store.memory import MemoryStore
+from surefoot.store.places import exists
 from surefoot.store.records import Record, Source
 from surefoot.subject import Entry, Task
 
@@ -71,6 +72,4 @@ def store_exists(where: str | None) -> bool:
     """Whether there is something at that place already."""
     if where is None:
         return False
-    from surefoot.store.sql import exists
-
     return exists(where)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import StoreFailed
+from surefoot.store.places import path_of, trouble
 from surefoot.store.records import Record, Source
 from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.store.serial import (
@@ -49,7 +49,7 @@ class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self.where = _path_of(url)
+        self.where = path_of(url)
         if not create and not self.where.is_file():
             raise StoreFailed(f"there is no store at {self.where}: check the path")
         if not self.where.parent.is_dir():
@@ -229,7 +229,7 @@ class SqlStore:
         try:
             yield
         except DBAPIError as error:
-            raise StoreFailed(_reason(self.where, str(error.orig))) from error
+            raise StoreFailed(trouble(self.where, str(error.orig))) from error
         except SQLAlchemyError as error:
             raise StoreFailed(f"{self.where}: {error}") from error
 
@@ -281,35 +281,8 @@ def _decisive(spec: str) -> dict[str, Any]:
     return {k: v for k, v in json.loads(spec).items() if k != "words"}
 
 
-def exists(url: str) -> bool:
-    """Whether there is something at that place already."""
-    return _path_of(url).exists()
-
-
-def _path_of(url: str) -> Path:
-    if "://" in url and not url.startswith("sqlite:///"):
-        raise InvalidArgument(f"a store is a file or sqlite:///file, got {url}")
-    return Path(url.removeprefix("sqlite:///"))
-
-
 def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
-
-
-def _reason(where: Path, told: str) -> str:
-    low = told.lower()
-    if "full" in low or "disk i/o" in low:
-        return (
-            f"{where}: the disk is full or cannot be written ({told}): free some space and run the "
-            "same command again, what was kept stays"
-        )
-    if "not a database" in low or "malformed" in low:
-        return f"{where} is not a surefoot store ({told}): use another --store"
-    if "locked" in low:
-        return f"{where} is in use by another process ({told}): wait for it, or use another --store"
-    if "readonly" in low or "unable to open" in low:
-        return f"{where} cannot be written ({told}): check its permissions"
-    return f"{where}: {told}"

@@ -40,7 +40,7 @@ radius, for one that would close the bracket. Then how many times the last a tre
 seconds of a look without branching.
 """
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
-_ODDS = "the model keeps the label undisturbed, the network as read in float64 does not"
+_ODDS = "the model keeps the label of the clean input, the network as read in float64 does not"
 
 
 @dataclass(frozen=True, eq=False)
