@@ -1,8 +1,8 @@
-"""Draw the picture page of the catalogue: docs/catalogue.md and docs/figures/catalogue/*.jpg.
+"""Draw the page of the catalogue: docs/catalogue.md and docs/figures/catalogue/*.jpg.
 
 python scripts/make_catalogue.py [KIND ...]
 
-The picture is drawn here, so that none from elsewhere is shipped.
+The image is drawn here, so that none from elsewhere is shipped.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def scene() -> np.ndarray:
 
 
 def drawn(kind: str, picture: np.ndarray) -> Image.Image:
-    """One strip: the undisturbed picture, then rising levels, two samples each."""
+    """One strip: the clean image, then rising levels, two samples each."""
     presets = getattr(PERTURBATIONS[kind], "presets", None)
     levels = list(presets["large"]) if presets else [STRONG[kind] * i / 5 for i in range(1, 6)]
     made = parse_perturbation(f"{kind}:{max(levels)!r}")
@@ -83,10 +83,10 @@ def page(shown: list[Entry], others: list[Entry]) -> str:
     lines = [
         "# The catalogue",
         "",
-        "Every perturbation, as `surefoot perturb --list` lists it. Pictures: undisturbed at the "
-        "left, then the published severities 1 to 5 where there are such, else five rising "
-        "levels; two samples where there is chance in it. Your own picture: `surefoot perturb "
-        "fog cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
+        "Every perturbation, as `surefoot perturb --list` lists it. Images: clean at the left, "
+        "then the published severities 1 to 5 where there are such, else five rising levels; two "
+        "samples where the perturbation draws. Your own image: `surefoot perturb fog cat.png "
+        "--sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
         "",
         "Written `kind:level`; `kind:low..high` draws the level uniformly each time; `kind:s3` is "
         "a published severity; `a+b` is a chain, `a|b` a mixture.",
