@@ -64,9 +64,11 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
         inside, *beyond = bracket.sampled
         assert inside.radius < bracket.low
         assert (inside.trials, inside.failed) == (200, 0)
+        *beyond, near = beyond
         assert all(s.radius >= bracket.high for s in beyond)
+        assert (near.radius, near.failed, near.near_ties) == (bracket.low, 0, True)
         assert not bracket.contradicted
-    assert sum(s.failed for bracket in brackets for s in bracket.sampled[-1:]) > 0
+    assert sum(s.failed for bracket in brackets for s in bracket.sampled[-2:]) > 0
     assert "failed; a proof allows none" in str(found)
     without = linear_study(tmp_path, POINTS, sf.CriticalLevel(1e-3, 5, samples=0)).run()
     assert all(not row.result.sampled for row in without.inputs)

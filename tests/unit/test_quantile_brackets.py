@@ -81,10 +81,10 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     """One narrow bracket says nothing of how narrow the others were to be."""
     rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
     found = published(file(HEAD + rows))
-    for record in found.records.values():
-        assert "tolerance" not in record.spec["procedure"]
-        assert "closed" not in str(found)
-    drawn = times(found.records["a"])
+    for part in found.parts.values():
+        assert "tolerance" not in part.record.spec["method"]
+    assert "closed" not in str(found)
+    drawn = times(found.parts["a"].record)
     assert "seconds by the file" in drawn
     assert ">refuted<" in drawn
     assert ">never refuted<" in drawn
@@ -92,15 +92,14 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     assert drawn.count('aria-label="proved L∞ radius: 0.05; seconds by the file: 2; kind: refuted"')
 
 
-def test_a_time_that_is_not_told_is_not_none_at_all(file):
+def test_a_time_that_is_not_known_is_not_none_at_all(file):
     found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
-    (record,) = found.records.values()
-    assert [row.seconds for row in record.rows] == [2.0, None]
+    assert [row.result.seconds for row in found.inputs] == [2.0, None]
     said = str(found)
-    assert "It took 2.0 seconds by the file, 2 for a middling input; of 1 it says no time." in said
-    assert "not told" in said
-    assert times(record).count("seconds by the file: ") == 1
+    assert "It took 2.0 seconds by the file, 2 in the median; of 1 it says no time." in said
+    assert "not known" in said
+    assert times(found.record).count("seconds by the file: ") == 1
     bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
-    assert "How long it took, the file does not say." in str(bare)
+    assert "The file does not say how long it took." in str(bare)
     assert "Time an input took" not in bare.report(file("").with_name("b.html")).read_text()
-    assert json.loads(bare.to_json())["critical"][""]["rows"][0]["seconds"] is None
+    assert json.loads(bare.to_json())["inputs"][0]["result"]["seconds"] is None

@@ -37,8 +37,7 @@ _FARTHER = 8.0
 _A_LOOK = 0.1
 """Shares of the time: for a first try, for one whose end is not foreseen, for a tree at a smaller
 radius, for one that would close the bracket. Then how many times the last a tree may take, and the
-seconds of a look without branching.
-"""
+seconds of a look without branching."""
 _STRONGER = Effort(rounds=16, steps=50, targets=5, starts=4)
 _ODDS = "the model keeps the label of the clean input, the network as read in float64 does not"
 
