@@ -64,14 +64,14 @@ def scene() -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(np.clip(pixels + grain, 0, 1), -1, 0), np.float32)
 
 
-def drawn(kind: str, image: np.ndarray) -> Image.Image:
+def drawn(kind: str, picture: np.ndarray) -> Image.Image:
     """One strip: the clean image, then rising levels, two samples each."""
     presets = getattr(PERTURBATIONS[kind], "presets", None)
     levels = list(presets["large"]) if presets else [STRONG[kind] * i / 5 for i in range(1, 6)]
     made = parse_perturbation(f"{kind}:{max(levels)!r}")
-    params = made.draw(stream(1, "s", kind, 0, image[None]), 1, image.shape)
+    params = made.draw(stream(1, "s", kind, 0, picture[None]), 1, picture.shape)
     random = isinstance(params, tuple) or params.size > 0
-    whole = sheet(image, made, [0.0, *levels], n=1 + random, height=SIZE)
+    whole = sheet(picture, made, [0.0, *levels], n=1 + random, height=SIZE)
     share = SHOWN / SIZE
     return whole.resize(
         (int(whole.width * share), int(whole.height * share)), Image.Resampling.LANCZOS
@@ -83,10 +83,10 @@ def page(shown: list[Entry], others: list[Entry]) -> str:
     lines = [
         "# The catalogue",
         "",
-        "Every perturbation, as `surefoot perturb --list` lists it. Images: clean at the "
-        "left, then the published severities 1 to 5 where there are such, else five rising "
-        "levels; two samples where there is chance in it. Your own image: `surefoot perturb "
-        "fog cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
+        "Every perturbation, as `surefoot perturb --list` lists it. Images: clean at the left, "
+        "then the published severities 1 to 5 where there are such, else five rising levels; two "
+        "samples where the perturbation draws. Your own image: `surefoot perturb fog cat.png "
+        "--sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
         "",
         "Written `kind:level`; `kind:low..high` draws the level uniformly each time; `kind:s3` is "
         "a published severity; `a+b` is a chain, `a|b` a mixture.",
@@ -104,9 +104,9 @@ def main() -> None:
     """Write the strips that were asked for, or all, and the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*")
-    asked = parser.parse_args()
+    told = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
-    image = scene()
+    picture = scene()
     known = [e for e in entries() if PERTURBATIONS[e.kind] not in COMBINED]
     shown = [
         e
@@ -116,9 +116,9 @@ def main() -> None:
         or hasattr(PERTURBATIONS[e.kind], "presets")
     ]
     for entry in shown:
-        if asked.kinds and entry.kind not in asked.kinds:
+        if told.kinds and entry.kind not in told.kinds:
             continue
-        drawn(entry.kind, image).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
+        drawn(entry.kind, picture).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
         print(entry.kind, flush=True)
     others = [e for e in known if e not in shown]
     (ROOT / "docs" / "catalogue.md").write_text(page(shown, others), encoding="utf-8")

@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from surefoot.claims import KINDS
+
 ROOT = Path(__file__).parents[2]
 PAGES = {page.stem: page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md")}
 DEFINITIONS = {"perturbations", "properties"}
@@ -45,6 +47,24 @@ def test_a_method_page_has_every_section_and_says_something_in_it(name, section)
     found = re.search(rf"^## {section}\n\n(.+?)(?=^## |\Z)", PAGES[name], re.DOTALL | re.MULTILINE)
     assert found, f"{name}.md has no section {section!r}"
     assert len(found[1].split()) >= 3
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_page_says_whether_more_trials_or_inputs_may_be_added(name):
+    assert "\n## May it be continued?\n" in PAGES[name]
+
+
+def test_the_page_of_claims_has_a_sentence_for_every_kind():
+    page = (ROOT / "docs" / "claims.md").read_text()
+    said = re.findall(r"^\*\*`(\w+)`\*\*: .+\n> ", page, re.MULTILINE)
+    assert sorted(said) == sorted(KINDS)
+
+
+def test_documentation_uses_the_words_of_the_glossary():
+    odd = re.compile(r"\b(slip\w*|disturb\w*|undisturbed|told|pictures?|alterations?|trays?)\b")
+    written = [p for p in (ROOT / "docs").rglob("*.md") if p.name != "catalogue.md"]
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *written):
+        assert odd.findall(page.read_text()) == [], page.name
 
 
 @pytest.mark.parametrize("name", DRAWN)
