@@ -101,6 +101,16 @@ def _robust_accuracy(seed: int) -> Outcome:
     return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
 
 
+@world("robust_accuracy", "proofs and counterexamples of known radii", 0.0)
+def _robust_accuracy_proved(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 37])
+    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 2)]))
+    truths = inputs.x[:, 0].astype(float) - 0.5
+    result = radius_study(sf.CriticalLevel(0.05, 2.0, samples=0), inputs, seed).run(**SLOW)
+    claim = of_kind(result.at_radius(0.1).claims, "robust_accuracy")[0]
+    return missed(claim, float((truths > 0.1).mean()))
+
+
 @world("radius_quantile", "uniform radii with an atom at 0", 0.1)
 def _quantile(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 31])

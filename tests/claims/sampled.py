@@ -29,10 +29,17 @@ def _failure(seed: int) -> Outcome:
     return all_missed(claims, SPREAD.tolist())
 
 
-@world("failure", "Bu & Sun at one half", 0.2)
-def _failure_published(seed: int) -> Outcome:
+@world("failure", "a fixed size at one half", 0.2)
+def _failure_fixed(seed: int) -> Outcome:
     p = np.full(10, 0.5)
     result = noise_study(p, sf.FixedSize(0.15, 0.2), seed).run(**QUICK)
+    return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
+
+
+@world("failure", "Bu & Sun's method", 0.2)
+def _failure_published(seed: int) -> Outcome:
+    p = np.array([0.5, 0.9, 0.97, 0.99])
+    result = noise_study(p, sf.BuSun(0.15, 0.2), seed).run(**QUICK)
     return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
 
 

@@ -11,7 +11,7 @@ from tests.claims.worlds import WORLDS, Outcome, World, joined
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
-RUNS = {"radius": 8, "radius_quantile": 20, "quantile_difference": 12, "curve_set": 20,
+RUNS = {"radius": 8, "robust_accuracy": 15, "radius_quantile": 20, "quantile_difference": 12, "curve_set": 20,
         "curve_population": 20}  # fmt: skip
 
 

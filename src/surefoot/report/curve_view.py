@@ -8,7 +8,7 @@ from surefoot.claims import About, Claim
 from surefoot.report.claim_parts import may_continue
 from surefoot.report.curve_figures import class_figure, figures
 from surefoot.report.phrases import ended, percent, percent_range, short, tiny
-from surefoot.report.provenance import odd_findings, provenance
+from surefoot.report.provenance import findings_sections, odd_findings, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Picture, Section, View
 from surefoot.results import Curve, Footing, Reading
@@ -94,7 +94,7 @@ def _sections(parts: Mapping[str, Record], found: Mapping[str, Curves]) -> tuple
         sections.append(Section("strips", "One input along the levels", strips=strips))
     if any(one.classes for one in found.values()):
         sections.append(_classes(parts, found))
-    return tuple(sections)
+    return (*sections, *findings_sections(parts))
 
 
 def _classes(parts: Mapping[str, Record], found: Mapping[str, Curves]) -> Section:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from surefoot.report.phrases import ended, short
@@ -32,6 +34,18 @@ def findings_section(record: Record) -> Section:
     rows = tuple((f.name, f.finding) for f in record.findings)
     table = Table("Checked before the run", ("check", "finding"), rows, 2, page_only=True)
     return Section("preflight", table.title, table=table)
+
+
+def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
+    """The checks before each of several runs."""
+    return [
+        replace(section, id=f"preflight-{name}", title=f"{section.title}, {name}")
+        if name
+        else section
+        for name, record in parts.items()
+        if record.findings
+        for section in [findings_section(record)]
+    ]
 
 
 def selection(record: Record) -> str:

@@ -22,7 +22,7 @@ from surefoot.report.critical_tables import (
 )
 from surefoot.report.figures import svg
 from surefoot.report.phrases import at_least, short, tiny
-from surefoot.report.provenance import odd_findings, provenance
+from surefoot.report.provenance import findings_sections, odd_findings, provenance
 from surefoot.report.view import Card, Figure, Picture, Section, View
 from surefoot.results import Bracket
 from surefoot.store.records import Counterexample, Record
@@ -207,7 +207,7 @@ def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...
             heading = f"Time an input took, {name}" if name else "Time an input took"
             label = f"times-{name}" if name else "times"
             sections.append(Section(label, heading, (), (Figure(times(part)),)))
-    return tuple(sections)
+    return (*sections, *findings_sections(parts))
 
 
 def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:

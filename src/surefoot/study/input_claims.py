@@ -5,11 +5,13 @@ from __future__ import annotations
 from surefoot.claims import About, Claim, Continues, Randomness, Scope, Verdict
 from surefoot.results import Bracket, Decision, Estimate, Extrapolation, Guarantee
 from surefoot.store.records import InputRow
-from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, flipped
+from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, decisions_continue, flipped
 
 
-def claim_about(row: InputRow, random: Randomness, kappa: float | None = None) -> Claim:
-    """The claim that the row's result allows; `kappa` is the limit of a study that has one."""
+def claim_about(
+    row: InputRow, random: Randomness, method: str, kappa: float | None = None
+) -> Claim:
+    """What its result allows; `method` is its kind, `kappa` its limit where it has one."""
     scope, result = Scope(About.INPUT, 1, row.id), row.result
     if isinstance(result, Bracket):
         return _about_radius(scope, result)
@@ -31,7 +33,7 @@ def claim_about(row: InputRow, random: Randomness, kappa: float | None = None) -
         random,
         FAILURE,
         promise,
-        Continues.ONCE if kappa is None else Continues.ANYTIME,
+        decisions_continue(method),
         None if known is None else 1 - known.value,
         None if known is None else flipped(known.interval),
         kappa,

@@ -65,8 +65,8 @@ class Result:
         row = next((row for row in self.inputs if row.id == name), None)
         if row is None:
             raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
-        kappa = self.record.spec["method"].get("kappa")
-        return claim_about(row, self._randomness, kappa)
+        method = self.record.spec["method"]
+        return claim_about(row, self._randomness, method["kind"], method.get("kappa"))
 
     @property
     def _randomness(self) -> Randomness:
