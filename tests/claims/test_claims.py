@@ -11,8 +11,15 @@ from tests.claims.worlds import WORLDS, Outcome, World, joined
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
-RUNS = {"radius": 8, "robust_accuracy": 15, "radius_quantile": 20, "quantile_difference": 12, "curve_set": 20,
-        "curve_population": 20}  # fmt: skip
+RUNS = {
+    "radius": 8,
+    "robust_accuracy": 15,
+    "radius_quantile": 20,
+    "quantile_difference": 12,
+    "curve_set": 20,
+    "curve_population": 20,
+}
+"""Fewer runs of the slower worlds; the others have 40. `benchmarks/claims.py` has a thousand."""
 
 
 def too_often(outcome: Outcome, error: float) -> bool:
