@@ -8,7 +8,7 @@ from surefoot.claims import About, Claim
 from surefoot.report.attack_view import baseline_table, no_gradient_cautions
 from surefoot.report.claim_parts import may_continue
 from surefoot.report.figures import class_intervals, local_results, tails
-from surefoot.report.phrases import ended, percent
+from surefoot.report.phrases import confidence, ended, percent
 from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
 from surefoot.report.tables import (
     by_itself,
@@ -106,7 +106,7 @@ def _facts(record: Record, found: Samples) -> list[str]:
     if "width" in method:
         lines.append(
             f"Each single input's failure probability is known to ± {method['width']:g} "
-            f"(confidence {100 * (1 - method['error']):g} %, each input by itself)."
+            f"(confidence {confidence(method['error'])}, each input by itself)."
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
     if "kappa" in method:
@@ -114,7 +114,7 @@ def _facts(record: Record, found: Samples) -> list[str]:
         lines.append(
             f"{robust:,} of {n:,} inputs were decided to be below the limit, "
             f"{len(decided) - robust:,} above, {n - len(decided):,} stayed undecided "
-            f"(confidence {100 * (1 - method['error']):g} %, each input by itself)."
+            f"(confidence {confidence(method['error'])}, each input by itself)."
         )
         lines += [
             f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "

@@ -8,7 +8,12 @@ from surefoot.store.records import InputRow
 from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, flipped
 
 
-def claim_about(row: InputRow, random: Randomness, kappa: float | None = None) -> Claim:
+def claim_about(
+    row: InputRow,
+    random: Randomness,
+    kappa: float | None = None,
+    continues: Continues = Continues.ONCE,
+) -> Claim:
     """The claim that the row's result allows; `kappa` is the limit of a study that has one."""
     scope, result = Scope(About.INPUT, 1, row.id), row.result
     if isinstance(result, Bracket):
@@ -31,7 +36,7 @@ def claim_about(row: InputRow, random: Randomness, kappa: float | None = None) -
         random,
         FAILURE,
         promise,
-        Continues.ONCE if kappa is None else Continues.ANYTIME,
+        continues,
         None if known is None else 1 - known.value,
         None if known is None else flipped(known.interval),
         kappa,

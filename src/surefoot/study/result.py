@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.claims import Claim, Randomness
+from surefoot.claims import Claim, Continues, Randomness
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.report.page import html_of, write_page
 from surefoot.report.sentences import sentence
@@ -65,8 +65,11 @@ class Result:
         row = next((row for row in self.inputs if row.id == name), None)
         if row is None:
             raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
-        kappa = self.record.spec["method"].get("kappa")
-        return claim_about(row, self._randomness, kappa)
+        method = self.record.spec["method"]
+        kappa = method.get("kappa")
+        planned = kappa is None or "looks" in method  # more trials would need another plan
+        continues = Continues.ONCE if planned else Continues.ANYTIME
+        return claim_about(row, self._randomness, kappa, continues)
 
     @property
     def _randomness(self) -> Randomness:

@@ -142,7 +142,10 @@ def _about_these(common: Common, found: Samples) -> list[Claim]:
 
 
 def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: float) -> list[Claim]:
-    """How many inputs fail too often, and whether none does."""
+    """How many inputs fail too often, and whether none does.
+
+    Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
+    """
     made = [r for r in local if isinstance(r, Decision)]
     open_ = len(local) - len(made)
     promise = Guarantee(Footing.SOUND, error)
@@ -152,15 +155,13 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
             "count_kappa",
             "number of inputs that fail more often",
             promise,
-            Continues.ANYTIME,
             value=float(sum(not r.holds for r in made)),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
             reason=f"{open_:,} stayed undecided" if open_ else "",
         ),
         common.these(
-            "all_kappa", FAILURE, promise, Continues.ANYTIME,
-            limit=kappa, verdict=verdict, reason=reason,
+            "all_kappa", FAILURE, promise, limit=kappa, verdict=verdict, reason=reason,
         ),
     ]  # fmt: skip
 
@@ -172,9 +173,7 @@ def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None
         return []
     return [
         common.these(
-            "all_kappa", FAILURE, found.guarantee,
-            Continues.ONCE if kappa is None else Continues.ANYTIME,
-            interval=found.interval, limit=found.value,
+            "all_kappa", FAILURE, found.guarantee, interval=found.interval, limit=found.value,
         )
     ]  # fmt: skip
 
