@@ -104,7 +104,7 @@ KINDS: dict[str, str] = {
     "failure": "the failure probability of one input",
     "kappa": "whether one input fails with probability at most κ",
     "radius": "the certified radius of one input",
-    "worst": "the failure probability of the weakest of these inputs",
+    "worst": "the failure probability of the input that failed most often in this run",
     "tail": "an extrapolated failure probability, beside the count",
     "mean_set": "the mean failure probability of these inputs",
     "count_kappa": "how many of these inputs fail with a probability above κ",

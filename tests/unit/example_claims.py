@@ -140,8 +140,8 @@ SAID = {
         "real arithmetic; one of size 0.04501 does: found, and confirmed by the model."
     ),
     "worst": (
-        "The weakest of the 300 inputs is 17: it fails under 20 % to 31 % of the perturbations "
-        "(confidence 99 % for all 300 inputs together)."
+        "Input 17 failed most often of the 300 in this run: it fails under 20 % to 31 % of the "
+        "perturbations (confidence 99 % for all 300 inputs together)."
     ),
     "tail": (
         "A normal distribution fitted to the scores of input 17 puts its failure probability at"

@@ -70,8 +70,8 @@ def _radius(claim: Claim) -> str:
 def _worst(claim: Claim) -> str:
     return with_condition(
         claim,
-        f"the weakest of the {claim.about.inputs:,} inputs is {claim.about.name}: it fails under "
-        f"{percents(claim)} of the perturbations{bracketed(claim)}",
+        f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
+        f"fails under {percents(claim)} of the perturbations{bracketed(claim)}",
     )
 
 
@@ -155,7 +155,7 @@ def _robust_accuracy(claim: Claim) -> str:
     refuted = 0 if around is None else round((1 - around.high) * n)
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
     return (
-        f"{subject(claim)}at radius {tiny(claim.limit or 0.0)}, {proved:,} of {n:,} inputs are "
+        f"{subject(claim)}at radius {claim.limit or 0.0:.12g}, {proved:,} of {n:,} inputs are "
         f"proved, {refuted:,} are refuted, {n - proved - refuted:,} are open{rests}"
     )
 

@@ -95,10 +95,11 @@ def odds(error: float) -> str:
 
 def confidence(error: float) -> str:
     """1 - error as a percentage, never rounded up."""
+    missing = 100 * error
     for digits in range(12):
-        shown = math.floor((100 - 100 * error) * 10**digits + 1e-6) / 10**digits
-        if 100 - shown < 1.1 * 100 * error:
-            return f"{shown:.{digits}f} %"
+        gap = math.ceil(missing * 10**digits * (1 - 1e-9))
+        if gap < 1.1 * missing * 10**digits:
+            return f"{100 - gap / 10**digits:.{digits}f} %"
     return f"100 % less {100 * error:.2g} %"
 
 

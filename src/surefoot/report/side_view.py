@@ -52,7 +52,7 @@ def view(
         continuing=may_continue(record.claims),
         claims=rest,
         verdicts=verdicts,
-        facts=tuple(_facts(record, found)),
+        facts=tuple(_facts(record, found, alike=not _generators_differ(parts))),
         assumptions=(),
         sections=_sections(record, found),
         command=command,
@@ -76,9 +76,8 @@ def _about(record: Record, parts: Mapping[str, Record]) -> str:
 
 def _cautions(parts: Mapping[str, Record]) -> list[str]:
     """What makes the comparison less sharp, and what the preflights found odd."""
-    generators = {(r.spec["generator"], r.spec["block"]) for r in parts.values()}
     lines = []
-    if len(generators) > 1:
+    if _generators_differ(parts):
         lines.append(
             "Look: the models do not meet the same random numbers (they run on different "
             "devices): the intervals hold, but are wider than they need be."
@@ -86,9 +85,13 @@ def _cautions(parts: Mapping[str, Record]) -> list[str]:
     return [*lines, *(line for name, part in parts.items() for line in odd_findings(part, name))]
 
 
-def _facts(record: Record, found: SideBySide) -> list[str]:
+def _generators_differ(parts: Mapping[str, Record]) -> bool:
+    return len({(r.spec["generator"], r.spec["block"]) for r in parts.values()}) > 1
+
+
+def _facts(record: Record, found: SideBySide, *, alike: bool) -> list[str]:
     lines = []
-    if found.differences:
+    if found.differences and alike:
         lines.append(
             "All models met the same inputs and the same perturbations; a difference is taken "
             "input by input."

@@ -60,6 +60,11 @@ def _quantile(claim: Claim) -> str:
 def _not_worse(claim: Claim) -> str:
     first, *others = claim.names
     most = f"{100 * (claim.requirement or 0.0):.12g}"
+    if claim.limit is not None:
+        return (
+            f"of {first} the share of inputs that fail under at most {at_limit(claim)} is at most "
+            f"{most} points smaller than of {' and '.join(others)}"
+        )
     return f"{first} fails at most {most} points more often than {' and '.join(others)}"
 
 

@@ -96,8 +96,11 @@ def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
     if len(set(levels)) < 2:
         raise InvalidArgument(f"give two different levels or more, got {list(levels)}")
     perturbation: Any = study.perturbation
+    exact = len({level_words(level) for level in levels}) < len(set(levels))
     return {
-        level_words(level): replace(study, perturbation=replace(perturbation, level=level))
+        repr(level) if exact else level_words(level): replace(
+            study, perturbation=replace(perturbation, level=level)
+        )
         for level in sorted(set(levels))
     }
 

@@ -18,6 +18,7 @@ from surefoot.study.work import Conclusion, Work
 from surefoot.subject import Subject
 
 WHOLE = "all"
+_ROUNDING = 1e-9
 _QUANTITIES = {
     "true": "accuracy",
     "confidence": "mean confidence",
@@ -110,15 +111,22 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
 def _measured(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
     kind, span = study.property.kind, curve.span
     known = reading.guarantee.footing is not Footing.NONE
-    falls_once = len(reading.crossings) == 1 and reading.crossings[0].falls
-    if falls_once and known:
 
-        def level(share: float) -> float:
-            return span.high if share == 1 else span.low + share * span.width
+    def level(share: float) -> float:
+        return span.high if share == 1 else span.low + share * span.width
 
-        around = Interval(level(reading.interval.low), level(reading.interval.high))
+    around = Interval(level(reading.interval.low), level(reading.interval.high))
+    if known and _falls_once(reading, around, span):
         return f"level up to which the {curve_of(kind)} is at least", level(reading.value), around
     return share_of_levels(span, kind), reading.value, reading.interval if known else None
+
+
+def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
+    """Whether all that is open lies where the curve falls: elsewhere a dip might hide."""
+    if len(reading.crossings) != 1 or not reading.crossings[0].falls:
+        return False
+    there, spare = reading.crossings[0].interval, _ROUNDING * span.width
+    return there.low - spare <= around.low and around.high <= there.high + spare
 
 
 def curve_of(kind: str) -> str:

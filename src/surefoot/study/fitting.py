@@ -60,6 +60,7 @@ def refuse_misfits(study: Parts) -> None:
             f"{_name(study.method)} makes its own statement about the population: leave out "
             f"population={type(study.population).__name__}(…)"
         )
+    _check_population(study)
     if study.needs is Needs.REGION and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
     if study.by_class and getattr(study.method, "width", None) and study.needs is Needs.RADII:
@@ -71,6 +72,20 @@ def refuse_misfits(study: Parts) -> None:
 
 def _name(method: Any) -> str:  # noqa: ANN401
     return type(method).__name__
+
+
+def _check_population(study: Parts) -> None:
+    """Decisions make a share, estimates a mean: neither can stand for the other."""
+    over = study.population
+    if over is None:
+        return
+    decides, share = hasattr(study.method, "kappa"), over.kind == "robust-share"
+    if decides != share:
+        suits, of = ("RobustShare", "decides") if decides else ("Mean", "estimates")
+        raise InvalidArgument(
+            f"{_name(study.method)} {of} every input, which population={type(over).__name__}(…) "
+            f"does not go with: leave it out, or use sf.{suits}({over.error:g})"
+        )
 
 
 def _check_property(study: Parts) -> None:

@@ -72,9 +72,15 @@ def continues_of(over: Population, local: Sequence[Any]) -> Continues:
 
 
 def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
-    """Models of the same bytes that met the same random numbers."""
+    """Models that are the same in every respect and met the same random numbers.
+
+    A digest need not cover all of a model in memory: results that differ show that it does not.
+    """
     same = {
-        name: (r.spec["model"]["digest"], r.spec["generator"], r.spec["block"], r.spec["seed"])
+        name: (
+            {key: r.spec[key] for key in ("model", "bounds", "generator", "block", "seed")},
+            [(row.id, row.predicted, row.result) for row in _sorted(r)],
+        )
         for name, r in parts.items()
     }
     return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
@@ -256,16 +262,17 @@ def _of_models(
     continues = continues_of(over, local[name])
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
     verdict, reason = verdict_of(decided)
-    model = first.claims[0]
+    model = next(c for c in first.claims if c.about.of is About.POPULATION)
     promise = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
     return (
         Claim(
             "not_worse",
-            Scope(About.POPULATION, len(first.inputs), sampling=Sampling.INDEPENDENT),
+            Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling),
             model.random,
-            FAILURE,
+            model.quantity,
             promise,
             continues,
+            limit=model.limit,
             requirement=margin,
             verdict=verdict,
             names=(name, *(other for other in parts if other != name)),

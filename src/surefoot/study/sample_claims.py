@@ -103,15 +103,14 @@ def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[C
     local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)
     kappa = getattr(study.method, "kappa", None)
-    continued = decisions_continue(study.spec["method"]["kind"])
     if kappa is not None:
-        claims = _about_kappa(common, local, kappa, study.method.error, continued)
+        claims = _about_kappa(common, local, kappa, study.method.error)
     else:
         claims = _about_these(common, found)
     once = not isinstance(study.over, Mean | TailMean) or _counted_once(study.over, local)
     continues = Continues.ONCE if once else Continues.ANYTIME
     claims += _about_populations(common, found, kappa, study.over.error, continues)
-    claims += _about_every_input(common, local, kappa, continued)
+    claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.over.error)
     if found.contrasts:
@@ -147,10 +146,11 @@ def _about_these(common: Common, found: Samples) -> list[Claim]:
     return claims
 
 
-def _about_kappa(
-    common: Common, local: Sequence[Any], kappa: float, error: float, continues: Continues
-) -> list[Claim]:
-    """How many inputs fail too often, and whether none does."""
+def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: float) -> list[Claim]:
+    """How many inputs fail too often, and whether none does.
+
+    Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
+    """
     made = [r for r in local if isinstance(r, Decision)]
     open_ = len(local) - len(made)
     promise = Guarantee(Footing.SOUND, error)
@@ -160,30 +160,25 @@ def _about_kappa(
             "count_kappa",
             "number of inputs that fail more often",
             promise,
-            continues,
             value=float(sum(not r.holds for r in made)),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
             reason=f"{open_:,} stayed undecided" if open_ else "",
         ),
         common.these(
-            "all_kappa", FAILURE, promise, continues,
-            limit=kappa, verdict=verdict, reason=reason,
+            "all_kappa", FAILURE, promise, limit=kappa, verdict=verdict, reason=reason,
         ),
     ]  # fmt: skip
 
 
-def _about_every_input(
-    common: Common, local: Sequence[Any], kappa: float | None, continues: Continues
-) -> list[Claim]:
+def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
     """The smallest limit that every input is shown to keep, where it is not the one asked for."""
     found = every_input_at_most(local)
     if found is None or found.value in (1.0, kappa):
         return []
     return [
         common.these(
-            "all_kappa", FAILURE, found.guarantee, continues,
-            interval=found.interval, limit=found.value,
+            "all_kappa", FAILURE, found.guarantee, interval=found.interval, limit=found.value,
         )
     ]  # fmt: skip
 

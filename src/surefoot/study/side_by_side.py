@@ -174,6 +174,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     )
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
         return ()
+    _refuse_other_questions(records)
     ids = _common_ids(records)
     if not ids:
         return ()
@@ -186,6 +187,22 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
         for name, record in records.items()
     }
     return quantile_differences(local, first.limit, first.guarantee.error)
+
+
+def _refuse_other_questions(records: Mapping[str, Record]) -> None:
+    """Radii are taken from each other input by input: of the same points, held to the same."""
+    (name, first), *others = records.items()
+    for other, record in others:
+        for part in ("property", "bounds"):
+            if record.spec.get(part) != first.spec.get(part):
+                raise InvalidArgument(
+                    f"{name} and {other} differ in their {part} ({first.spec[part]} and "
+                    f"{record.spec[part]}): only the model may differ"
+                )
+        a, b = (one.spec["inputs"] for one in (first, record))
+        moved = (a.get("frame"), a.get("axes")) != (b.get("frame"), b.get("axes"))
+        if not moved and a.get("digest") != b.get("digest"):
+            raise InvalidArgument(f"{name} and {other} were studied on different inputs")
 
 
 def accuracy(record: Record) -> float | None:
@@ -214,7 +231,7 @@ def refuse_strangers(records: Mapping[str, Record], along: str) -> None:
     (name, first), *others = records.items()
     for other, record in others:
         for part in _SHARED:
-            if record.spec[part] != first.spec[part]:
+            if record.spec.get(part) != first.spec.get(part):
                 raise InvalidArgument(
                     f"{name} and {other} differ in their {part} ({first.spec[part]} and "
                     f"{record.spec[part]}): only the {along} may differ"

@@ -1,0 +1,171 @@
+"""What must not be said: false sentences that were once printed, each in the smallest world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.claims import Continues, Verdict
+from surefoot.errors import InvalidArgument
+from surefoot.report.phrases import confidence
+from surefoot.report.sentences import sentence
+from surefoot.results import Interval
+from surefoot.study.comparing import at_levels
+from surefoot.subject import View
+from tests.claims.parts import (
+    QUICK,
+    line_inputs,
+    line_model,
+    noise_study,
+    normal_inputs,
+    radius_study,
+    sign_model,
+)
+
+
+@pytest.mark.parametrize("error", [0.05, 1e-6, 1e-8, 1e-9, 1e-11, 0.0123456])
+def test_no_confidence_is_rounded_up(error: float) -> None:
+    shown = confidence(error)
+    assert shown != "100 %"
+    assert float(shown.removesuffix(" %")) <= 100 * (1 - error) + 1e-12
+
+
+def test_one_file_prepared_in_two_ways_is_not_one_model() -> None:
+    path: Any = getattr(line_model(), "path")  # noqa: B009
+    models = {
+        "plain": sf.load_model(path, bounds=(0, 1)),
+        "shifted": sf.load_model(path, bounds=(0, 1), mean=[0.3], std=[1.0]),
+    }
+    inputs = line_inputs(np.linspace(-0.4, 0.4, 20))
+    noise, method = sf.perturb.LinfNoise(0.1), sf.FixedSize(0.2, 0.1)
+    studies = {
+        name: sf.Study(model, inputs, noise, method, property=sf.TrueLabel())
+        for name, model in models.items()
+    }
+    result = sf.compare(studies, **QUICK)
+    assert "the same model" not in str(result)
+    assert result.require(not_worse=("shifted", 0.0)).verdicts[0].verdict is Verdict.FAIL
+
+
+def _cut_at(place: float) -> Any:
+    def hard(x: np.ndarray) -> np.ndarray:
+        over = (x[:, 0] > place).astype(float)
+        return np.stack([1 - over, over], axis=1)
+
+    return sf.load_model(hard, shape=(2,))
+
+
+def test_models_whose_digest_misses_their_state_are_not_one_model() -> None:
+    x = np.repeat(np.linspace(50, 60, 20)[:, None], 2, axis=1).astype(np.float32)
+    inputs = sf.load_inputs(x, np.ones(20, int))
+    studies = {
+        f"{place:g}": sf.Study(
+            _cut_at(place), inputs, sf.perturb.GaussianNoise(1.0), sf.FixedSize(0.2, 0.1),
+            property=sf.TrueLabel(),
+        )
+        for place in (50.0, 58.0)
+    }  # fmt: skip
+    assert "the same model" not in str(sf.compare(studies, **QUICK))
+
+
+def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> None:
+    """The first fails five points more often, and both shares are 1."""
+    columns = np.full(60, 0.05), np.full(60, 0.0)
+    inputs = normal_inputs(*columns)
+    studies = {
+        name: noise_study(p, sf.KappaTest(0.3, 0.1, 500), 1, inputs=inputs, model=sign_model(i))
+        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
+    }
+    claim = sf.compare(studies, **QUICK).require(not_worse=("a", 0.3)).verdicts[0]
+    assert claim.limit == 0.3
+    assert "share of inputs that fail under at most 30 %" in sentence(claim)
+    assert "more often" not in sentence(claim)
+
+
+def test_radii_of_other_inputs_or_another_property_are_not_compared() -> None:
+    near, far = (line_inputs(np.linspace(low, low + 0.1, 30)) for low in (0.0, 0.3))
+    method = sf.CriticalLevel(quantile=0.2, error=0.2)
+    one, other = (radius_study(method, inputs, 1) for inputs in (near, far))
+    with pytest.raises(InvalidArgument, match="different inputs"):
+        sf.compare({"a": one, "b": other}, workers=1)
+    with pytest.raises(InvalidArgument, match="property"):
+        sf.compare({"a": one, "b": replace(one, property=sf.SameLabel())}, workers=1)
+
+
+def test_a_mean_is_not_passed_off_as_a_share_of_decided_inputs() -> None:
+    with pytest.raises(InvalidArgument, match="RobustShare"):
+        noise_study(np.full(20, 0.12), sf.KappaTest(0.1, 0.1, 60), 1, population=sf.Mean(0.1))
+    with pytest.raises(InvalidArgument, match="Mean"):
+        noise_study(np.full(2, 0.1), sf.FixedSize(0.3, 0.1), 1, population=sf.RobustShare(0.1))
+
+
+def test_claims_that_count_inputs_are_read_once() -> None:
+    """With one look at each input, adding inputs until one is refuted errs in a third of runs."""
+    method = sf.ExactBinomial(0.1, 0.1, 400, looks=1)
+    result = noise_study(np.full(3, 0.1), method, 1).run(**QUICK)
+    kinds = {c.kind: c.continues for c in result.claims}
+    assert kinds["count_kappa"] is kinds["all_kappa"] is Continues.ONCE
+    assert result.claim_about(result.inputs[0].id).continues is Continues.ONCE
+    open_ended = noise_study(np.full(3, 0.1), sf.KappaTest(0.1, 0.1, 400), 1).run(**QUICK)
+    assert open_ended.claim_about(open_ended.inputs[0].id).continues is Continues.ANYTIME
+
+
+def test_an_input_that_failed_most_often_is_not_called_the_weakest() -> None:
+    result = noise_study(np.full(30, 0.3), sf.FixedSize(0.2, 0.1), 1).run(**QUICK)
+    said = next(sentence(c) for c in result.claims if c.kind == "worst")
+    assert "failed most often of the 30 in this run" in said
+
+
+def test_two_levels_that_look_alike_are_both_swept() -> None:
+    study = noise_study(np.full(3, 0.1), sf.FixedSize(0.3, 0.1), 1)
+    assert len(at_levels(study, [0.1, 0.1 + 1e-9])) == 2
+
+
+@dataclass(frozen=True)
+class Put:
+    """Writes the level into the second value."""
+
+    level: float | None = None
+    kind: ClassVar[str] = "put"
+    phrase: ClassVar[str] = "level {level}"
+    view: ClassVar[View] = View.VALUES
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        return Interval(0.0, 2.0)
+
+    def draw(self, stream: Any, n: int, shape: tuple[int, ...]) -> Any:
+        return np.zeros((n, 0), np.float32)
+
+    def apply(self, x: Any, drawn: Any, level: Any, bounds: Interval | None) -> Any:
+        put = np.broadcast_to(x, (max(len(x), len(drawn)), *x.shape[1:])).copy()
+        put[:, 1] += np.reshape(level, -1)
+        return put.astype(np.float32)
+
+
+def _dips_early(x: np.ndarray) -> np.ndarray:
+    """Accuracy falls to .79 at level .2, rises again, and falls for good after 1.5."""
+    kept = np.interp(x[:, 1], [0, 0.2, 0.4, 1.5, 2], [1, 0.79, 1, 0.95, 0.3])
+    margin = np.where(x[:, 0] < kept, 1.0, -1.0)
+    return np.stack([-margin, margin], axis=1)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        sf.SequentialCurve(0, 2, breaks=(0.2, 0.4), over="population", error=0.1),
+        sf.AdaptiveCurve(0, 2, curvature=60.0, resolution=8),
+    ],
+)
+def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> None:
+    x = np.stack([np.random.default_rng(1).random(400), np.zeros(400)], axis=1)
+    inputs = sf.load_inputs(x.astype(np.float32), np.ones(400, int))
+    model = sf.load_model(_dips_early, shape=(2,))
+    study = sf.Study(model, inputs, Put(), method, property=sf.TrueLabel())
+    claim = study.run(**QUICK).claims[0]
+    up_to = claim.quantity.startswith("level up to which")
+    assert claim.interval is not None
+    assert not up_to or claim.interval.low <= 0.2
