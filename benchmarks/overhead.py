@@ -25,8 +25,8 @@ from tables import print_table
 
 import surefoot as sf
 from surefoot.engine.bench import SamplingBench
+from surefoot.engine.clean import clean_labels
 from surefoot.engine.drive import measure
-from surefoot.engine.preflight import clean_labels
 from surefoot.engine.trays import best_size
 from surefoot.executors import open_pool
 from surefoot.inputs import fit

@@ -8,7 +8,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.engine.preflight import clean_scores
+from surefoot.engine.clean import clean_scores
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs import fit
 from surefoot.subject import Task

@@ -11,7 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import surefoot as sf
-from surefoot.engine.preflight import Verdict, clean_scores, examine
+from surefoot.engine.clean import clean_scores
+from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import ModelFailed
 from surefoot.subject import Inputs
 from surefoot.testing import check_model

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.bench import SamplingBench, to_numpy
+from surefoot.engine.clean import clean_labels, clean_scores
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.views import refuse_unsuited
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
@@ -40,32 +41,6 @@ class Check:
     name: str
     verdict: Verdict
     finding: str
-
-
-def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> NDArray[np.floating]:
-    """Scores of the clean inputs, in modest batches; smaller ones where memory is short.
-
-    Each batch is a copy, and so is each answer: a model may write to either.
-    """
-    try:
-        parts = [
-            to_numpy(model.predict(model.place(x[i : i + most].copy()))).copy()
-            for i in range(0, len(x), most)
-        ]
-    except OutOfMemory:
-        if most == 1:
-            raise
-        return clean_scores(model, x, most // 2)
-    return np.concatenate(parts)
-
-
-def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
-    """What the model predicts for the clean inputs."""
-    scores = clean_scores(model, x)
-    if not np.isfinite(scores).all():
-        raise ModelFailed("the model returns NaN or infinite scores for clean inputs")
-    labels: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
-    return labels
 
 
 def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:

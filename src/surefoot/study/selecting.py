@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.preflight import clean_labels
+from surefoot.engine.clean import clean_labels
 from surefoot.inputs import Selection, fit
 from surefoot.inputs import select as chosen
 from surefoot.subject import Inputs, Model

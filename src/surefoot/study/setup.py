@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Randomness, Sampling
 from surefoot.engine.bench import SamplingBench
-from surefoot.engine.preflight import clean_labels, refuse_bad_inputs
+from surefoot.engine.clean import finite_scores
+from surefoot.engine.preflight import refuse_bad_inputs
 from surefoot.engine.streams import generator_for
 from surefoot.engine.views import draws_nothing
 from surefoot.inputs import fit
@@ -29,6 +30,8 @@ from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_pert
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
 
 FORMAT = 3
+_DECIMALS = 6
+"""Digits of a score that rounding between batches leaves alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +118,15 @@ class Setup:
                 return Mean(self.method.error, self.sampling)
 
     @cached_property
+    def clean(self) -> NDArray[np.floating]:
+        """The scores of the clean inputs."""
+        return finite_scores(self.model, self.fitted.x)
+
+    @cached_property
     def predicted(self) -> NDArray[np.int64]:
         """What the model calls the clean inputs."""
-        return clean_labels(self.model, self.fitted.x)
+        labels: NDArray[np.int64] = self.clean.argmax(axis=1).astype(np.int64)
+        return labels
 
     @cached_property
     def references(self) -> NDArray[np.int64]:
@@ -153,6 +162,7 @@ class Setup:
                 "classes": signature.classes,
                 "scores": str(signature.scores),
                 "preparation": signature.preparation,
+                "answers": self._answers(),
             },
             "inputs": {
                 "digest": self.fitted.digest(),
@@ -179,6 +189,13 @@ class Setup:
                 "reference": str(self.property.reference),
             },
         }
+
+    def _answers(self) -> str:
+        """A name for the clean scores, where the model's own digest does not cover all of it."""
+        if not self.model.signature.covers.startswith("only"):
+            return ""
+        rounded = np.round(self.clean.astype(np.float64), _DECIMALS) + 0.0  # no negative zero
+        return hashlib.sha256(rounded.tobytes()).hexdigest()
 
     @cached_property
     def digest(self) -> str:
