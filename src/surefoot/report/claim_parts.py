@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.claims import About, Claim, Continues, Randomness
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling
 from surefoot.report.phrases import confidence, of_perturbations, percent_range
 
 
@@ -30,9 +30,12 @@ def may_continue(claims: Sequence[Claim]) -> str:
     if not about:
         return ""
     if all(claim.continues is Continues.ANYTIME for claim in about):
+        evenly = about[0].about.sampling is Sampling.STRATIFIED
+        quota = ", equally many of each class," if evenly else ","
         return (
-            "May be continued: inputs of the same population, chosen independently of the results, "
-            "may be added and the claim about the population be read again at the same error. "
+            "May be continued: inputs of the same population, chosen independently of the results"
+            f"{quota} may be added and the claim about the population be read again at the same "
+            "error. "
             "Another seed or another selection is another claim."
         )
     return (
