@@ -1,6 +1,6 @@
-"""The same work by other packages: OpenCV and scikit-image picture by picture, kornia in batches.
+"""The same work by other packages: OpenCV and scikit-image image by image, kornia in batches.
 
-Each function takes pictures as the package wants them (OpenCV and scikit-image: one (h, w, 3)
+Each function takes images as the package wants them (OpenCV and scikit-image: one (h, w, 3)
 array; kornia: an (n, 3, h, w) tensor), draws what is random, and keeps values within [0, 1]. Only
 operations that a package really has are listed; glass blur is written out as its authors did.
 """
@@ -22,7 +22,7 @@ def _clip(x: np.ndarray) -> np.ndarray:
 
 
 def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
-    """One picture at a time, one thread."""
+    """One image at a time, one thread."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -149,7 +149,7 @@ def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
 
 
 def scikit_image() -> dict[str, Each]:
-    """One picture at a time."""
+    """One image at a time."""
     from skimage import color, exposure, filters, transform, util
 
     def brighter(x: np.ndarray) -> np.ndarray:

@@ -197,8 +197,8 @@ def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) ->
     bounds = signature.bounds
     if needs in (Needs.REGION, Needs.RADII):
         within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
-        level = perturbation.level
-        radius = "" if level is None else f" of radius {level_words(level)}"
+        given = perturbation.level
+        radius = "" if given is None else f" of radius {level_words(given)}"
         return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
     open_ = perturbation.level is None and "{level}" in perturbation.phrase
     level = "s" if perturbation.level is None else level_words(perturbation.level)
