@@ -136,7 +136,7 @@ def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:
 
 
 def with_one_thread() -> None:
-    """Begin again with the libraries told to use one thread, unless they were."""
+    """Begin again with the libraries limited to one thread, unless they were."""
     wanted = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     if any(os.environ.get(name) != "1" for name in wanted):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})  # noqa: S606
