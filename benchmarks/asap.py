@@ -2,7 +2,7 @@
 
 Algorithm 1 with its product test, the right-end sum, and the bound of theorem 1: what ours is
 measured against, never the product. Levels that were seen are kept, as the algorithm says and their
-tool does not. It asks and is told like any procedure, so one engine runs both.
+tool does not. It asks and is answered like any procedure, so one engine runs both.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class PublishedAsap:
     def _evaluate(self, a: float, b: float, known: Known) -> Generator[Ask, Counts, None]:
         for share in (a, b):
             if share not in known:
-                told = yield Ask(self._level(share), self.size)
-                known[share] = told.held / told.trials
+                counts = yield Ask(self._level(share), self.size)
+                known[share] = counts.held / counts.trials
         if self._intersects(a, b, known) and b - a >= 1 / self.most:
             yield from self._evaluate(a, (a + b) / 2, known)
             yield from self._evaluate((a + b) / 2, b, known)

@@ -36,7 +36,7 @@ class Measured:
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Where the alteration is none, if it lies inside the range: the middle of all of them."""
+        """Where the perturbation is none, if that lies inside the range: in the middle of all."""
         return (0.5,) if self.two_sided else ()
 
 

@@ -1,4 +1,4 @@
-"""The embedded network under alterations of its inputs, for benchmarks/curves.py."""
+"""The embedded network under perturbations of its inputs, for benchmarks/curves.py."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from surefoot.evidence import Outcomes
 from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.search import SequentialCurve
-from surefoot.store import MemoryJournal
+from surefoot.store.memory import MemoryJournal
 from surefoot.subject import Inputs, Model, Perturbation, Subject, Task
 
 SEED = 1
-ALTERATIONS: tuple[tuple[str, Perturbation, float, float], ...] = (
-    ("Gaussian noise", sf.perturb.GaussianNoise(0.1), 0, 0.5),
-    ("compression", sf.perturb.JPEG(0.1), 0, 1),
-    ("horizontal translation", sf.perturb.TranslationX(0.1), -0.5, 0.5),
-    ("vertical translation", sf.perturb.TranslationY(0.1), -0.5, 0.5),
-    ("blur", sf.perturb.GaussianBlur(0.1), 0, 3),
-    ("brightness", sf.perturb.Brightness(0.1), -0.5, 0.5),
-    ("zoom", sf.perturb.Zoom(0.1), 0, 1),
+PERTURBATIONS: tuple[tuple[str, Perturbation, float, float], ...] = (
+    ("Gaussian noise", sf.perturb.GaussianNoise(), 0, 0.5),
+    ("compression", sf.perturb.JPEG(), 0, 1),
+    ("horizontal translation", sf.perturb.TranslationX(), -0.5, 0.5),
+    ("vertical translation", sf.perturb.TranslationY(), -0.5, 0.5),
+    ("blur", sf.perturb.GaussianBlur(), 0, 3),
+    ("brightness", sf.perturb.Brightness(), -0.5, 0.5),
+    ("zoom", sf.perturb.Zoom(), 0, 1),
 )
 
 
-class Altered:
+class Perturbed:
     """Which images the network gets right at a level; every level is computed once for all.
 
     An image meets the same noise at every level and in every order, so there is one truth.
@@ -104,13 +104,13 @@ class Altered:
         ]  # fmt: skip
 
 
-def altered(file: Path, size: int, names: Sequence[str] = ()) -> Iterator[Altered]:
-    """The first images of Fashion-MNIST's test set under these alterations, or all."""
+def perturbed(file: Path, size: int, names: Sequence[str] = ()) -> Iterator[Perturbed]:
+    """The first images of Fashion-MNIST's test set under these perturbations, or all."""
     model = sf.load_model(str(files("surefoot") / "data" / "fashion_cnn.onnx"), bounds=(0, 1))
     kept = np.load(file)
     x = kept["x_test"][:size].astype(np.float32) / 255
     inputs = fit(sf.load_inputs(x, kept["y_test"][:size].astype(np.int64)), model.signature.shape)
-    for name, made, low, high in ALTERATIONS:
+    for name, made, low, high in PERTURBATIONS:
         if names and name not in names:
             continue
-        yield Altered(name, made, (low, high), model, inputs)
+        yield Perturbed(name, made, (low, high), model, inputs)

@@ -2,7 +2,7 @@
 
 20 measured curves stand for networks: image i of a finite set is right at a level if its rank is
 below the curve there, so the truth is known. With --mnist the same on a real network under seven
-alterations, with the wall time of both through one engine. ASAP as published (benchmarks/asap.py)
+perturbations, with the wall time of both through one engine. ASAP as published (benchmarks/asap.py)
 does the same work in the same run; the bound is an oracle that looks at all images at 1,025 levels.
 As published it takes an accuracy equal to the threshold for no crossing and may stop there, which
 makes most of its error on 1,000 images; "ASAP, ours, depth 128" is what it does without that.
@@ -38,7 +38,7 @@ THRESHOLDS, REAL_THRESHOLDS = (0.8, 0.7), (0.8, 0.6)
 CELLS = 4096
 WIGGLE = 0.0075
 FIGURES, SHOWN = ("evaluations", "error", "covers"), ((0, ".1f"), (1, ".1e"), (2, ".2f"))
-FEW_ALTERATIONS = ("blur", "brightness")
+FEW_PERTURBATIONS = ("blur", "brightness")
 FIRST_ORDER = 100
 """Random orders of the real images from here on: none of them played a part in any choice."""
 
@@ -128,7 +128,7 @@ def oracle(case: str, row: np.ndarray, threshold: float, real: Truth) -> Run:
     return Run(case, len(row), len(row), error, covers=True, width=0.0)
 
 
-def told(title: str, found: list[dict[str, Run]]) -> None:
+def report(title: str, found: list[dict[str, Run]]) -> None:
     """A table of means, and where ours did worst."""
     print(f"\n{title}: {len(found)} runs")
     rows = []
@@ -197,20 +197,20 @@ def network(file: Path, *, quick: bool) -> dict[str, float]:
     size, cells, finer, orders = (250, 64, 4, 2) if quick else (1000, 256, 8, 8)
     found: list[dict[str, Run]] = []
     times = []
-    for altered in curve_network.altered(file, size, FEW_ALTERATIONS if quick else ()):
-        rough = altered.accuracies(np.linspace(0, 1, cells + 1))
+    for world in curve_network.perturbed(file, size, FEW_PERTURBATIONS if quick else ()):
+        rough = world.accuracies(np.linspace(0, 1, cells + 1))
         for threshold in REAL_THRESHOLDS:
-            real = truth(altered.accuracies, rough, threshold, finer)
-            ask = SequentialCurve(altered.low, altered.high, (threshold,), size=size)
-            case = f"{altered.name} at {threshold:g}"
+            real = truth(world.accuracies, rough, threshold, finer)
+            ask = SequentialCurve(world.low, world.high, (threshold,), size=size)
+            case = f"{world.name} at {threshold:g}"
             seen = {ORACLE: oracle(case, rough, threshold, real)}
             found += [
-                compared(case, ask, altered.in_order(order), real, comparators) | seen
+                compared(case, ask, world.in_order(order), real, comparators) | seen
                 for order in range(FIRST_ORDER, FIRST_ORDER + orders)
             ]
-            asap = PublishedAsap(altered.low, altered.high, threshold, size)
-            times.append([case, *altered.timed(asap, ask)])
-    told(f"real network, {size:,} images, with an oracle of {cells + 1} levels", found)
+            asap = PublishedAsap(world.low, world.high, threshold, size)
+            times.append([case, *world.timed(asap, ask)])
+    report(f"real network, {size:,} images, with an oracle of {cells + 1} levels", found)
     print("\nthe same through the engine, one core, images and seconds")
     print_table(["case", "ASAP", "ours", "ratio", "ASAP, s", "ours, s", "ratio"], times)
     return summary(found, "_real") | {"coverage_real": round(mean(found, OURS, "covers"), 4)}
@@ -237,7 +237,7 @@ def main() -> None:
     coverage = 1.0
     for world in worlds[:3] if options.quick else worlds:
         found = list(simulated(world, curves, seed=1))
-        told(world.title, found)
+        report(world.title, found)
         if not figures:
             figures = summary(found)
         coverage = min(coverage, mean(found, OURS, "covers"))

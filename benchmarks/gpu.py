@@ -52,7 +52,7 @@ class Block(nn.Module):
 
 
 def resnet18(classes: int = 10) -> nn.Module:
-    """ResNet-18 with the stem for large pictures, as it is commonly loaded."""
+    """ResNet-18 with the stem for large images, as it is commonly loaded."""
     widths = [64, 64, 128, 256, 512]
     blocks = [
         Block(before if i == 0 else after, after, stride if i == 0 else 1)

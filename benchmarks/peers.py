@@ -1,6 +1,6 @@
-"""The same work by other packages: OpenCV and scikit-image picture by picture, kornia in batches.
+"""The same work by other packages: OpenCV and scikit-image image by image, kornia in batches.
 
-Each function takes pictures as the package wants them (OpenCV and scikit-image: one (h, w, 3)
+Each function takes images as the package wants them (OpenCV and scikit-image: one (h, w, 3)
 array; kornia: an (n, 3, h, w) tensor), draws what is random, and keeps values within [0, 1]. Only
 operations that a package really has are listed; glass blur is written out as its authors did.
 """
@@ -22,7 +22,7 @@ def _clip(x: np.ndarray) -> np.ndarray:
 
 
 def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
-    """One picture at a time, one thread."""
+    """One image at a time, one thread."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -149,7 +149,7 @@ def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
 
 
 def scikit_image() -> dict[str, Each]:
-    """One picture at a time."""
+    """One image at a time."""
     from skimage import color, exposure, filters, transform, util
 
     def brighter(x: np.ndarray) -> np.ndarray:
@@ -175,11 +175,14 @@ def scikit_image() -> dict[str, Each]:
 
 
 def published() -> dict[str, Each]:
-    """What the authors of the corruptions do with NumPy."""
+    """What the authors of the corruptions do with NumPy; one of them needs scikit-image."""
+    found: dict[str, Each] = {"shot": lambda x: _clip(_rng.poisson(x * 25) / 25.0)}
+    try:
+        from skimage.filters import gaussian
+    except ImportError:
+        return found
 
     def glass(x: np.ndarray) -> np.ndarray:
-        from skimage.filters import gaussian
-
         y = gaussian(x, 0.4, channel_axis=-1)
         for h in range(x.shape[0] - 2, 1, -1):
             for w in range(x.shape[1] - 2, 1, -1):
@@ -187,10 +190,7 @@ def published() -> dict[str, Each]:
                 y[h, w], y[h + dy, w + dx] = y[h + dy, w + dx].copy(), y[h, w].copy()
         return _clip(gaussian(y, 0.4, channel_axis=-1))
 
-    return {
-        "shot": lambda x: _clip(_rng.poisson(x * 25) / 25.0),
-        "glass": glass,
-    }
+    return found | {"glass": glass}
 
 
 def kornia_batches() -> dict[str, Each]:

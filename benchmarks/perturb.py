@@ -1,7 +1,7 @@
 """Images a second for every perturbation of the catalogue, beside other packages.
 
 Ours draws and applies in batches, on NumPy arrays and on Torch tensors (CPU, one thread); OpenCV
-and scikit-image work picture by picture, kornia in batches. The ratio is ours (the faster of the
+and scikit-image work image by image, kornia in batches. The ratio is ours (the faster of the
 two) over the fastest peer that has the operation. Peers that are not installed are left out:
 pip install opencv-python-headless scikit-image kornia
 
@@ -43,8 +43,8 @@ OPTIONS: dict[str, dict[str, float]] = {"zoom-blur": {"step": 0.02}}
 """As the peers do it."""
 
 
-def pictures(n: int, size: int) -> np.ndarray:
-    """Smooth random pictures (n, 3, size, size): a few waves each."""
+def images(n: int, size: int) -> np.ndarray:
+    """Smooth random images (n, 3, size, size): a few waves each."""
     rng = np.random.default_rng(1)
     grid = np.linspace(0, 1, size, dtype=np.float32)
     waves = sum(
@@ -114,7 +114,7 @@ def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:
     import torch
 
     n, edge = SIZES[size]
-    x = pictures(n, edge)
+    x = images(n, edge)
     made = PERTURBATIONS[kind](level=level_of(kind, edge), **OPTIONS.get(kind, {}))
     found = {
         "NumPy": rate(ours(made, x), n, seconds),
@@ -129,14 +129,14 @@ def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:
         task = (
             (lambda run=run: run(torch.from_numpy(x)))
             if batches
-            else (lambda run=run, few=few: [run(picture) for picture in single[:few]])
+            else (lambda run=run, few=few: [run(image) for image in single[:few]])
         )
         found[name] = rate(task, few, seconds)
     return found
 
 
 def with_one_thread() -> None:
-    """Begin again with the libraries told to use one thread, unless they were."""
+    """Begin again with the libraries limited to one thread, unless they were."""
     wanted = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     if any(os.environ.get(name) != "1" for name in wanted):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})  # noqa: S606

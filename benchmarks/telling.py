@@ -1,7 +1,7 @@
 """Telling a procedure its counts costs microseconds: at most 20 µs a look.
 
-Counts are drawn beforehand; timed are the sessions alone, begun and told as the engine does, in
-processor time, so that other work on the machine does not count. One subject is told again and
+Counts are drawn beforehand; timed are the sessions alone, begun and answered as the engine does, in
+processor time, so that other work on the machine does not count. One subject is answered again and
 again. The 5,000 come after a first one whose cost is printed by itself: it pays for what all of
 them share, from empty caches.
 
