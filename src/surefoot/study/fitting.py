@@ -6,8 +6,9 @@ import builtins
 from typing import Any, Protocol
 
 from surefoot.errors import InvalidArgument
-from surefoot.population import Population
+from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
+from surefoot.statistics import NormalTail
 from surefoot.subject import Ball, Inputs, Model, Perturbation, Property, Reference
 
 _EXAMPLES = {
@@ -55,11 +56,6 @@ def refuse_misfits(study: Parts) -> None:
             _check_range(study)
         case Needs.REGION | Needs.RADII:
             _check_region(study)
-    if study.population is not None and study.needs is not Needs.SAMPLES:
-        raise InvalidArgument(
-            f"{_name(study.method)} makes its own statement about the population: leave out "
-            f"population={type(study.population).__name__}(…)"
-        )
     _check_population(study)
     if study.needs is Needs.REGION and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
@@ -72,20 +68,6 @@ def refuse_misfits(study: Parts) -> None:
 
 def _name(method: Any) -> str:  # noqa: ANN401
     return type(method).__name__
-
-
-def _check_population(study: Parts) -> None:
-    """Decisions make a share, estimates a mean: neither can stand for the other."""
-    over = study.population
-    if over is None:
-        return
-    decides, share = hasattr(study.method, "kappa"), over.kind == "robust-share"
-    if decides != share:
-        suits, of = ("RobustShare", "decides") if decides else ("Mean", "estimates")
-        raise InvalidArgument(
-            f"{_name(study.method)} {of} every input, which population={type(over).__name__}(…) "
-            f"does not go with: leave it out, or use sf.{suits}({over.error:g})"
-        )
 
 
 def _check_property(study: Parts) -> None:
@@ -106,6 +88,34 @@ def _check_property(study: Parts) -> None:
         raise InvalidArgument(
             "a curve of confidence needs the property sf.Confidence(), and no other curve does: "
             f"got {held.kind!r}"
+        )
+
+
+def _check_population(study: Parts) -> None:
+    """Decisions make a share, estimates a mean; other methods make a statement of their own."""
+    over, method = study.population, study.method
+    if over is None:
+        return
+    name, kind = _name(method), type(over).__name__
+    if study.needs is not Needs.SAMPLES:
+        raise InvalidArgument(
+            f"{name} makes its own statement about the population: leave out population={kind}(…)"
+        )
+    decides = hasattr(method, "kappa")
+    if decides and isinstance(over, Mean | TailMean):
+        raise InvalidArgument(
+            f"{name} decides about each input, and decisions have no mean: use "
+            f"population=sf.RobustShare({over.error:g}), or leave it out"
+        )
+    if not decides and isinstance(over, RobustShare):
+        raise InvalidArgument(
+            f"RobustShare counts decisions, and {name} makes none: use "
+            f"population=sf.Mean({over.error:g}), or leave it out"
+        )
+    if isinstance(over, TailMean) and not isinstance(method, NormalTail):
+        raise InvalidArgument(
+            f"TailMean averages extrapolations, and {name} makes none: use "
+            f"population=sf.Mean({over.error:g}), or leave it out"
         )
 
 

@@ -16,7 +16,7 @@ from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.procedure import Needs
 from surefoot.search import Attack
 from surefoot.store import Store, open_store, store_exists
-from surefoot.store.records import Attacked, Finding, Record, Samples, Source
+from surefoot.store.records import Attacked, Finding, Record, Source
 from surefoot.study import attack_work, curve_work, radii_work, sample_work
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.extending import adopted
@@ -41,6 +41,8 @@ def run(
     """The whole flow. Nothing is written before the preflight passes."""
     if batch is not None and batch < 1:
         raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
+    if attack is not None and study.needs is not Needs.SAMPLES:
+        raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
     findings = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store:
         result = _answered(study, store, findings, workers, batch, watch, source, early)
@@ -113,8 +115,7 @@ def _with_attack(
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record
-    if not isinstance(record.found, Samples):
-        raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
+    samples: Any = result.found
     claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
     try:
         twin = replace(study, method=attack, population=None, by_class=None)
@@ -126,7 +127,7 @@ def _with_attack(
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         effort = attack.starts, attack.iterations, attack.targets
         found = Attacked(*effort, len(study.fitted), study.level, reason=str(error))
-    whole = replace(record, claims=claims, found=replace(record.found, attack=found))
+    whole = replace(record, claims=claims, found=replace(samples, attack=found))
     return replace(result, record=store.finish(whole))
 
 

@@ -1,0 +1,163 @@
+"""Whatever is put together runs through and makes a claim, or is refused with one sentence."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.study.registry import METHODS, PROPERTIES
+from tests.unit.small_models import save_graph
+
+SHAPE = (1, 6, 6)
+SMALL = {
+    "exact-sequential": sf.ExactSequential(0.4, 0.4),
+    "bu-sun": sf.BuSun(0.4, 0.4),
+    "fixed-size": sf.FixedSize(0.4, 0.4),
+    "okamoto": sf.Okamoto(0.4, 0.4),
+    "kappa-test": sf.KappaTest(0.4, 0.4, most=20),
+    "exact-binomial": sf.ExactBinomial(0.4, 0.4, most=20),
+    "normal-tail": sf.NormalTail(draws=30),
+    "sequential-curve": sf.SequentialCurve(0.0, 0.5, precision=0.5),
+    "asap-curve": sf.AdaptiveCurve(0.0, 0.5, (0.8,), 16.0, 8),
+    "uniform-curve": sf.UniformCurve(0.0, 0.5, levels=3),
+    "random-curve": sf.RandomCurve(0.0, 0.5, levels=3),
+    "quad-curve": sf.QuadCurve(0.0, 0.5, levels=21),
+    "critical-level": sf.CriticalLevel(tolerance=0.1, seconds=0.05, samples=2),
+    "critical-quantile": sf.CriticalQuantile(tolerance=0.1, seconds=0.05, samples=2),
+    "attack": sf.Attack(starts=1, iterations=2, targets=1),
+}
+PERTURBATIONS = {
+    "linf": sf.perturb.LinfNoise(0.3),
+    "linf open": sf.perturb.LinfNoise(),
+    "l2": sf.perturb.L2Noise(0.5),
+    "l2 open": sf.perturb.L2Noise(),
+    "blur": sf.perturb.GaussianBlur(0.5),
+    "blur open": sf.perturb.GaussianBlur(),
+    "random rotation": sf.perturb.Spread(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
+}
+HELD = {kind: made(2) if kind == "topk" else made() for kind, made in PROPERTIES.items()}
+POPULATIONS = (None, sf.Mean(0.2), sf.RobustShare(0.2))
+CLASSES = (None, True, False)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """A picture of 6 by 6, four classes, one layer of 5 neurons; and four inputs."""
+    rng = np.random.default_rng(3)
+    path = save_graph(
+        tmp_path_factory.mktemp("net") / "net.onnx",
+        [
+            helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+            helper.make_node("Gemm", ["flat", "w", "b"], ["sums"]),
+            helper.make_node("Relu", ["sums"], ["hidden"]),
+            helper.make_node("Gemm", ["hidden", "v", "c"], ["scores"]),
+        ],
+        [("x", TensorProto.FLOAT, ["n", *SHAPE])],
+        [("scores", TensorProto.FLOAT)],
+        {
+            "w": rng.normal(0, 0.3, (36, 5)).astype(np.float32),
+            "b": rng.normal(0, 0.3, 5).astype(np.float32),
+            "v": rng.normal(0, 1, (5, 4)).astype(np.float32),
+            "c": rng.normal(0, 0.3, 4).astype(np.float32),
+        },
+    )
+    x = rng.uniform(0, 1, (4, *SHAPE)).astype(np.float32)
+    return sf.load_model(path, bounds=(0, 1)), sf.load_inputs(x, [0, 0, 1, 1])
+
+
+def combinations():
+    """Every property as it is; and, of the first, every population and every wish for classes."""
+    yield from ((kind, None, None) for kind in HELD)
+    yield from (("same", *both) for both in product(POPULATIONS, CLASSES) if both != (None, None))
+
+
+@pytest.mark.parametrize("perturbation", PERTURBATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_study_makes_a_claim_or_is_refused_with_one_sentence(parts, method, perturbation):
+    """What is refused is refused before anything is run; nothing else ever happens."""
+    wider = perturbation in ("linf", "linf open")  # there, run every population and class as well
+    for kind, population, by_class in combinations():
+        how = {"property": HELD[kind], "population": population, "by_class": by_class}
+        what = f"{method}, {perturbation}, {kind}, {population}, by_class={by_class}"
+        try:
+            made = sf.Study(*parts, PERTURBATIONS[perturbation], SMALL[method], **how)
+        except InvalidArgument as refusal:
+            said = str(refusal)
+            assert len(said) > 20, what
+            assert "\n" not in said, what
+            continue
+        if wider or (population, by_class) == (None, None):
+            found = made.run(batch=64, workers=1)
+            assert isinstance(found, sf.Result), what
+            assert found.claims, what
+            assert all(claim["sentence"] for claim in found._plain()["claims"]), what
+
+
+def test_there_is_a_small_one_of_every_method():
+    assert SMALL.keys() == METHODS.keys()
+    assert all(type(made) is METHODS[name] for name, made in SMALL.items())
+
+
+REFUSED = {
+    "an L2 ball and a rank cannot be proved": (
+        {"method": sf.CriticalLevel(), "perturbation": sf.perturb.L2Noise(0.5),
+         "property": sf.TopK(2)}, "CriticalLevel"),
+    "a level where the method chooses levels": (
+        {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(0.1)},
+        "chooses levels itself"),
+    "no level where the method chooses none": (
+        {"method": SMALL["fixed-size"], "perturbation": sf.perturb.LinfNoise()}, "needs a level"),
+    "proofs of another ball": (
+        {"method": SMALL["critical-level"], "perturbation": sf.perturb.L2Noise()}, "L∞ ball"),
+    "proofs of another property": (
+        {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(),
+         "property": sf.TopK(2)}, "another label winning"),
+    "attacks on another property": (
+        {"method": sf.Attack(), "perturbation": sf.perturb.LinfNoise(0.1),
+         "property": sf.NoConfidentMistake()}, "another label winning"),
+    "attacks outside a ball": (
+        {"method": sf.Attack(), "perturbation": sf.perturb.GaussianBlur(0.5)}, "ball"),
+    "a population beside proofs": (
+        {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(),
+         "population": sf.Mean(0.1)}, "leave out population"),
+    "a share of decisions where none is made": (
+        {"method": SMALL["fixed-size"], "population": sf.RobustShare(0.1)}, "RobustShare"),
+    "a mean of decisions": (
+        {"method": SMALL["kappa-test"], "population": sf.Mean(0.1)}, "have no mean"),
+    "an average of extrapolations where none is made": (
+        {"method": SMALL["fixed-size"], "population": sf.TailMean(0.1)}, "TailMean"),
+    "classes of an attack": ({"method": sf.Attack(), "by_class": True}, "by class"),
+    "levels beyond the perturbation's": (
+        {"method": sf.UniformCurve(0.0, 3.0), "perturbation": sf.perturb.LinfNoise()},
+        "levels go from 0 to 1"),
+    "no method at all": ({"method": "estimate"}, "give one such as"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_method_cannot_honour_is_refused_not_ignored(parts, case):
+    how, says = REFUSED[case]
+    with pytest.raises(InvalidArgument, match=says):
+        sf.Study(*parts, **{"perturbation": sf.perturb.LinfNoise(0.1), **how})
+
+
+def test_a_method_of_ones_own_says_what_it_needs(parts):
+    class Mine:
+        error = 0.1
+
+        def steps(self):
+            yield 1
+
+    with pytest.raises(InvalidArgument, match="does not say what it needs"):
+        sf.Study(*parts, sf.perturb.LinfNoise(0.1), Mine())
+
+
+def test_an_attack_beside_a_proof_is_refused_before_the_proof_is_run(parts):
+    made = sf.Study(*parts, sf.perturb.LinfNoise(), SMALL["critical-level"])
+    seen = []
+    with pytest.raises(InvalidArgument, match="beside sampling only"):
+        made.run(attack=sf.Attack(), watch=seen.append)
+    assert not seen
