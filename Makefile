@@ -29,6 +29,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kappa.py
 	$(BIN)/python benchmarks/perturb.py
 	$(BIN)/python benchmarks/telling.py
+	$(BIN)/python benchmarks/claims.py
 
 $(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/sampler.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
