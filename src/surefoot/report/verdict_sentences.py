@@ -29,6 +29,11 @@ def _limit(claim: Claim) -> str:
     return "" if claim.limit is None else once_in(claim.limit)
 
 
+def _stated(claim: Claim) -> str:
+    """The share that was required, as it was stated: never rounded to a whole percentage."""
+    return f"{100 * (claim.requirement or 0.0):.6g} %"
+
+
 def _every_input(claim: Claim) -> str:
     return (
         f"every one of these {claim.about.inputs:,} inputs fails under at most {_limit(claim)} "
@@ -37,18 +42,18 @@ def _every_input(claim: Claim) -> str:
 
 
 def _mean(claim: Claim) -> str:
-    most = percent(claim.requirement or 0.0)
+    most = _stated(claim)
     return f"at most {most} of the perturbations make the model fail on {whose(claim)}"
 
 
 def _share(claim: Claim) -> str:
-    least = percent(claim.requirement or 0.0)
+    least = _stated(claim)
     return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
 
 
 def _curve(claim: Claim) -> str:
     quantity = f"{claim.quantity} {percent(claim.limit or 0.0)}"
-    least = percent(claim.requirement or 0.0)
+    least = _stated(claim)
     return f"on {whose(claim)}{draws(claim)}, the {quantity} is {least} or more"
 
 
