@@ -15,9 +15,7 @@ SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--wid
 def told(done):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    return {
-        k: record[k] for k in ("population", "classes", "local", "exhibits", "digest", "trials")
-    }
+    return {k: record[k] for k in ("claims", "inputs", "found", "digest", "trials")}
 
 
 def kept(desk):
@@ -86,6 +84,6 @@ def test_two_processes_on_one_store_agree(desk):
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         results.append(json.loads(out))
-    assert results[0]["population"] == results[1]["population"]
-    assert results[0]["local"] == results[1]["local"]
-    assert told(desk.run(*SLOW))["population"] == results[0]["population"]
+    assert results[0]["claims"] == results[1]["claims"]
+    assert results[0]["inputs"] == results[1]["inputs"]
+    assert told(desk.run(*SLOW))["claims"] == results[0]["claims"]

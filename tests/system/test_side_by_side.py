@@ -30,8 +30,9 @@ def pair(desk):
 def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(desk):
     done = desk.run(*TAIL, "--report", "t.html")
     assert done.returncode == 0, done.stderr
-    assert "not a guarantee" in done.stdout
-    assert "By counting" in done.stdout
+    assert "an extrapolation, without guarantee" in done.stdout
+    counted = done.stdout.splitlines()[0]
+    assert counted.startswith("Averaged over these 12 inputs, 0 % of the perturbations")
     assert "completeness" in done.stdout
     page = (desk.folder / "t.html").read_text()
     assert 'id="tails"' in page
@@ -40,18 +41,23 @@ def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(desk):
 
 def test_a_tail_in_json_carries_footing_none(desk):
     told = json.loads(desk.run(*TAIL, "--json").stdout)
-    assert told["population"]["guarantee"]["footing"] == "none"
-    assert told["population"]["counted"]["guarantee"]["footing"] == "conditional"
-    assert told["spec"]["procedure"]["kind"] == "normal-tail"
+    footing = {claim["kind"]: claim["guarantee"]["footing"] for claim in told["claims"]}
+    assert footing["tail"] == "none"
+    assert footing["mean_set"] == "sound"
+    assert footing["mean_population"] == "conditional"
+    whole = told["found"]["whole"]
+    assert whole["guarantee"]["footing"] == "none"
+    assert whole["counted"]["guarantee"]["footing"] == "conditional"
+    assert told["spec"]["method"]["kind"] == "normal-tail"
     again = json.loads(desk.run("show", "--json").stdout)
-    assert again["population"] == told["population"]
+    assert (again["claims"], again["found"]) == (told["claims"], told["found"])
 
 
 def test_a_trial_of_a_tail_can_be_replayed(desk):
     told = json.loads(desk.run(*TAIL, "--json").stdout)
-    done = desk.run("replay", told["digest"][:12], told["local"][3]["id"], "7", "--json")
+    done = desk.run("replay", told["digest"][:12], told["inputs"][3]["id"], "7", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["holds"] in (True, False)
+    assert json.loads(done.stdout)["kept"] in (True, False)
 
 
 def test_levels_are_one_line_and_resume_from_the_store(desk):
@@ -61,7 +67,9 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     first, second = desk.run(*words), desk.run(*words)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
-    assert "From level 8/255 to 0.2" in first.stdout
+    assert first.stdout.startswith("8/255: if the inputs are an independent random sample")
+    assert "\n0.2: if the inputs" in first.stdout
+    assert "at the highest level noise drawn uniformly from the L∞ ball" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
     assert "in --perturb" not in first.stderr
     assert "Level by level" in (desk.folder / "l.html").read_text()
@@ -69,20 +77,18 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     drawn = (desk.folder / "l.html").read_text()
     assert "counted, with its interval as a band" in drawn
     assert "extrapolated, without any guarantee" in drawn
-    told = json.loads(desk.run(*words, "--json").stdout)["members"]
+    told = json.loads(desk.run(*words, "--json").stdout)["found"]["members"]
     for point, member in zip(points, told, strict=True):
         counted = member["whole"]["counted"]
         assert point["level"] == member["level"]
-        assert point["guess"] == 100 * member["whole"]["value"]
-        assert (point["value"], point["low"], point["high"]) == (
-            100 * counted["value"],
-            100 * counted["interval"]["low"],
-            100 * counted["interval"]["high"],
-        )
+        assert point["guess"] == 100 * member["whole"]["failure"]
+        drawn_at = (point["value"], point["low"], point["high"])
+        kept = (counted["value"], counted["interval"]["high"], counted["interval"]["low"])
+        assert drawn_at == pytest.approx([100 * (1 - share) for share in kept])
     runs = json.loads(desk.run("show", "--list", "--json").stdout)
     assert len(runs) == 2
     for run in runs:
-        name = json.loads(desk.run("show", run["run"], "--json").stdout)["local"][1]["id"]
+        name = json.loads(desk.run("show", run["run"], "--json").stdout)["inputs"][1]["id"]
         assert desk.run("replay", run["run"][:12], name, "3").returncode == 0
 
 
@@ -92,7 +98,7 @@ def test_every_measuring_command_takes_levels(desk, command):
     done = desk.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [m["level"] for m in json.loads(done.stdout)["members"]] == [0.05, 0.3]
+    assert [m["level"] for m in json.loads(done.stdout)["found"]["members"]] == [0.05, 0.3]
     assert "0.1 in --perturb linf:0.1 is not used beside --levels" in done.stderr
 
 
@@ -111,10 +117,11 @@ def test_two_models_are_ranked_on_the_same_inputs(pair):
 def test_not_worse_is_the_exit_code(pair):
     loose = pair.run(*BOTH, "--not-worse", "0.9")
     assert loose.returncode == 0
-    assert "PASS: model.onnx is less robust than none" in loose.stdout
+    said = "PASS: model.onnx fails at most 90.00 points more often than noisy.onnx"
+    assert said in loose.stdout
     strict = pair.run(*BOTH, "--not-worse", "0", "--json")
     assert strict.returncode in (1, 2)
-    assert len(json.loads(strict.stdout)["requirements"]) == 1
+    assert len(json.loads(strict.stdout)["verdicts"]) == 1
 
 
 @pytest.mark.parametrize("how", [("--kappa", "0.1"), ("--delta", "0.6")])
@@ -123,14 +130,17 @@ def test_certificates_and_tails_are_compared_by_one_option(pair, how):
                     "--first", "4", *how, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     kinds = {"--kappa": "robust-share", "--delta": "tail-mean"}
-    assert json.loads(done.stdout)["kind"] == kinds[how[0]]
+    told = json.loads(done.stdout)
+    assert told["spec"]["population"]["kind"] == kinds[how[0]]
+    own = "share_kappa" if how[0] == "--kappa" else "mean_population"
+    assert {claim["kind"] for claim in told["claims"]} == {"best", "difference", own}
 
 
 def test_a_reference_may_be_a_file(pair):
     (pair.folder / "ref.csv").write_text("model,accuracy\nmodel,0.9\nnoisy.onnx,0.7\n")
     done = pair.run(*BOTH, "--reference", "ref.csv", "--json")
     assert done.returncode == 0, done.stderr
-    given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["members"]}
+    given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["found"]["members"]}
     assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
 
 
@@ -138,20 +148,25 @@ def test_every_class_can_be_required_of(desk):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
     met = desk.run(*words, "--require-each", "0.01")
     assert met.returncode == 0, met.stdout + met.stderr
-    assert "of every class is at least 0.01" in met.stdout
+    said = "PASS: at most 99 % of the perturbations make the model fail on inputs of every class"
+    assert said in met.stdout
     assert "Required of each class" in met.stdout
     both = desk.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
     told = json.loads(both.stdout)
-    assert len(told["requirements"]) == 2
-    assert set(told["required_of_each"]) == {r["name"] for r in told["classes"]}
+    whole, every, *each = told["verdicts"]
+    assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
+    assert "at most 0.001 % of the perturbations" in every["sentence"]
+    assert {c["about"]["name"] for c in each} == {r["name"] for r in told["found"]["classes"]}
+    alone = json.loads(desk.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
+    assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 
 
 def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
              "--first", "4", "--budget", "60", "--json")  # fmt: skip
     told = json.loads(desk.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
-    assert {row["result"]["trials"] for row in told["local"]} == {60}
+    assert {row["result"]["trials"] for row in told["inputs"]} == {60}
     refused = desk.run(*words, "--looks", "3")
     assert refused.returncode == 3
     assert "--looks is for --method exact-binomial" in refused.stderr

@@ -69,6 +69,7 @@ def run_levels(
     """The same study at every level: a table, a page and a figure of failing against it."""
     from surefoot.perturb.levels import level_words
     from surefoot.study import sweep
+    from surefoot.study.comparing import at_levels
     from surefoot.study.notation import at_level, written_level
     from surefoot.study.registry import number
 
@@ -78,6 +79,7 @@ def run_levels(
     texts = {level_words(level): at_level(running.perturb, level) for level in wanted}
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
+    at_levels(study, wanted)  # refuses levels that make no sense before anything is said
     if given := written_level(running.perturb):
         used = "is scaled to each of --levels" if ".." in given else "is not used beside --levels"
         sys.stderr.write(f"{given} in --perturb {running.perturb} {used}\n")

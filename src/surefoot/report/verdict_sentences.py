@@ -31,16 +31,33 @@ def _required(claim: Claim) -> str:
     return _REQUIRED[claim.kind](claim)
 
 
+<<<<<<< HEAD
+=======
+def _limit(claim: Claim) -> str:
+    return "" if claim.limit is None else once_in(claim.limit)
+
+
+def _stated(claim: Claim) -> str:
+    """The share that was required, as it was stated: never rounded to a whole percentage."""
+    return f"{100 * (claim.requirement or 0.0):.6g} %"
+
+
+>>>>>>> tests1
 def _every_input(claim: Claim) -> str:
     return f"every one of these {claim.about.inputs:,} inputs fails under at most {at_limit(claim)}"
 
 
 def _mean(claim: Claim) -> str:
+<<<<<<< HEAD
     most = exact_percent(claim.requirement or 0.0)
+=======
+    most = _stated(claim)
+>>>>>>> tests1
     return f"at most {most} of the perturbations make the model fail on {whose(claim)}"
 
 
 def _share(claim: Claim) -> str:
+<<<<<<< HEAD
     least = exact_percent(claim.requirement or 0.0)
     return f"at least {least} of {whose(claim)} fail under at most {at_limit(claim)}"
 
@@ -48,6 +65,15 @@ def _share(claim: Claim) -> str:
 def _curve(claim: Claim) -> str:
     quantity = f"{claim.quantity} {exact_percent(claim.limit or 0.0)}"
     least = exact_percent(claim.requirement or 0.0)
+=======
+    least = _stated(claim)
+    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
+
+
+def _curve(claim: Claim) -> str:
+    quantity = f"{claim.quantity} {percent(claim.limit or 0.0)}"
+    least = _stated(claim)
+>>>>>>> tests1
     return f"on {whose(claim)}{draws(claim)}, the {quantity} is {least} or more"
 
 
