@@ -16,7 +16,7 @@ class SameLabel:
     """The label the model gives the clean input still wins."""
 
     kind: ClassVar[str] = "same"
-    phrase: ClassVar[str] = "keep the label the model gives the clean input"
+    phrase: ClassVar[str] = "keep the label the model gives the clean input (a tie fails)"
     limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.PREDICTED
     needs: ClassVar[Scores | None] = None
@@ -32,7 +32,7 @@ class TrueLabel:
     """The label in the data wins."""
 
     kind: ClassVar[str] = "true"
-    phrase: ClassVar[str] = "get the true label"
+    phrase: ClassVar[str] = "get the true label (a tie fails)"
     limit: ClassVar[float] = 0.0
     reference: ClassVar[Reference] = Reference.TRUE
     needs: ClassVar[Scores | None] = None

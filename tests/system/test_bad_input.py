@@ -133,7 +133,6 @@ def test_a_foreign_store_is_left_alone(desk):
     assert (desk.folder / "other.db").read_bytes() == before
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("schema", ["1", "3"])
 def test_a_store_of_another_version_is_refused(desk, schema):
     assert desk.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
@@ -143,17 +142,6 @@ def test_a_store_of_another_version_is_refused(desk, schema):
     done = desk.run("show")
     assert done.returncode == 3
     assert "another version of surefoot" in done.stderr
-=======
-@pytest.mark.parametrize("schema", ["1", "99"])
-def test_a_store_of_another_version_is_left_alone(desk, schema):
-    assert desk.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
-    with sqlite3.connect(desk.folder / "surefoot.db") as db:
-        db.execute("UPDATE surefoot_meta SET value = ? WHERE name = 'schema'", (schema,))
-    db.close()
-    done = desk.run("show")
-    assert done.returncode == 3
-    assert f"another version of surefoot (schema {schema}, this one reads" in done.stderr
->>>>>>> tests1
 
 
 def test_a_full_disk_while_measuring_is_one_sentence(desk):

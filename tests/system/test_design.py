@@ -72,14 +72,7 @@ def test_the_figure_is_a_picture_of_its_own(desk, width, confidence):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-<<<<<<< HEAD
         (("--width", "1e-4"), "width 0.0001 with error 0.01 is too narrow for an exact method"),
-=======
-        (
-            ("--width", "1e-4"),
-            "is too narrow for an exact method: the least is",
-        ),
->>>>>>> tests1
         (("--width", "wide"), "'wide' is no number: write 0.03"),
         (("--width", "2"), "width must lie between 0 and 1, got 2"),
         (("--confidence", "99"), "--confidence lies between 0 and 1, got 99"),

@@ -8,14 +8,14 @@ import pytest
 from surefoot.claims import KINDS, Randomness, Verdict
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
-from surefoot.report.verdict_sentences import _REQUIRED
+from surefoot.report.verdict_sentences import _STATED
 from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, SAID, SHARE, SOUND
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
     assert set(CLAIMS) == set(SAID) == set(KINDS)
-    assert set(SENTENCES) | set(_REQUIRED) == set(KINDS)
+    assert set(SENTENCES) | set(_STATED) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,16 +109,26 @@ DEMANDS = {
 
 
 def test_every_kind_that_can_be_required_is_here():
-    assert set(REQUIRED) == set(DEMANDS) == set(_REQUIRED)
+    assert set(REQUIRED) == set(DEMANDS) == set(_STATED)
 
 
 @pytest.mark.parametrize("kind", REQUIRED)
 def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
     made = replace(CLAIMS[kind], **REQUIRED[kind])
-    for verdict, said in ((Verdict.PASS, "PASS: "), (Verdict.FAIL, "FAIL: it is refuted that ")):
+    refuted = {
+        "all_kappa": "at least one of these",
+        "mean_population": "more than",
+        "share_kappa": "fewer than",
+        "curve_set": "less than",
+        "curve_population": "less than",
+        "radius_quantile": "more than 5 % of inputs of this kind have a critical radius below 0.01",
+        "not_worse": "b.onnx fails over 2 points more often than a.onnx",
+    }
+    for verdict, said in ((Verdict.PASS, DEMANDS[kind]), (Verdict.FAIL, refuted[kind])):
         text = sentence(replace(made, verdict=verdict))
-        assert text.startswith(said)
-        assert DEMANDS[kind] in text
+        assert text.startswith(f"{verdict}: ")
+        assert said in text
+        assert "one-sided" in text
         assert "confidence 9" in text
         assert all(assumption in text for assumption in made.guarantee.assumptions)
         assert text.endswith(".")
@@ -129,8 +139,9 @@ def test_an_undecided_requirement_says_why(kind):
     made = replace(CLAIMS[kind], **REQUIRED[kind], verdict=Verdict.UNDECIDED, reason="too few")
     text = sentence(made)
     assert text.startswith("UNDECIDED: ")
+    assert "whether" in text
     assert DEMANDS[kind] in text
-    assert text.endswith(": too few.")
+    assert text.endswith("; too few.")
 
 
 def numbers(text):

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def load_model(
                 f"{path} is a pickle; reading one can run any code: convert the model to ONNX, "
                 "or say --trust (trust=True) if you made the file yourself"
             )
-        return load_model(
+        loaded: Any = load_model(
             unpickled(path),
             bounds=bounds,
             mean=mean,
@@ -101,6 +102,10 @@ def load_model(
             device=device,
             half=half,
         )
+        content = hashlib.sha256(path.read_bytes()).hexdigest()  # pickled again, trees may differ
+        signed = replace(loaded.signature, digest=content, covers="the bytes of the file")
+        found: Model = replace(loaded, signature=signed)
+        return found
     raise InvalidArgument(
         f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "
         f"--trust .pkl and .joblib; {path.suffix or 'no suffix'} is none of them"

@@ -57,7 +57,7 @@ class Mean:
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
-        value = float(np.mean([r.value for r in known]))
+        value = float(np.mean([r.value if r.unbiased is None else r.unbiased for r in known]))
         around = self._interval(_Ends.of(told), error)
         promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
         within = Interval(min(around.low, value), max(around.high, value))

@@ -187,8 +187,11 @@ def _notes(ends: Ends, ranks: Ranks, share: float, below: float) -> list[str]:
             f"that takes {fewest(share, below)} or more"
         )
     elif ends.lows[ranks.low - 1] == 0:
-        bare = int(np.count_nonzero(ends.lows == 0))
-        notes.append(f"nothing was proved for {bare} of {n} inputs, so the lower end is 0")
+        wrong, bare = (int(np.count_nonzero(side == 0)) for side in (ends.highs, ends.lows))
+        known = f"{wrong} of {n} inputs have a critical radius of 0"
+        unknown = f"nothing was proved for {bare - wrong} of {n} inputs"
+        told = " and ".join([known] * (wrong > 0) + [unknown] * (bare > wrong))
+        notes.append(f"{told}, so the lower end is 0")
     if math.isinf(ends.at(ranks.high).high):
         few = "so few inputs" if ranks.high > n else "so few refuted inputs"
         notes.append(f"{few} give no upper end")

@@ -4,97 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import About, Claim, Verdict
 from surefoot.report.claim_parts import (
     assumption,
     at_limit,
-    bracketed,
     draws,
     subject,
+    sure,
     whose,
 )
 from surefoot.report.phrases import ended, exact_percent
 
 
 def verdict_sentence(claim: Claim) -> str:
-    """PASS, FAIL or UNDECIDED, and what was required."""
-    required = _required(claim)
+    """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
+    required, refuted = _STATED[claim.kind](claim)
     names = "" if claim.kind == "not_worse" else subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
-        return ended(f"UNDECIDED: {names}{required}: {claim.reason}")
-    said = required if claim.verdict is Verdict.PASS else f"it is refuted that {required}"
+        return ended(f"UNDECIDED: {names}whether {required}; {claim.reason}")
+    said = required if claim.verdict is Verdict.PASS else refuted
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    return f"{claim.verdict}: {names}{said}{bracketed(claim)}{condition}."
+    certain = f" (one-sided, {sure(claim)})" if sure(claim) else ""
+    return f"{claim.verdict}: {names}{said}{certain}{condition}."
 
 
-def _required(claim: Claim) -> str:
-    return _REQUIRED[claim.kind](claim)
+def _every_input(claim: Claim) -> tuple[str, str]:
+    inputs, limit = f"{claim.about.inputs:,} inputs", at_limit(claim)
+    return (
+        f"every one of these {inputs} fails under at most {limit}",
+        f"at least one of these {inputs} fails under more than {limit}",
+    )
 
 
-<<<<<<< HEAD
-=======
-def _limit(claim: Claim) -> str:
-    return "" if claim.limit is None else once_in(claim.limit)
-
-
-def _stated(claim: Claim) -> str:
-    """The share that was required, as it was stated: never rounded to a whole percentage."""
-    return f"{100 * (claim.requirement or 0.0):.6g} %"
-
-
->>>>>>> tests1
-def _every_input(claim: Claim) -> str:
-    return f"every one of these {claim.about.inputs:,} inputs fails under at most {at_limit(claim)}"
-
-
-def _mean(claim: Claim) -> str:
-<<<<<<< HEAD
+def _mean(claim: Claim) -> tuple[str, str]:
     most = exact_percent(claim.requirement or 0.0)
-=======
-    most = _stated(claim)
->>>>>>> tests1
-    return f"at most {most} of the perturbations make the model fail on {whose(claim)}"
+    fails = "of the perturbations make the model fail on"
+    some = "inputs of at least one class" if _is_every_class(claim) else whose(claim)
+    return f"at most {most} {fails} {whose(claim)}", f"more than {most} {fails} {some}"
 
 
-def _share(claim: Claim) -> str:
-<<<<<<< HEAD
-    least = exact_percent(claim.requirement or 0.0)
-    return f"at least {least} of {whose(claim)} fail under at most {at_limit(claim)}"
+def _share(claim: Claim) -> tuple[str, str]:
+    least, limit = exact_percent(claim.requirement or 0.0), at_limit(claim)
+    some = "inputs of at least one class" if _is_every_class(claim) else whose(claim)
+    return (
+        f"at least {least} of {whose(claim)} fail under at most {limit}",
+        f"fewer than {least} of {some} fail under at most {limit}",
+    )
 
 
-def _curve(claim: Claim) -> str:
+def _is_every_class(claim: Claim) -> bool:
+    return claim.about.of is About.CLASS and not claim.about.name
+
+
+def _curve(claim: Claim) -> tuple[str, str]:
     quantity = f"{claim.quantity} {exact_percent(claim.limit or 0.0)}"
     least = exact_percent(claim.requirement or 0.0)
-=======
-    least = _stated(claim)
-    return f"at least {least} of {whose(claim)} fail under at most {_limit(claim)} perturbations"
+    where = f"on {whose(claim)}{draws(claim)}, the {quantity} is"
+    return f"{where} {least} or more", f"{where} less than {least}"
 
 
-def _curve(claim: Claim) -> str:
-    quantity = f"{claim.quantity} {percent(claim.limit or 0.0)}"
-    least = _stated(claim)
->>>>>>> tests1
-    return f"on {whose(claim)}{draws(claim)}, the {quantity} is {least} or more"
+def _quantile(claim: Claim) -> tuple[str, str]:
+    share, who = exact_percent(claim.limit or 0.0), whose(claim)
+    least = f"{claim.requirement or 0.0:.12g}"
+    return (
+        f"all but {share} of {who} have a critical radius of {least} or more",
+        f"more than {share} of {who} have a critical radius below {least}",
+    )
 
 
-def _quantile(claim: Claim) -> str:
-    share = exact_percent(claim.limit or 0.0)
-    least = claim.requirement or 0.0
-    return f"all but {share} of {whose(claim)} have a critical radius of {least:.12g} or more"
-
-
-def _not_worse(claim: Claim) -> str:
+def _not_worse(claim: Claim) -> tuple[str, str]:
     first, *others = claim.names
     most = f"{100 * (claim.requirement or 0.0):.12g}"
+    every = " and ".join(others)
+    some = every if len(others) == 1 else f"one of {', '.join(others)}"
     if claim.limit is not None:
+        share = f"of {first} the share of inputs that fail under at most {at_limit(claim)} is"
         return (
-            f"of {first} the share of inputs that fail under at most {at_limit(claim)} is at most "
-            f"{most} points smaller than of {' and '.join(others)}"
+            f"{share} at most {most} points smaller than of {every}",
+            f"{share} more than {most} points smaller than of {some}",
         )
-    return f"{first} fails at most {most} points more often than {' and '.join(others)}"
+    return (
+        f"{first} fails at most {most} points more often than {every}",
+        f"{first} fails over {most} points more often than {some}",
+    )
 
 
-_REQUIRED: dict[str, Callable[[Claim], str]] = {
+_STATED: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
     "mean_population": _mean,
     "share_kappa": _share,
@@ -103,3 +98,4 @@ _REQUIRED: dict[str, Callable[[Claim], str]] = {
     "radius_quantile": _quantile,
     "not_worse": _not_worse,
 }
+"""For each kind that can be required: what holds if it is met, and what if it is not."""
