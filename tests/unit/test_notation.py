@@ -6,7 +6,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
 from surefoot.results import Interval
 from surefoot.study.catalogue import entries
-from surefoot.study.notation import at_level, parse_range, parse_perturbation
+from surefoot.study.notation import at_level, parse_perturbation, parse_range
 from surefoot.study.registry import describe_perturbation
 
 mine = LinfNoise(0.25)
