@@ -51,7 +51,7 @@ def test_a_requirement_decides_the_exit_code(small):
         (("--quantile", "2"), "got 2"),
         (("--seconds-per-input", "-1"), "got -1"),
         (("--figure", "f.pdf"), ".svg, .png, .json"),
-        (("--require", "-1"), "--require is a radius above 0, got -1"),
+        (("--require", "-1"), "--require is a radius of at least 0, got -1"),
         (("--vnnlib", "points.npz"), "points.npz is a file"),
     ],
 )

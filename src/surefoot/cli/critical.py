@@ -147,8 +147,8 @@ def critical(
         o.check_file(figure)
         check_figure(figure)
     least = None if require is None else number(require)
-    if least is not None and least <= 0:
-        raise InvalidArgument(f"--require is a radius above 0, got {require}: try 8/255")
+    if least is not None and least < 0:
+        raise InvalidArgument(f"--require is a radius of at least 0, got {require}: try 8/255")
     told = (
         number(tolerance),
         seconds_per_input,
@@ -164,7 +164,7 @@ def critical(
                 "and --within"
             )
         near = None if within is None else number(within)
-        asked = CriticalQuantile(*told, near, least)
+        asked = CriticalQuantile(*told, near, least or None)
     loaded, inputs = reading.load_all(models, data, seed)
     held = SameLabel() if inputs.labels is None else TrueLabel()
     classes = True if by_class else None

@@ -188,8 +188,8 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
 
 
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
-    if not least > 0:
-        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
+    if not least >= 0:
+        raise InvalidArgument(f"a radius is a number of at least 0, got {least}")
     model = record.claims[0]
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     made = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
