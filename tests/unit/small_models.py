@@ -85,6 +85,28 @@ def linear_net(
     )
 
 
+def relu_net(path: Path, shape: tuple[int, ...] = (1, 6, 6), seed: int = 3) -> Path:
+    """Flatten, five neurons with ReLU, four classes: a network that proofs can read."""
+    rng, size = np.random.default_rng(seed), int(np.prod(shape))
+    return save_graph(
+        path,
+        [
+            helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+            helper.make_node("Gemm", ["flat", "w", "b"], ["sums"]),
+            helper.make_node("Relu", ["sums"], ["hidden"]),
+            helper.make_node("Gemm", ["hidden", "v", "c"], ["scores"]),
+        ],
+        [("x", TensorProto.FLOAT, ["n", *shape])],
+        [("scores", TensorProto.FLOAT)],
+        {
+            "w": rng.normal(0, 0.3, (size, 5)).astype(np.float32),
+            "b": rng.normal(0, 0.3, 5).astype(np.float32),
+            "v": rng.normal(0, 1, (5, 4)).astype(np.float32),
+            "c": rng.normal(0, 0.3, 4).astype(np.float32),
+        },
+    )
+
+
 def pooled_net(path: Path) -> Path:
     """Any height and width; scores of shape (n, 3, 1, 1)."""
     matrix, bias = weights((2,), 3)

@@ -2,14 +2,12 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.study.registry import METHODS, PROPERTIES
-from tests.unit.small_models import save_graph
+from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
 SMALL = {
@@ -45,26 +43,8 @@ CLASSES = (None, True, False)
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """A picture of 6 by 6, four classes, one layer of 5 neurons; and four inputs."""
-    rng = np.random.default_rng(3)
-    path = save_graph(
-        tmp_path_factory.mktemp("net") / "net.onnx",
-        [
-            helper.make_node("Flatten", ["x"], ["flat"], axis=1),
-            helper.make_node("Gemm", ["flat", "w", "b"], ["sums"]),
-            helper.make_node("Relu", ["sums"], ["hidden"]),
-            helper.make_node("Gemm", ["hidden", "v", "c"], ["scores"]),
-        ],
-        [("x", TensorProto.FLOAT, ["n", *SHAPE])],
-        [("scores", TensorProto.FLOAT)],
-        {
-            "w": rng.normal(0, 0.3, (36, 5)).astype(np.float32),
-            "b": rng.normal(0, 0.3, 5).astype(np.float32),
-            "v": rng.normal(0, 1, (5, 4)).astype(np.float32),
-            "c": rng.normal(0, 0.3, 4).astype(np.float32),
-        },
-    )
-    x = rng.uniform(0, 1, (4, *SHAPE)).astype(np.float32)
+    path = relu_net(tmp_path_factory.mktemp("net") / "net.onnx", SHAPE)
+    x = batch(4, SHAPE)
     return sf.load_model(path, bounds=(0, 1)), sf.load_inputs(x, [0, 0, 1, 1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -158,9 +159,9 @@ def _line(row: InputRow, claim: Claim) -> dict[str, Any]:
         "label": row.label,
         "predicted": row.predicted,
         "quantity": claim.quantity,
-        "value": claim.value,
-        "low": None if around is None else around.low,
-        "high": None if around is None else around.high,
+        "value": math.nan if claim.value is None else claim.value,
+        "low": math.nan if around is None else around.low,
+        "high": math.nan if around is None else around.high,
         "verdict": None if claim.verdict is None else str(claim.verdict),
         "trials": claim.trials,
     }
