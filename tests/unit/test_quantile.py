@@ -63,7 +63,7 @@ def test_equal_levels_have_that_quantile(over):
 def test_all_zero_is_a_quantile_of_zero(over):
     found = over.conclude(points([0.0] * 100), 0.05)
     assert found.interval == Interval(0, 0)
-    assert "nothing was proved for 100 of 100 inputs" in found.note
+    assert "100 of 100 inputs have a critical radius of 0" in found.note
 
 
 def test_a_log_normal_has_no_zero():
