@@ -112,7 +112,7 @@ def test_levels_are_in_rising_order_and_share_the_error():
     assert values == sorted(values, reverse=True)
     assert {m.whole.guarantee.error for m in found.found.members} == {0.1 / 3}
     assert found.found.differences == ()
-    assert [c.names for c in found.claims] == [("0.1",), ("0.4",), ("0.8",)]
+    assert [c.names[0].removeprefix("level ") for c in found.claims] == ["0.1", "0.4", "0.8"]
     assert [c.value for c in found.claims] == pytest.approx([1 - v for v in values])
     assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(found)
     with pytest.raises(InvalidArgument, match="two different levels"):
