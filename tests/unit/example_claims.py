@@ -157,7 +157,7 @@ SAID = {
     ),
     "all_kappa": (
         "PASS: every one of these 300 inputs fails under at most 1 in 100 perturbations "
-        "(confidence 99 %)."
+        "(one-sided, confidence 99 %)."
     ),
     "curve_set": (
         "On these 300 inputs, for these draws of the noise (seed 3), the level up to which the "
@@ -195,8 +195,8 @@ SAID = {
         "(confidence 95 %)."
     ),
     "not_worse": (
-        "PASS: b.onnx fails at most 2 points more often than a.onnx (confidence 95 %), if the "
-        "inputs are a random sample."
+        "PASS: b.onnx fails at most 2 points more often than a.onnx (one-sided, confidence "
+        "95 %), if the inputs are a random sample."
     ),
     "quantile_difference": (
         "If the inputs are a random sample and the model computes in real arithmetic, the 5 % "

@@ -108,7 +108,7 @@ def test_confidence_is_never_rounded_up(error, said):
 @pytest.mark.parametrize(("least", "said"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
 def test_a_requirement_is_repeated_to_the_last_digit(least, said):
     (claim,) = study().run().require(least).verdicts
-    assert f"at most {said} of the perturbations" in sentence(claim)
+    assert f" {said} of the perturbations make the model fail" in sentence(claim)
 
 
 def test_a_replay_command_survives_a_shell():
