@@ -121,7 +121,7 @@ def requirement(
         return min(likely.above, likely.below) <= over.error
 
     return Undecided(
-        f"{over.quantity} may lie on either side of {least!r}: "
+        "the evidence is not enough for either answer: "
         + more_inputs(len(local), enough(decided, len(local)), continues),
         whole.trials,
     )
@@ -211,7 +211,7 @@ def requirement_of_each(
     doubtful = [name for name, e in found.items() if e.above > error]
     shown = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
     told = f"class {shown}" if len(doubtful) == 1 else f"{len(doubtful)} classes ({shown})"
-    return Each(Undecided(f"{told} may lie on either side of {least!r}", total), rows)
+    return Each(Undecided(f"the evidence does not decide it for {told}", total), rows)
 
 
 def _check(least: float) -> None:

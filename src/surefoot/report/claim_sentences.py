@@ -82,9 +82,14 @@ def _tail(claim: Claim) -> str:
         fitted = f"{claim.limit or 0:,.0f} of {claim.about.inputs:,} inputs"
         what = f"normal distributions fitted to the scores of {fitted} put the mean"
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
+    counted = ""
+    if claim.interval is not None:
+        counted = (
+            f"by count it fails under {percents(claim)} of the perturbations ({sure(claim)}); "
+        )
     return (
-        f"{subject(claim)}{what} failure probability at {value}: an extrapolation, without "
-        f"guarantee{rests}"
+        f"{subject(claim)}{counted}{what} failure probability at {value}: an extrapolation, "
+        f"without guarantee{rests}"
     )
 
 

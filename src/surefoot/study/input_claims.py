@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from surefoot.claims import About, Claim, Continues, Randomness, Scope, Verdict
 from surefoot.results import Bracket, Decision, Estimate, Extrapolation, Guarantee
 from surefoot.store.records import InputRow
@@ -16,9 +18,11 @@ def claim_about(
     if isinstance(result, Bracket):
         return _about_radius(scope, result)
     if isinstance(result, Extrapolation):
+        counted = result.counted
+        none = replace(result.guarantee, error=counted.guarantee.error)  # of the interval alone
         return Claim(
-            "tail", scope, random, "extrapolated failure probability", result.guarantee,
-            Continues.ONCE, result.failure, trials=result.trials,
+            "tail", scope, random, "extrapolated failure probability", none,
+            Continues.ONCE, result.failure, flipped(counted.interval), trials=result.trials,
         )  # fmt: skip
     known = result if isinstance(result, Estimate) else result.counted
     promise: Guarantee = NO_GUARANTEE if known is None else known.guarantee
