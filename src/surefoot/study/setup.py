@@ -195,7 +195,8 @@ class Setup:
         if not self.model.signature.covers.startswith("only"):
             return ""
         rounded = np.round(self.clean.astype(np.float64), _DECIMALS) + 0.0  # no negative zero
-        return hashlib.sha256(rounded.tobytes()).hexdigest()
+        order = sorted(range(len(rounded)), key=self.fitted.ids.__getitem__)
+        return hashlib.sha256(rounded[order].tobytes()).hexdigest()
 
     @cached_property
     def digest(self) -> str:
