@@ -77,7 +77,7 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     assert "Level by level" in (desk.folder / "l.html").read_text()
     (points,) = json.loads((desk.folder / "l.json").read_text())["datasets"].values()
     drawn = (desk.folder / "l.html").read_text()
-    assert "counted, with its interval as a band" in drawn
+    assert "counted, with its interval" in drawn
     assert "extrapolated, without any guarantee" in drawn
     told = json.loads(desk.run(*words, "--json").stdout)["found"]["members"]
     for point, member in zip(points, told, strict=True):
