@@ -41,12 +41,6 @@ def _drawn(record: Record) -> Figure:
     )
 
 
-def accuracy(record: Record) -> float | None:
-    """The share of clean inputs that get their true label, where labels are known."""
-    labelled = [row for row in record.inputs if row.label is not None]
-    return sum(r.label == r.predicted for r in labelled) / len(labelled) if labelled else None
-
-
 def attack_cell(attack: Attacked | None) -> str:
     """The rate in a table."""
     if attack is None:
@@ -57,7 +51,7 @@ def attack_cell(attack: Attacked | None) -> str:
 def baseline_table(record: Record, found: Samples) -> Table:
     """Accuracy, attack failure rate and the study's own quantity in one line."""
     model = short(record.source.model) if record.source else "the model"
-    clean = accuracy(record)
+    clean = record.clean_accuracy
     row = (
         "" if clean is None else percent(clean),
         attack_cell(found.attack),

@@ -24,7 +24,8 @@ def verdict_sentence(claim: Claim) -> str:
         return ended(f"UNDECIDED: {names}whether {required}; {claim.reason}")
     said = required if claim.verdict is Verdict.PASS else refuted
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    certain = f" (one-sided, {sure(claim)})" if sure(claim) else ""
+    sides = "" if claim.kind in _BY_INTERVAL else "one-sided, "
+    certain = f" ({sides}{sure(claim)})" if sure(claim) else ""
     return f"{claim.verdict}: {names}{said}{certain}{condition}."
 
 
@@ -89,6 +90,8 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     )
 
 
+_BY_INTERVAL = ("curve_set", "curve_population")
+"""Kinds whose verdict is read off the interval of the claim itself, which has two sides."""
 _STATED: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
     "mean_population": _mean,

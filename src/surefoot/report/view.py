@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import Table
 from surefoot.store.records import Change
@@ -104,11 +104,6 @@ class View:
     def verdict_lines(self) -> list[tuple[str, str]]:
         """The verdicts, each with its name in small letters for the page."""
         return [(str(c.verdict or "").lower(), sentence(c)) for c in self.verdicts]
-
-    @property
-    def failed(self) -> bool:
-        """Whether a requirement is refuted."""
-        return any(claim.verdict is Verdict.FAIL for claim in self.verdicts)
 
     @property
     def tables(self) -> list[Table]:

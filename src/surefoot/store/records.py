@@ -245,3 +245,9 @@ class Record:
     started: str = ""
     seconds: float = 0.0
     extends: str = ""
+
+    @property
+    def clean_accuracy(self) -> float | None:
+        """The share of clean inputs that get their true label, where labels are known."""
+        known = [row for row in self.inputs if row.label is not None]
+        return sum(row.label == row.predicted for row in known) / len(known) if known else None

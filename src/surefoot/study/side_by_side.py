@@ -56,7 +56,7 @@ def compared(
             digest=record.digest,
             level=record.spec["perturbation"]["level"],
             whole=over.conclude(local[name], share),
-            accuracy=accuracy(record),
+            accuracy=record.clean_accuracy,
             rank=places[name] if along == MODELS else None,
             reference=None if reference is None else reference[name],
             attack=record.found.attack if isinstance(record.found, Samples) else None,
@@ -203,12 +203,6 @@ def _refuse_other_questions(records: Mapping[str, Record]) -> None:
         moved = (a.get("frame"), a.get("axes")) != (b.get("frame"), b.get("axes"))
         if not moved and a.get("digest") != b.get("digest"):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
-
-
-def accuracy(record: Record) -> float | None:
-    """The share of clean inputs that get their true label, where labels are known."""
-    labelled = [row for row in record.inputs if row.label is not None]
-    return sum(r.label == r.predicted for r in labelled) / len(labelled) if labelled else None
 
 
 def _ordered(record: Record) -> list[Any]:
