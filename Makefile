@@ -31,7 +31,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/telling.py
 	$(BIN)/python benchmarks/claims.py
 
-$(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/sampler.c
+$(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/_ops/sampler.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

@@ -17,9 +17,9 @@ class CompiledSampler(BuildHookInterface):
         """Compile; an editable installation finds the library beside its source."""
         script = runpy.run_path(str(Path(self.root) / "scripts" / "compile_sampler.py"))
         if not script["compiled"]():
-            self.app.display_info("no C compiler: NumPy will sample pictures")
+            self.app.display_info("no C compiler: NumPy will sample images")
             return
         place = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{place}"
-        build_data["artifacts"].append("src/surefoot/perturb/_sampler.so")
+        build_data["artifacts"].append("src/surefoot/perturb/_ops/_sampler.so")

@@ -22,7 +22,7 @@ import torch
 from tables import print_table
 
 import surefoot as sf
-from surefoot.perturb.levels import level_words
+from surefoot.perturb._ops.levels import level_words
 from surefoot.subject import Gradients, Inputs, Model
 
 RADII = (2 / 255, 4 / 255, 8 / 255)
@@ -86,7 +86,7 @@ def ours(model: Model, inputs: Inputs, radius: float) -> tuple[int, float]:
     noise = sf.perturb.LinfNoise(radius)
     study = sf.Study(model, inputs, noise, ATTACK)
     begun = time.process_time()
-    found: Any = study.run(workers=1).found
+    found: Any = study.run(workers=1).details
     return found.broken, time.process_time() - begun
 
 

@@ -88,22 +88,22 @@ class Row:
     @property
     def closed(self) -> bool:
         """Whether the bracket is as narrow as asked."""
-        return self.found.high - self.found.low <= TOLERANCE * (1 + 1e-6)
+        return self.details.high - self.details.low <= TOLERANCE * (1 + 1e-6)
 
     @property
     def proved_too_far(self) -> bool:
         """Whether we proved a radius beyond their counterexample."""
-        return self._compared and self.found.low > self._theirs.high + ROUNDING
+        return self._compared and self.details.low > self._theirs.high + ROUNDING
 
     @property
     def refutes(self) -> bool:
         """Whether our counterexample, run through the file again, lies within their proof."""
-        below = self._compared and self.found.high < self._theirs.low - ROUNDING
+        below = self._compared and self.details.high < self._theirs.low - ROUNDING
         return below and self.replayed
 
     @property
     def _compared(self) -> bool:
-        return self._theirs.same_image and self.found.reason != "misclassified"
+        return self._theirs.same_image and self.details.reason != "misclassified"
 
     @property
     def _theirs(self) -> Published:
@@ -111,7 +111,7 @@ class Row:
 
     def line(self, name: str) -> str:
         """What is said of an image that is not simply closed."""
-        found, theirs = self.found, self._theirs
+        found, theirs = self.details, self._theirs
         text = (
             f"  {name} {self.image}: [{found.low:.4f}, {found.high:.4f}] {found.seconds:.1f} s, "
             f"{found.nodes} nodes, {found.reason}; published [{theirs.low:g}, {theirs.high:g}] "
@@ -205,18 +205,18 @@ def measure(
 def speedup(rows: list[Row]) -> float:
     """Their seconds over ours, summed over the same images."""
     both = [r for r in rows if r.published is not None and r.published.seconds > 0]
-    ours = sum(r.found.seconds for r in both)
+    ours = sum(r.details.seconds for r in both)
     return sum(r.published.seconds for r in both if r.published) / ours if ours else math.nan
 
 
 def quickly(rows: list[Row]) -> float:
     """The share of brackets closed within 10 s."""
-    return sum(r.closed and r.found.seconds <= 10 for r in rows) / len(rows)
+    return sum(r.closed and r.details.seconds <= 10 for r in rows) / len(rows)
 
 
 def summary(name: str, rows: list[Row]) -> list[str]:
     """One line of the table."""
-    times = [row.found.seconds for row in rows]
+    times = [row.details.seconds for row in rows]
     refuted = [row for row in rows if row.refutes]
     slow = sum(r.published is not None and r.published.seconds > TIME_LIMITED for r in refuted)
     return [
@@ -224,7 +224,7 @@ def summary(name: str, rows: list[Row]) -> list[str]:
         str(len(rows)),
         f"{sum(r.closed for r in rows) / len(rows):.0%}",
         f"{quickly(rows):.0%}",
-        f"{max(r.found.high - r.found.low for r in rows):.4f}",
+        f"{max(r.details.high - r.details.low for r in rows):.4f}",
         f"{statistics.median(times):.2f}",
         f"{statistics.fmean(times):.2f}",
         f"{speedup(rows):.0f}",
@@ -243,11 +243,11 @@ def beside_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> No
     lines = []
     for row in rows:
         truth, x = int(images(data)[row.image][0]), images(data)[row.image][1:] / 255
-        wanted = box_property(x, truth, row.found.low, network.classes)
+        wanted = box_property(x, truth, row.details.low, network.classes)
         begun = time.monotonic()
         verdict = settle(tool, data / "nets" / f"{name}.onnx", wanted, seconds, label)
         spent = time.monotonic() - begun
-        ours = [f"{row.found.low:.4f}", f"{row.found.seconds:.1f}"]
+        ours = [f"{row.details.low:.4f}", f"{row.details.seconds:.1f}"]
         lines.append([str(row.image), *ours, f"{spent:.1f}", type(verdict).__name__])
     print_table(["image", "proved here", "whole bracket s", "Marabou s", "Marabou says"], lines)
 
@@ -280,7 +280,7 @@ def main() -> None:
     last = {
         "network": names[0],
         "closed_share": quickly(rows),
-        "median_seconds": statistics.median(r.found.seconds for r in rows),
+        "median_seconds": statistics.median(r.details.seconds for r in rows),
         "contradictions": sum(r.proved_too_far or r.refutes for r in rows),
         "speedup_vs_published": speedup(rows),
         "speedup_of_all": speedup(together),

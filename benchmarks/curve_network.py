@@ -13,15 +13,16 @@ from asap import PublishedAsap
 from curve_cases import Floats, Right
 
 import surefoot as sf
-from surefoot.engine.bench import SamplingBench
-from surefoot.engine.drive import measure
-from surefoot.engine.trays import best_size
+from surefoot.engine.batching import best_size
+from surefoot.engine.loop import measure
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.evidence import Outcomes
 from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.search import SequentialCurve
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import Inputs, Model, Perturbation, Subject, Task
+from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.tasks import Subject, Task
 
 SEED = 1
 PERTURBATIONS: tuple[tuple[str, Perturbation, float, float], ...] = (
@@ -80,7 +81,7 @@ class Perturbed:
         images, seconds = [], []
         order = np.random.default_rng(SEED).permutation(len(self.inputs))
         subject = Subject("all", tuple(order.tolist()))
-        tray = best_size(
+        batch_size = best_size(
             lambda n: self._bench.answer([Task(subject, self.high, 0, n)]), len(self.inputs)
         )
         for procedure in (asap, ours):
@@ -93,7 +94,7 @@ class Perturbed:
                     [subject],
                     pool=pool,
                     journal=MemoryJournal(),
-                    tray=tray,
+                    batch_size=batch_size,
                     block=bench.block,
                 )
                 seconds.append(time.perf_counter() - begun)

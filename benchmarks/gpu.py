@@ -1,6 +1,6 @@
 """Engine rate over bare forward-pass rate on a GPU: ResNet-18 on 32×32 and a small MLP.
 
-The bound is the model alone on pre-made batches of the engine's own tray size, on the device. The
+The bound is the model alone on pre-made batches of the engine's own batch size, on the device. The
 engine's time is the whole of `measure` into an SQLite journal: draw and apply on the device,
 predict, judge, tally, journal. Needs PyTorch and a GPU (`--device cpu` tries the script).
 
@@ -22,10 +22,11 @@ from tables import print_table
 from torch import nn
 
 import surefoot as sf
-from surefoot.engine.bench import SamplingBench
+from surefoot.engine.batching import LARGEST_ON_DEVICE, best_size
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.engine.trays import LARGEST_ON_DEVICE, best_size
-from surefoot.subject import Inputs, Model, Perturbation, Subject, Task
+from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.tasks import Subject, Task
 
 SHAPE = (3, 32, 32)
 TARGET = {"resnet18": 0.95, "mlp": 0.4}
@@ -137,20 +138,20 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     if row.whole:
         chosen = [Subject("all", tuple(range(row.subjects)))]
     subject, level = chosen[0], row.perturbation.level
-    tray = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_ON_DEVICE)
-    x = bench.perturbed(Task(subject, level, 0, tray))
+    batch_size = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_ON_DEVICE)
+    x = bench.perturbed(Task(subject, level, 0, batch_size))
     bare_rate(row.model, x, 0.3)
     ours, bare, ratios = [], [], []
     for _ in range(turns):
         bare.append(bare_rate(row.model, x, seconds))
         each = max(1, int(bare[-1] * seconds / len(chosen)))
-        ours.append(engine_rate(bench, chosen, each, tray, workers=2))
+        ours.append(engine_rate(bench, chosen, each, batch_size, workers=2))
         ratios.append(ours[-1] / bare[-1])
     return {
         "ours": statistics.median(ours),
         "bare": statistics.median(bare),
         "ratio": statistics.median(ratios),
-        "tray": tray,
+        "batch_size": batch_size,
     }
 
 
@@ -171,7 +172,15 @@ def main() -> None:
     where = torch.cuda.get_device_name() if options.device.startswith("cuda") else options.device
     print(f"on {where}, random numbers by {generator_for(rows[0].model.place(x[:1]))}")
     print_table(
-        ["run", "subjects", "ours (trials/s)", "bare model (rows/s)", "ratio", "target", "tray"],
+        [
+            "run",
+            "subjects",
+            "ours (trials/s)",
+            "bare model (rows/s)",
+            "ratio",
+            "target",
+            "batch_size",
+        ],
         [
             [
                 row.name,
@@ -180,7 +189,7 @@ def main() -> None:
                 f"{found[row.name]['bare']:,.0f}",
                 f"{found[row.name]['ratio']:.3f}",
                 f">= {row.target}",
-                f"{found[row.name]['tray']:.0f}",
+                f"{found[row.name]['batch_size']:.0f}",
             ]
             for row in rows
         ],

@@ -1,6 +1,6 @@
 """Engine rate over bare forward-pass rate, on CPU under onnxruntime, 1 and 200 subjects.
 
-The bound is what onnxruntime does alone on pre-made batches of the engine's own tray size, with as
+The bound is what onnxruntime does alone on pre-made batches of the engine's own batch size, with as
 many threads calling it as the engine has workers. Both are timed in turns in the same process; the
 ratio is the median over the turns. The engine's time is the whole of `measure` into an SQLite
 journal: draw, apply, predict, judge, tally, journal.
@@ -24,15 +24,16 @@ import numpy as np
 from tables import print_table
 
 import surefoot as sf
-from surefoot.engine.bench import SamplingBench
-from surefoot.engine.clean import clean_labels
-from surefoot.engine.drive import measure
-from surefoot.engine.trays import best_size
+from surefoot.engine.batching import best_size
+from surefoot.engine.clean_predictions import clean_labels
+from surefoot.engine.loop import measure
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Inputs, Model, Perturbation, Subject, Task
+from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.tasks import Subject, Task
 
 LEVEL = 32 / 255
 ERROR = 0.05
@@ -96,19 +97,19 @@ def compare(
     """Rates of the engine and of the bare model, and the median ratio."""
     chosen = bench.inputs.subjects()[:subjects]
     first = chosen[0]
-    tray = best_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
+    batch_size = best_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
     each = max(trials // subjects, 1)
-    batches = [bench.perturbed(Task(s, LEVEL, 0, tray)) for s in chosen[:8]]
+    batches = [bench.perturbed(Task(s, LEVEL, 0, batch_size)) for s in chosen[:8]]
     ratios, ours, bare = [], [], []
     for _ in range(turns):
         bare.append(bare_rate(bench.model.predict, batches, each * subjects, workers))
-        ours.append(engine_rate(bench, chosen, each, tray, workers))
+        ours.append(engine_rate(bench, chosen, each, batch_size, workers))
         ratios.append(ours[-1] / bare[-1])
     return {
         "ours": statistics.median(ours),
         "bare": statistics.median(bare),
         "ratio": statistics.median(ratios),
-        "tray": tray,
+        "batch_size": batch_size,
     }
 
 
@@ -124,7 +125,11 @@ def bare_rate(
 
 
 def engine_rate(
-    bench: SamplingBench[sf.Counts], subjects: Sequence[Subject], each: int, tray: int, workers: int
+    bench: SamplingBench[sf.Counts],
+    subjects: Sequence[Subject],
+    each: int,
+    batch_size: int,
+    workers: int,
 ) -> float:
     """Trials a second of a whole run with a journal on disk."""
     level = bench.perturbation.level
@@ -138,7 +143,7 @@ def engine_rate(
             subjects,
             pool=pool,
             journal=store.journal("benchmark"),
-            tray=tray,
+            batch_size=batch_size,
             block=bench.block,
             in_flight=1 if workers == 1 else 2 * workers,
         )
@@ -147,21 +152,21 @@ def engine_rate(
     return each * len(subjects) / took
 
 
-def where_the_time_goes(bench: SamplingBench[sf.Counts], tray: int) -> list[list[str]]:
-    """Microseconds a trial spent in each part, on one tray."""
+def where_the_time_goes(bench: SamplingBench[sf.Counts], batch_size: int) -> list[list[str]]:
+    """Microseconds a trial spent in each part, on one batch."""
     subject = bench.inputs.subjects()[0]
-    task = Task(subject, LEVEL, 0, tray)
+    task = Task(subject, LEVEL, 0, batch_size)
     x = bench.perturbed(task)
     scores = bench.model.predict(x)
-    labels = np.repeat(bench.references[:1], tray)
+    labels = np.repeat(bench.references[:1], batch_size)
     parts = {
         "draw and apply": lambda: bench.perturbed(task),
         "predict": lambda: bench.model.predict(x),
         "judge": lambda: bench.prop.severity(scores, labels),
         "tally": lambda: sf.Counts.of(bench.prop.severity(scores, labels), 0.0),
-        "whole tray": lambda: bench.answer([task]),
+        "whole batch_size": lambda: bench.answer([task]),
     }
-    return [[name, f"{1e6 * fastest(run) / tray:.2f}"] for name, run in parts.items()]
+    return [[name, f"{1e6 * fastest(run) / batch_size:.2f}"] for name, run in parts.items()]
 
 
 def fastest(run: Callable[[], object], times: int = 15) -> float:
@@ -199,7 +204,7 @@ def main() -> None:
         for name, (bench, n, trials) in runs.items()
     }
     print_table(
-        ["run", "ours (trials/s)", "bare model (rows/s)", "ratio", "target", "tray"],
+        ["run", "ours (trials/s)", "bare model (rows/s)", "ratio", "target", "batch_size"],
         [
             [
                 name,
@@ -207,15 +212,15 @@ def main() -> None:
                 f"{f['bare']:,.0f}",
                 f"{f['ratio']:.3f}",
                 "printed" if name == "mlp" else ">= 0.90",
-                f"{f['tray']:.0f}",
+                f"{f['batch_size']:.0f}",
             ]
             for name, f in found.items()
         ],
     )
     for name, bench in (("cnn", cnn_bench), ("mlp", mlp_bench)):
-        tray = int(found["mlp" if name == "mlp" else "cnn_many"]["tray"])
+        batch_size = int(found["mlp" if name == "mlp" else "cnn_many"]["batch_size"])
         print(f"\nwhere the time goes, {name}, one worker")
-        print_table(["part", "µs a trial"], where_the_time_goes(bench, tray))
+        print_table(["part", "µs a trial"], where_the_time_goes(bench, batch_size))
     print(json.dumps({name: round(f["ratio"], 4) for name, f in found.items()}))
 
 

@@ -157,7 +157,7 @@ def main() -> None:
     kinds = [
         kind
         for kind, made in PERTURBATIONS.items()
-        if getattr(made, "view", None) in (View.VALUES, View.PICTURE)
+        if getattr(made, "view", None) in (View.VALUES, View.IMAGE)
         and kind not in ("table", "chain", "mixture", "spread")
         and options.only in (None, kind)
     ]

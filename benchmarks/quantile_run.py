@@ -17,7 +17,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 import surefoot as sf
-from surefoot.engine.proving import packed, unpacked
+from surefoot.engine.proof_bench import packed, unpacked
 from surefoot.evidence import Proof
 from surefoot.population import Settled
 from surefoot.procedure import Ask

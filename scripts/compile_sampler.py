@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "surefoot" / "perturb" / "sampler.c"
+SOURCE = Path(__file__).parents[1] / "src" / "surefoot" / "perturb" / "_ops" / "sampler.c"
 LIBRARY = SOURCE.with_name("_sampler.so")
 FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared")
 
@@ -33,4 +33,4 @@ def compiled(library: Path = LIBRARY) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if compiled() else "no C compiler: NumPy samples pictures instead")
+    sys.exit(0 if compiled() else "no C compiler: NumPy samples images instead")

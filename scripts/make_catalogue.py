@@ -15,10 +15,10 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from surefoot.engine.streams import stream
 from surefoot.perturb import Chain, Mixture, Spread
-from surefoot.study.catalogue import Entry, entries
-from surefoot.study.notation import parse_perturbation
+from surefoot.study.contact_sheet import sheet
+from surefoot.study.parse_perturbation import parse_perturbation
+from surefoot.study.perturbation_catalogue import Entry, entries
 from surefoot.study.registry import PERTURBATIONS
-from surefoot.study.sheet import sheet
 from surefoot.subject import View
 
 ROOT = Path(__file__).parents[1]
@@ -64,14 +64,14 @@ def scene() -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(np.clip(pixels + grain, 0, 1), -1, 0), np.float32)
 
 
-def drawn(kind: str, picture: np.ndarray) -> Image.Image:
+def drawn(kind: str, image: np.ndarray) -> Image.Image:
     """One strip: the clean image, then rising levels, two samples each."""
     presets = getattr(PERTURBATIONS[kind], "presets", None)
     levels = list(presets["large"]) if presets else [STRONG[kind] * i / 5 for i in range(1, 6)]
     made = parse_perturbation(f"{kind}:{max(levels)!r}")
-    params = made.draw(stream(1, "s", kind, 0, picture[None]), 1, picture.shape)
+    params = made.draw(stream(1, "s", kind, 0, image[None]), 1, image.shape)
     random = isinstance(params, tuple) or params.size > 0
-    whole = sheet(picture, made, [0.0, *levels], n=1 + random, height=SIZE)
+    whole = sheet(image, made, [0.0, *levels], n=1 + random, height=SIZE)
     share = SHOWN / SIZE
     return whole.resize(
         (int(whole.width * share), int(whole.height * share)), Image.Resampling.LANCZOS
@@ -106,19 +106,19 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*")
     told = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
-    picture = scene()
+    image = scene()
     known = [e for e in entries() if PERTURBATIONS[e.kind] not in COMBINED]
     shown = [
         e
         for e in known
-        if PERTURBATIONS[e.kind].view is View.PICTURE
+        if PERTURBATIONS[e.kind].view is View.IMAGE
         or e.kind in STRONG
         or hasattr(PERTURBATIONS[e.kind], "presets")
     ]
     for entry in shown:
         if told.kinds and entry.kind not in told.kinds:
             continue
-        drawn(entry.kind, picture).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
+        drawn(entry.kind, image).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
         print(entry.kind, flush=True)
     others = [e for e in known if e not in shown]
     (ROOT / "docs" / "catalogue.md").write_text(page(shown, others), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import surefoot as sf
-from surefoot.engine.drive import measure
+from surefoot.engine.loop import measure
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
@@ -63,7 +63,7 @@ def example(kind: str) -> object:
 EVEN = tuple(sf.perturb.Feature(f"x{i}", noise=0.05) for i in range(3))
 
 
-def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=None, **more):
+def run(made=None, *, pool=None, journal=None, batch_size=64, subjects=None, bench=None, **more):
     made = made or study()
     bench = bench or made.bench()
     return measure(
@@ -72,7 +72,7 @@ def run(made=None, *, pool=None, journal=None, tray=64, subjects=None, bench=Non
         subjects or made.fitted.subjects(),
         pool=pool or Inline(),
         journal=journal or MemoryJournal(),
-        tray=tray,
+        batch_size=batch_size,
         block=bench.block,
         **more,
     )

@@ -9,11 +9,11 @@ import numpy as np
 
 from figures.panels import OCHRE, figure, heading
 from surefoot.evidence import Proof
+from surefoot.graph.network import linear
 from surefoot.population import CriticalQuantile
 from surefoot.procedure import Session
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.verify import Found, Layer, Network, critical
-from surefoot.verify.network import linear
 
 WARM = "#f6e3da"
 _COLUMNS = 70
@@ -46,7 +46,7 @@ def _plane() -> Any:  # noqa: ANN401  a chart
     regions = other.encode(x=across, x2="x2:Q", y=up, y2="y2:Q")
     boxes = [_box(x, found.low)]
     if found.witness is None:
-        raise AssertionError("the picture needs a counterexample")
+        raise AssertionError("the image needs a counterexample")
     marks = [
         _mark(x, "circle", INK),
         _mark(found.witness, "cross", WEAK),

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 import surefoot as sf
-from surefoot.report.curve_figures import whole_figure
+from surefoot.report.curve.figures import whole_figure
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 
 
@@ -64,7 +64,7 @@ def _costs() -> Any:  # noqa: ANN401
 
 
 def _reading(method: Any) -> tuple[float, float]:  # noqa: ANN401
-    curve = _study(method).run().found.curve
+    curve = _study(method).run().details.curve
     return curve.readings[0].value, curve.trials / curve.size
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import Interval
+from surefoot.tasks import Subject
 
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
@@ -121,7 +122,7 @@ class View(StrEnum):
     """How a perturbation wants to see one input."""
 
     VALUES = "values"
-    PICTURE = "picture"
+    IMAGE = "image"
     SERIES = "series"
 
 
@@ -222,44 +223,6 @@ class Property(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Inputs measured together: one row for a local measure, many for a curve."""
-
-    name: str
-    rows: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Trials [start, stop) of a subject at a level; `known` is what the answer builds on."""
-
-    subject: Subject
-    level: float
-    start: int
-    stop: int
-    known: Any = None
-
-    @property
-    def units(self) -> int:
-        """How many trials."""
-        return self.stop - self.start
-
-    def __str__(self) -> str:
-        """As an error names it."""
-        return f"input {self.subject.name}, trials {self.start} to {self.stop - 1}"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Evidence of trials [start, stop) at a level, as a journal keeps it."""
-
-    level: float
-    start: int
-    stop: int
-    evidence: Any
-
-
 def plain(name: str) -> str:
     """A name that any screen and any page can show: what cannot be printed becomes a mark."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
@@ -269,7 +232,7 @@ def plain(name: str) -> str:
 class Inputs:
     """Points with stable ids and, where known, the labels they should get.
 
-    `frame` is the shape in which one row is a picture; empty when it is none. `selection` says in
+    `frame` is the shape in which one row is an image; empty when it is none. `selection` says in
     words which part of the source this is. `axes` is how the axes of a row were moved from where
     the data had them: perturbations are drawn as the data had them, so that models of either
     layout meet the same ones.

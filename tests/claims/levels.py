@@ -63,7 +63,7 @@ def _curve_fixed(seed: int) -> Outcome:
     method = sf.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, precision=0.01)
     claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
     assert claim.random is Randomness.FIXED
-    scan = study(sf.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).found.curve
+    scan = study(sf.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
     kept = [p.level for p in scan.points if p.value >= 0.75]
     around = claim.interval
     if around is None or claim.quantity.startswith("share"):

@@ -96,7 +96,7 @@ class Search:
     def __init__(self, rng, radii):
         n = len(radii)
         self.radii = radii
-        self.found = radii * (1 + 0.1 * rng.random(n))
+        self.details = radii * (1 + 0.1 * rng.random(n))
         self.provable = radii * rng.uniform(0.6, 1.0, n)
 
     def answer(self, ask):
@@ -106,7 +106,7 @@ class Search:
         if ask.level <= self.provable[i]:
             return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
         low = float(self.provable[i]) if ask.level < 1 else 0.0
-        return Proof(low, float(self.found[i]), "w", "out of time", 1, 0.2)
+        return Proof(low, float(self.details[i]), "w", "out of time", 1, 0.2)
 
 
 def searched(method, world):

@@ -43,9 +43,9 @@ PREPARE = {
     "nan data": lambda d: d.save("test.npz", x=nan_pixel(d), y=d.y[:5]),
     "bounds": lambda d: d.save("test.npz", x=d.x[:5].astype(np.float32), y=d.y[:5]),
     "no inputs": lambda d: d.save("test.npz", x=d.x[:0], y=d.y[:0]),
-    "no arrays": lambda d: d.save("test.npz", pictures=d.x[:5]),
+    "no arrays": lambda d: d.save("test.npz", images=d.x[:5]),
     "damaged npz": lambda d: (d.folder / "test.npz").write_bytes(b"PK\x03\x04 not a zip"),
-    "a folder without pictures": lambda d: (d.folder / "empty").mkdir(),
+    "a folder without images": lambda d: (d.folder / "empty").mkdir(),
     "": lambda d: None,
 }
 
@@ -61,9 +61,9 @@ CASES = [
     ("nan data", FINE, "1 inputs hold NaN or infinite values, the first is 3"),
     ("bounds", (*FINE, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
     ("no inputs", FINE, "holds no inputs"),
-    ("no arrays", FINE, "holds pictures: name the inputs x"),
+    ("no arrays", FINE, "holds images: name the inputs x"),
     ("damaged npz", FINE, "test.npz cannot be read"),
-    ("a folder without pictures", ("model.onnx", "empty", *OK), "empty holds no pictures"),
+    ("a folder without images", ("model.onnx", "empty", *OK), "empty holds no images"),
     ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
     ("", (*FILES, "--perturb", "frog:1"), "no perturbation 'frog': choose one such as"),
     ("", (*FILES, "--perturb", "linf:-1"), "at least 0, got -1"),

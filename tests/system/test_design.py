@@ -54,19 +54,19 @@ def test_json_is_the_whole_design_with_its_cost(desk):
 
 
 @pytest.mark.parametrize(("width", "confidence"), [("0.02", "0.99"), ("0.5", "0.7")])
-def test_the_figure_is_a_picture_of_its_own(desk, width, confidence):
+def test_the_figure_is_a_image_of_its_own(desk, width, confidence):
     words = ("design", "--width", width, "--confidence", confidence, "--figure", "design.svg")
     done = desk.run(*words, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "figure written to design.svg\n"
     assert json.loads(done.stdout)["design"]["width"] == float(width)
-    picture = (desk.folder / "design.svg").read_text()
-    root = ElementTree.fromstring(picture)
+    image = (desk.folder / "design.svg").read_text()
+    root = ElementTree.fromstring(image)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     told = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"trials so far", "expected trials", "exact sequential", "Okamoto"} <= told
-    assert "NaN" not in picture
-    assert len(picture) < 60_000
+    assert "NaN" not in image
+    assert len(image) < 60_000
 
 
 @pytest.mark.parametrize(

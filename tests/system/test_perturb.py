@@ -15,7 +15,7 @@ QUICK = ("--first", "3", "--width", "0.3", "--confidence", "0.8")
 
 
 @pytest.fixture
-def picture(desk):
+def image(desk):
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)).save(desk.folder / "cat.png")
     return desk
@@ -40,10 +40,10 @@ def test_a_name_alone_is_defined(desk):
 @pytest.mark.parametrize(
     ("name", "columns"), [("rotation:30", 6), ("fog", 6), ("blur:0..2", 6), ("linf:0.1+fog:s2", 6)]
 )
-def test_a_sheet_shows_levels_across_and_samples_down(picture, name, columns):
-    done = picture.run("perturb", name, "cat.png", "--sheet", "s.png", "--samples", "2")
+def test_a_sheet_shows_levels_across_and_samples_down(image, name, columns):
+    done = image.run("perturb", name, "cat.png", "--sheet", "s.png", "--samples", "2")
     assert done.returncode == 0, done.stderr
-    with Image.open(picture.folder / "s.png") as sheet:
+    with Image.open(image.folder / "s.png") as sheet:
         wide, high = sheet.size
     assert wide > columns * 100
     assert high > 2 * 80
@@ -60,15 +60,15 @@ def test_a_sheet_of_the_data_and_of_chosen_levels(desk):
     [
         (("perturb", "rotaton:3", "cat.png"), "rotation"),
         (("perturb", "rotation", "cat.png"), "no published severities"),
-        (("perturb", "blur:1", "no.png"), "cannot be read as a picture"),
-        (("perturb", "gain:3", "cat.png"), "has no picture to show"),
+        (("perturb", "blur:1", "no.png"), "cannot be read as an image"),
+        (("perturb", "gain:3", "cat.png"), "has no image to show"),
         (("perturb", "blur:1", "cat.png", "--sheet", "no/where.png"), "no folder"),
         (("perturb", "blur:1", "cat.png", "--sheet", "s.odd"), "cannot be written"),
         (("perturb", "linf:1+blur:1"), "built from several"),
     ],
 )
-def test_a_mistake_is_one_sentence(picture, words, said):
-    done = picture.run(*words)
+def test_a_mistake_is_one_sentence(image, words, said):
+    done = image.run(*words)
     assert done.returncode == 3
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -10,7 +10,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 import surefoot as sf
-from surefoot.study.comparing import joined
+from surefoot.study.comparison import joined
 from tests import pages
 from tests.worlds import points, study
 

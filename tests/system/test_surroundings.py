@@ -50,11 +50,11 @@ def test_odd_class_names_and_ids_are_shown_as_text(desk):
     assert "\x1b" not in (desk.folder / "r.html").read_text()
 
 
-def test_a_picture_with_an_undecodable_name(desk):
-    folder = desk.folder / "pictures" / "0"
+def test_a_image_with_an_undecodable_name(desk):
+    folder = desk.folder / "images" / "0"
     folder.mkdir(parents=True)
     Image.fromarray(desk.x[0]).save(os.fsencode(folder) + b"/\xff.png")
-    done = desk.run("estimate", "model.onnx", "pictures", "--perturb", "linf:0.1", "--width", "0.2")
+    done = desk.run("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2")
     assert done.returncode == 0, done.stderr
 
 

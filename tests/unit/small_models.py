@@ -14,7 +14,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.linear_model import LogisticRegression
 
-PICTURE = (1, 4, 4)
+IMAGE = (1, 4, 4)
 
 
 def weights(shape: tuple[int, ...], classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +33,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
     return e / e.sum(axis=1, keepdims=True)
 
 
-def batch(n: int, shape: tuple[int, ...] = PICTURE, seed: int = 3) -> np.ndarray:
+def batch(n: int, shape: tuple[int, ...] = IMAGE, seed: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0, 1, (n, *shape)).astype(np.float32)
 
 
@@ -60,7 +60,7 @@ def linear_net(
     path: Path,
     *,
     rows: int | str = "n",
-    shape: tuple[int, ...] = PICTURE,
+    shape: tuple[int, ...] = IMAGE,
     classes: int = 3,
     kind: int = TensorProto.FLOAT,
     tail: str = "",
@@ -123,7 +123,7 @@ def pooled_net(path: Path) -> Path:
     )
 
 
-def module(seed: int = 0, shape: tuple[int, ...] = PICTURE) -> torch.nn.Module:
+def module(seed: int = 0, shape: tuple[int, ...] = IMAGE) -> torch.nn.Module:
     """The linear net in PyTorch, with a dropout that must not act."""
     matrix, bias = weights(shape, 3, seed)
     layer = torch.nn.Linear(*matrix.shape)
@@ -140,7 +140,7 @@ def exported() -> bytes:
     free = ({0: torch.export.Dim("rows", min=1, max=4096)},)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.export.export(module(), (torch.zeros(2, *PICTURE),), dynamic_shapes=free)
+        program = torch.export.export(module(), (torch.zeros(2, *IMAGE),), dynamic_shapes=free)
         torch.export.save(program, buffer)
     return buffer.getvalue()
 

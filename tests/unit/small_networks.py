@@ -11,8 +11,8 @@ import onnx.helper
 import onnx.numpy_helper
 from scipy.optimize import linprog
 
+from surefoot.graph.network import keeps, linear
 from surefoot.verify import Layer, Network
-from surefoot.verify.network import keeps, linear
 
 
 def random_network(

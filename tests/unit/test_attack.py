@@ -7,15 +7,15 @@ import torch
 from onnx import TensorProto
 
 import surefoot as sf
-from surefoot.engine.attacking import AttackBench
-from surefoot.engine.bench import to_numpy
-from surefoot.engine.drive import measure
+from surefoot.engine.attack_bench import AttackBench
+from surefoot.engine.loop import measure
+from surefoot.engine.sampling_bench import to_numpy
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
-from surefoot.search.attack import FOUND, NOT_FOUND
+from surefoot.search.attack_method import FOUND, NOT_FOUND
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import Task
+from surefoot.tasks import Task
 from tests.unit import small_models as small
 
 QUICK = sf.Attack(starts=2, iterations=10)
@@ -28,7 +28,7 @@ def made(model, x, level=0.1, **more):
 
 
 def attacked(study):
-    return study.run().found
+    return study.run().details
 
 
 def radius(x, order):
@@ -57,21 +57,21 @@ def as_fixed_batch(folder):
 
 
 def as_module(folder):
-    return sf.load_model(small.module(), shape=small.PICTURE)
+    return sf.load_model(small.module(), shape=small.IMAGE)
 
 
 def as_probabilities(folder):
     whole = torch.nn.Sequential(small.module(), torch.nn.Softmax(dim=1)).eval()
-    return sf.load_model(whole, shape=small.PICTURE)
+    return sf.load_model(whole, shape=small.IMAGE)
 
 
 def as_script(folder):
-    return sf.load_model(small.scripted(folder / "m.pt"), shape=small.PICTURE)
+    return sf.load_model(small.scripted(folder / "m.pt"), shape=small.IMAGE)
 
 
 def as_export(folder):
     (folder / "m.pt2").write_bytes(small.exported())
-    return sf.load_model(folder / "m.pt2", shape=small.PICTURE)
+    return sf.load_model(folder / "m.pt2", shape=small.IMAGE)
 
 
 FORMS = [
@@ -96,14 +96,14 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
 
 @pytest.mark.parametrize("form", ["onnx", "module"])
 def test_one_column_is_the_second_of_two_classes(form, tmp_path):
-    matrix, bias = small.weights(small.PICTURE, 1)
+    matrix, bias = small.weights(small.IMAGE, 1)
     if form == "onnx":
         model = sf.load_model(small.linear_net(tmp_path / "o.onnx", classes=1, tail="Sigmoid"))
     else:
         layer = torch.nn.Linear(16, 1)
         layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
         model = sf.load_model(
-            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(), shape=small.PICTURE
+            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(), shape=small.IMAGE
         )
     for x in small.batch(4, seed=6):
         least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())
@@ -115,11 +115,11 @@ def test_one_column_is_the_second_of_two_classes(form, tmp_path):
 def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
     """Float32 numbers near 200 lie 1.5e-5 apart: much more than a millionth of this radius."""
     x = 200 + small.batch(20)
-    matrix, _ = small.weights(small.PICTURE, 3)
+    matrix, _ = small.weights(small.IMAGE, 3)
     net = small.module()
     with torch.no_grad():
         net[2].bias -= torch.tensor(200 * matrix.sum(axis=0))
-    model = sf.load_model(net, shape=small.PICTURE, bounds=(0, 255))
+    model = sf.load_model(net, shape=small.IMAGE, bounds=(0, 255))
     least = np.median([radius(one - 200, 2) for one in x])
     study = made(model, x, perturbation=sf.perturb.L2Noise(float(least)))
     found = struck(study)
@@ -143,7 +143,7 @@ def struck(study, batch=50, gradients=None):
         study.fitted.subjects(),
         pool=Inline(),
         journal=MemoryJournal(),
-        tray=batch,
+        batch_size=batch,
         block=made.block,
     )
 
@@ -183,7 +183,7 @@ def points_found(study):
 def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, level, order):
     x = small.batch(30)
     x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
-    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
     study = made(model, x, perturbation=noise(level))
     found = points_found(study)
     assert 5 < len(found) < 30
@@ -198,7 +198,7 @@ def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, leve
 def test_whole_numbers_stay_whole_and_within_the_ball(tmp_path):
     path = small.linear_net(tmp_path / "u.onnx", kind=TensorProto.UINT8)
     model = sf.load_model(path, bounds=(0, 255))
-    x = np.random.default_rng(2).integers(0, 256, (20, *small.PICTURE)).astype(np.float32)
+    x = np.random.default_rng(2).integers(0, 256, (20, *small.IMAGE)).astype(np.float32)
     found = points_found(made(model, x, level=12.5))
     assert found
     for i, point in found.items():
@@ -210,7 +210,7 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
     x = small.batch(8)
     labels = small.by_hand(x).argmax(axis=1)
     labels[:3] = (labels[:3] + 1) % 3
-    model = sf.load_model(small.module(), shape=small.PICTURE)
+    model = sf.load_model(small.module(), shape=small.IMAGE)
     inputs = sf.load_inputs(x, labels)
     true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.TrueLabel()))
     same = attacked(made(model, x, 1e-6, inputs=inputs))
@@ -220,13 +220,13 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
 
 @pytest.mark.parametrize("noise", [sf.perturb.LinfNoise, sf.perturb.L2Noise])
 def test_a_ball_of_no_radius_holds_the_input_alone(noise):
-    model = sf.load_model(small.module(), shape=small.PICTURE)
+    model = sf.load_model(small.module(), shape=small.IMAGE)
     found = attacked(made(model, small.batch(3), perturbation=noise(0.0)))
     assert (found.failure_rate, found.blind) == (1.0, 0)
 
 
 def test_batches_and_memory_change_nothing():
-    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
     study = made(model, small.batch(11), 0.15)
     whole = struck(study)
 
@@ -245,7 +245,7 @@ def test_batches_and_memory_change_nothing():
 
 def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
     """Gradients of another network lead to points that break only that one."""
-    first = sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.PICTURE)
+    first = sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.IMAGE)
     study = made(first, small.batch(6), 0.5, method=sf.KappaTest(0.1, 0.1, 60))
 
     class Liar:
@@ -271,10 +271,10 @@ class Cut(torch.nn.Module):
 
 
 def test_masked_gradients_prove_nothing_and_the_words_say_so():
-    model = sf.load_model(Stepped().eval(), shape=small.PICTURE)
+    model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
     found = made(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
-    assert found.found.failure_rate == 1.0
-    assert found.found.blind == 6
+    assert found.details.failure_rate == 1.0
+    assert found.details.blind == 6
     said = str(found)
     assert "at 6 of 6 inputs every gradient was zero" in said
     assert "A failed attack proves nothing" in said
@@ -282,11 +282,11 @@ def test_masked_gradients_prove_nothing_and_the_words_say_so():
 
 
 def test_an_attack_refutes_and_proves_nothing():
-    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
     found = made(model, small.batch(11), 0.15).run()
     (claim,) = found.claims
     assert claim.kind == "robust_accuracy"
     assert claim.interval.low == 0
-    assert claim.interval.high == pytest.approx(1 - found.found.broken / 11)
-    assert 0 < found.found.broken < 11
+    assert claim.interval.high == pytest.approx(1 - found.details.broken / 11)
+    assert 0 < found.details.broken < 11
     assert "0 of 11 inputs are proved" in str(found)

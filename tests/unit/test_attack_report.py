@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import surefoot as sf
-from surefoot.report.attack_view import attack_lines, baseline_table
-from surefoot.store.serial import record_from_json, record_to_json
+from surefoot.report.attack.view import attack_lines, baseline_table
+from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Ball
 from tests.unit import small_models as small
@@ -27,13 +27,13 @@ def made(model, x, level=0.1, **more):
 
 def odd_onnx(folder):
     """A linear net behind a sine."""
-    matrix, bias = small.weights(small.PICTURE, 3)
+    matrix, bias = small.weights(small.IMAGE, 3)
     nodes = [
         helper.make_node("Flatten", ["x"], ["flat"], axis=1),
         helper.make_node("Sin", ["flat"], ["waves"]),
         helper.make_node("Gemm", ["waves", "matrix", "bias"], ["scores"]),
     ]
-    place = ("x", TensorProto.FLOAT, ["n", *small.PICTURE])
+    place = ("x", TensorProto.FLOAT, ["n", *small.IMAGE])
     return sf.load_model(
         small.save_graph(
             folder / "sin.onnx",
@@ -49,11 +49,9 @@ REFUSED = {
     "rotation offers none": {"perturbation": sf.perturb.Rotation(5.0)},
     "gaussian offers none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
     "the property 'topk' is not": {"property": sf.TopK(2)},
-    "scores but no gradients": {
-        "model": lambda _: sf.load_model(small.by_hand, shape=small.PICTURE)
-    },
+    "scores but no gradients": {"model": lambda _: sf.load_model(small.by_hand, shape=small.IMAGE)},
     "the operator Sin is not known": {"model": odd_onnx},
-    "no gradient flows": {"model": lambda _: sf.load_model(Cut().eval(), shape=small.PICTURE)},
+    "no gradient flows": {"model": lambda _: sf.load_model(Cut().eval(), shape=small.IMAGE)},
 }
 
 
@@ -64,7 +62,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     x = small.batch(3)
     inputs = sf.load_inputs(x, np.zeros(3, int))
     result = made(model, x, inputs=inputs, **more).run(attack=QUICK)
-    found = result.found.attack
+    found = result.details.attack
     assert found.failure_rate is None
     assert says in found.reason
     (line,) = attack_lines({"a": found})
@@ -86,13 +84,13 @@ def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
 def test_an_onnx_file_without_the_package_names_the_line_that_installs_it(tmp_path, monkeypatch):
     model = as_onnx(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    found = made(model, small.batch(2)).run(attack=QUICK).found.attack
+    found = made(model, small.batch(2)).run(attack=QUICK).details.attack
     assert "pip install 'surefoot[verify]'" in found.reason
 
 
 @pytest.fixture
 def stored(tmp_path):
-    model = sf.load_model(small.module(), shape=small.PICTURE, bounds=(0, 1))
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
     return made(model, small.batch(9), 0.15), str(tmp_path / "run.db")
 
 
@@ -101,14 +99,14 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     plain = study.run(path).record
     asked = []
     first = study.run(path, attack=QUICK, watch=asked.append).record
-    assert plain.found.attack is None
+    assert plain.details.attack is None
     assert asked
     assert asked[-1].subjects == 9
     sampled = tuple(claim for claim in first.claims if claim.kind != "robust_accuracy")
     assert sampled == plain.claims
-    assert replace(first.found, attack=None) == plain.found
+    assert replace(first.details, attack=None) == plain.details
     assert first.inputs == plain.inputs
-    assert 0 < first.found.attack.failure_rate < 1
+    assert 0 < first.details.attack.failure_rate < 1
     assert record_from_json(record_to_json(first)) == first
     with closing(SqlStore(path, create=False)) as store:
         assert store.record(first.digest) == first
@@ -118,7 +116,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
         raise AssertionError("it was attacked again")
 
     assert study.run(path, attack=QUICK, watch=never).record == first
-    again = study.run(path, attack=sf.Attack(starts=1, iterations=3)).found.attack
+    again = study.run(path, attack=sf.Attack(starts=1, iterations=3)).details.attack
     assert (again.starts, again.iterations, again.targets) == (1, 3, 2)
 
 
@@ -140,12 +138,12 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
         study.run(path, attack=QUICK, watch=stop)
     found = study.run(path, attack=QUICK)
     assert found.from_store
-    assert found.found.attack == study.run(attack=QUICK).found.attack
+    assert found.details.attack == study.run(attack=QUICK).details.attack
 
 
 def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
     found = stored[0].run(attack=QUICK)
-    table = baseline_table(found.record, found.found)
+    table = baseline_table(found.record, found.details)
     assert table.headings[1:4] == (
         "clean accuracy",
         "attack failure rate",
@@ -162,11 +160,11 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
         for name, model in (
             ("net", as_onnx(tmp_path)),
             ("module", as_module(tmp_path)),
-            ("function", sf.load_model(small.by_hand, shape=small.PICTURE)),
+            ("function", sf.load_model(small.by_hand, shape=small.IMAGE)),
         )
     }
     found = sf.compare(studies, attack=QUICK)
-    rates = {m.name: m.attack.failure_rate for m in found.found.members}
+    rates = {m.name: m.attack.failure_rate for m in found.details.members}
     assert rates["net"] == rates["module"]
     assert 0 < rates["net"] < 1
     assert rates["function"] is None

@@ -10,10 +10,10 @@ from scipy.stats import kstest
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
-from surefoot.perturb.signals import Gain
+from surefoot.perturb.signal.audio import Gain
 from surefoot.results import Interval
 from surefoot.subject import View
-from surefoot.testing import check_perturbation, check_picture_perturbation
+from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0.0, 1.0)
 WIDE = Spread(20.0, Rotation(20.0), lowest=-1.0)
@@ -35,8 +35,8 @@ def test_what_is_built_from_parts_conforms(made, shape):
 @pytest.mark.parametrize(
     "made", [WIDE, Chain((WIDE, LinfNoise(0.1))), Mixture((WIDE, LinfNoise(0.1)))]
 )
-def test_pictures_conform_too(made):
-    check_picture_perturbation(made)
+def test_images_conform_too(made):
+    check_image_perturbation(made)
 
 
 def strengths(made, n=4000):
@@ -112,7 +112,7 @@ def test_words_tell_the_law_and_the_parts():
     chain = Chain((LinfNoise(8 / 255), GaussianNoise(0.05)))
     assert chain.phrase.startswith("first noise drawn uniformly from the L∞ ball of radius 8/255")
     assert "75 %:" in Mixture((LinfNoise(0.1), WIDE), weights=(3, 1)).phrase
-    assert Chain((LinfNoise(0.1), WIDE)).view is View.PICTURE
+    assert Chain((LinfNoise(0.1), WIDE)).view is View.IMAGE
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
-from surefoot.study.comparing import MODELS, joined
+from surefoot.study.comparison import MODELS, joined
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -31,11 +31,11 @@ def test_a_model_against_itself_differs_by_exactly_nothing():
     """Common random numbers: the same trials, so every input's difference is 0."""
     made = studies()
     found = sf.compare({"a": made["plain"], "b": made["plain"]})
-    (pair,) = found.found.differences
+    (pair,) = found.details.differences
     assert pair.value == 0
     assert pair.better is None
     assert pair.interval == sf.Interval(0, 0)
-    assert {m.rank.worst for m in found.found.members} == {2}
+    assert {m.rank.worst for m in found.details.members} == {2}
     assert "a and b are the same model: they fail equally often." in str(found)
 
 
@@ -65,8 +65,8 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
 
     worse = dataclasses.replace(noisy, model=sf.load_model(guess, shape=SHAPE))
     found = sf.compare({"worse": worse, "good": noisy})
-    assert [m.name for m in found.found.members] == ["good", "worse"]
-    assert found.found.differences[0].better == "good"
+    assert [m.name for m in found.details.members] == ["good", "worse"]
+    assert found.details.differences[0].better == "good"
     assert "good is the most robust of 2 models" in str(found)
     claim = next(c for c in found.claims if c.kind == "difference")
     assert claim.names == ("worse", "good")
@@ -82,13 +82,13 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
 def test_the_error_is_shared_by_members_and_pairs():
     made = studies()
     found = sf.compare(made, error=0.08)
-    assert {m.whole.guarantee.error for m in found.found.members} == {0.08 / 2 / 2}
-    assert found.found.differences[0].guarantee.error == 0.04
+    assert {m.whole.guarantee.error for m in found.details.members} == {0.08 / 2 / 2}
+    assert found.details.differences[0].guarantee.error == 0.04
     assert {c.guarantee.error for c in found.claims} == {0.08}
     assert {c.guarantee.jointly for c in found.claims} == {"everything said of these 2 models"}
     alone = made["plain"].run()
-    member = next(m for m in found.found.members if m.name == "plain")
-    assert member.whole.value == alone.found.whole.value
+    member = next(m for m in found.details.members if m.name == "plain")
+    assert member.whole.value == alone.details.whole.value
     assert member.digest == alone.record.digest
     assert found.parts["plain"].claims == alone.claims
 
@@ -97,7 +97,7 @@ def test_a_reference_list_is_correlated():
     made = studies()
     third = {**made, "third": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1))}
     found = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
-    assert found.found.agreement is not None
+    assert found.details.agreement is not None
     assert "Against the reference list" in str(found)
     two = sf.compare(made, reference={"plain": 0.9, "moved": 0.8})
     assert "too few" in str(two)
@@ -107,11 +107,11 @@ def test_a_reference_list_is_correlated():
 
 def test_levels_are_in_rising_order_and_share_the_error():
     found = sf.sweep(studies()["plain"], [0.4, 0.1, 0.4, 0.8])
-    assert [m.name for m in found.found.members] == ["0.1", "0.4", "0.8"]
-    values = [m.whole.value for m in found.found.members]
+    assert [m.name for m in found.details.members] == ["0.1", "0.4", "0.8"]
+    values = [m.whole.value for m in found.details.members]
     assert values == sorted(values, reverse=True)
-    assert {m.whole.guarantee.error for m in found.found.members} == {0.1 / 3}
-    assert found.found.differences == ()
+    assert {m.whole.guarantee.error for m in found.details.members} == {0.1 / 3}
+    assert found.details.differences == ()
     assert [c.names for c in found.claims] == [("level 0.1",), ("level 0.4",), ("level 0.8",)]
     assert [c.value for c in found.claims] == pytest.approx([1 - v for v in values])
     assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(found)
@@ -132,9 +132,9 @@ def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
         made = {"a": dataclasses.replace(made["plain"], model=scores)}
         made["b"] = dataclasses.replace(made["a"], model=scores)
     found = sf.compare(made)
-    assert len(found.found.members) == 2
+    assert len(found.details.members) == 2
     page = found.report(tmp_path / "c.html").read_text()
-    assert found.found.members[0].name in page
+    assert found.details.members[0].name in page
     told = json.loads(found.to_json())
     assert told["found"]["kind"] == "side-by-side"
     assert set(told["parts"]) == set(made)
@@ -195,7 +195,7 @@ def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_populati
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
     found = study(inputs=data, method=sf.FixedSize(0.2, 0.1)).run()
-    assert [row.name for row in found.found.classes] == ["a (0)", "a (1)"]
+    assert [row.name for row in found.details.classes] == ["a (0)", "a (1)"]
     _, *each = found.require(of_each_class=0.2).verdicts
     assert [claim.about.name for claim in each] == ["a (0)", "a (1)"]
 
@@ -204,7 +204,7 @@ def test_other_points_under_the_same_ids_are_not_compared():
     one, other = (
         study(inputs=points(12, seed=s), method=sf.FixedSize(0.2, 0.1)).run() for s in (7, 7)
     )
-    assert len(joined({"a": one, "b": other}, MODELS).found.members) == 2
+    assert len(joined({"a": one, "b": other}, MODELS).details.members) == 2
     moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
     stranger = study(inputs=moved, method=sf.FixedSize(0.2, 0.1)).run()
     with pytest.raises(InvalidArgument, match="different inputs"):

@@ -26,8 +26,8 @@ def script(monkeypatch):
     return make_figures
 
 
-def words_of(picture):
-    return [text.text for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+def words_of(image):
+    return [text.text for text in ElementTree.fromstring(image).iter(f"{SVG}text")]
 
 
 def stored(name):
@@ -78,13 +78,13 @@ def test_a_page_shows_its_figure_and_says_what_is_seen(name):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_figure_is_small_valid_and_titled(name):
-    picture = stored(name)
-    assert len(picture.encode()) < 60_000
-    assert ElementTree.fromstring(picture).tag == f"{SVG}svg"
-    assert "NaN" not in picture
-    assert "<script" not in picture
-    assert re.search(r"(href|src)=", picture) is None
-    assert len(words_of(picture)) > 10
+    image = stored(name)
+    assert len(image.encode()) < 60_000
+    assert ElementTree.fromstring(image).tag == f"{SVG}svg"
+    assert "NaN" not in image
+    assert "<script" not in image
+    assert re.search(r"(href|src)=", image) is None
+    assert len(words_of(image)) > 10
 
 
 def test_every_figure_is_drawn_by_the_script_and_shown_on_a_page(script):

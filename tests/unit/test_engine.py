@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.bench import SamplingBench
-from surefoot.engine.drive import measure
+from surefoot.engine.loop import measure
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence import Severities
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
 from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
-from surefoot.subject import Task, View
+from surefoot.subject import View
+from surefoot.tasks import Task
 from tests.worlds import SHAPE, Spy, example, linear, points, run, study
 
 
@@ -24,15 +25,15 @@ def plain():
     return run()
 
 
-@pytest.mark.parametrize("tray", [1, 7, 64, 5000])
-def test_tray_size_never_changes_a_result(plain, tray):
-    assert run(tray=tray) == plain
+@pytest.mark.parametrize("batch_size", [1, 7, 64, 5000])
+def test_batch_size_never_changes_a_result(plain, batch_size):
+    assert run(batch_size=batch_size) == plain
 
 
 @pytest.mark.parametrize("workers", [2, 5])
 def test_workers_never_change_a_result(plain, workers):
     with ThreadPoolExecutor(workers) as pool:
-        assert run(pool=pool, in_flight=2 * workers, tray=33) == plain
+        assert run(pool=pool, in_flight=2 * workers, batch_size=33) == plain
 
 
 def test_subject_order_never_changes_a_result(plain):
@@ -49,7 +50,7 @@ def test_the_order_of_the_data_never_changes_a_study():
     first, second = study(inputs=inputs), study(inputs=back)
     assert first.digest == second.digest
     a, b = first.run(), second.run()
-    assert (a.by_id, a.claims, a.found.classes) == (b.by_id, b.claims, b.found.classes)
+    assert (a.by_id, a.claims, a.details.classes) == (b.by_id, b.claims, b.details.classes)
 
 
 @pytest.mark.parametrize("method", PROCEDURES)
@@ -68,7 +69,7 @@ def three_classes(x):
 
 
 @pytest.mark.parametrize(
-    "kind", [k for k, made in PERTURBATIONS.items() if made.view is not View.PICTURE]
+    "kind", [k for k, made in PERTURBATIONS.items() if made.view is not View.IMAGE]
 )
 def test_level_zero_reproduces_the_clean_prediction(kind):
     made = study(perturbation=replace(example(kind), level=0.0))
@@ -106,13 +107,13 @@ def test_a_trial_is_the_same_alone_and_in_a_batch():
 
 def test_no_trial_is_used_twice(plain):
     spy = Spy(study().bench())
-    results = run(bench=spy, tray=50)
+    results = run(bench=spy, batch_size=50)
     assert len(spy.trials) == len(set(spy.trials)) == sum(r.trials for r in results)
 
 
 def test_trays_are_full_and_hold_many_subjects():
     spy = Spy(study().bench())
-    run(bench=spy, tray=512)
+    run(bench=spy, batch_size=512)
     sizes = [sum(t.units for t in load) for load in spy.loads]
     assert np.mean(sizes[:-2]) > 0.7 * 512
     assert max(len({t.subject.name for t in load}) for load in spy.loads) > 3
@@ -123,11 +124,11 @@ class Crash(Exception):
 
 
 class CrashingJournal(MemoryJournal):
-    """Dies after a number of trays, like a killed process: the tray in flight is lost."""
+    """Dies after a number of batches, like a killed process: the batch in flight is lost."""
 
-    def __init__(self, trays):
+    def __init__(self, batches):
         super().__init__()
-        self.left = trays
+        self.left = batches
 
     def append(self, answers):
         if self.left == 0:
@@ -136,22 +137,22 @@ class CrashingJournal(MemoryJournal):
         super().append(answers)
 
 
-@pytest.mark.parametrize("trays", [0, 1, 2, 5, 11, 17])
-@pytest.mark.parametrize("tray_after", [13, 64, 1000])
-def test_a_run_that_died_goes_on_and_ends_the_same(plain, trays, tray_after):
-    journal = CrashingJournal(trays)
+@pytest.mark.parametrize("batches", [0, 1, 2, 5, 11, 17])
+@pytest.mark.parametrize("batch_after", [13, 64, 1000])
+def test_a_run_that_died_goes_on_and_ends_the_same(plain, batches, batch_after):
+    journal = CrashingJournal(batches)
     with pytest.raises(Crash):
-        run(journal=journal, tray=40)
+        run(journal=journal, batch_size=40)
     journal.left = -1
     spy = Spy(study().bench())
-    assert run(bench=spy, journal=journal, tray=tray_after) == plain
-    assert len(spy.trials) == sum(r.trials for r in plain) - _kept_by(trays)
+    assert run(bench=spy, journal=journal, batch_size=batch_after) == plain
+    assert len(spy.trials) == sum(r.trials for r in plain) - _kept_by(batches)
 
 
-def _kept_by(trays):
-    journal = CrashingJournal(trays)
+def _kept_by(batches):
+    journal = CrashingJournal(batches)
     with pytest.raises(Crash):
-        run(journal=journal, tray=40)
+        run(journal=journal, batch_size=40)
     return sum(e.stop - e.start for entries in journal.replay().values() for e in entries)
 
 
@@ -165,9 +166,9 @@ def test_a_finished_run_repeats_no_work(plain):
 
 def test_overlapping_evidence_of_two_writers_counts_once(plain):
     journal = MemoryJournal()
-    run(journal=journal, tray=40)
+    run(journal=journal, batch_size=40)
     run_again = MemoryJournal()
-    run(journal=run_again, tray=77)
+    run(journal=run_again, batch_size=77)
     for name, entries in run_again.replay().items():
         subject = next(s for s in study().fitted.subjects() if s.name == name)
         journal.append([(Task(subject, e.level, e.start, e.stop), e.evidence) for e in entries])
@@ -209,7 +210,7 @@ def test_severities_keep_the_order_of_trials():
             subjects,
             pool=pool,
             journal=MemoryJournal(),
-            tray=7,
+            batch_size=7,
             in_flight=6,
         )
     whole = bench.severities([Task(s, 0.4, 0, 100) for s in subjects]).reshape(-1, 100)
@@ -225,9 +226,9 @@ def test_what_leaves_nothing_to_chance_is_run_once_an_input(perturbation):
         asked.append(len(batch))
         return linear(batch.reshape(len(batch), -1) - 0.5)
 
-    pictures = np.random.default_rng(1).random((7, 1, 4, 4), dtype=np.float32)
+    images = np.random.default_rng(1).random((7, 1, 4, 4), dtype=np.float32)
     model = sf.load_model(scores, shape=(1, 4, 4), bounds=(0, 1))
-    made = study(model=model, inputs=sf.load_inputs(pictures), perturbation=perturbation)
+    made = study(model=model, inputs=sf.load_inputs(images), perturbation=perturbation)
     bench = SamplingBench(
         made.fitted, made.references, made.model, made.perturbation, made.property, Severities, 1
     )

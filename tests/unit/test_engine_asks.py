@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from surefoot.engine.drive import measure
+from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
 from surefoot.evidence import Counts, Outcomes
 from surefoot.executors import Inline
 from surefoot.procedure import Ask
 from surefoot.search import AdaptiveCurve, SequentialCurve
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import Subject, Task
+from surefoot.tasks import Subject, Task
 from tests.curve_worlds import breaking, drive
 from tests.worlds import Spy
 
@@ -42,7 +42,7 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
         list(subjects),
         pool=pool or Inline(),
         journal=journal if journal is not None else MemoryJournal(),
-        **{"tray": 50, **more},
+        **{"batch_size": 50, **more},
     )
 
 
@@ -71,10 +71,10 @@ def marks(level, start, stop):
     return Outcomes.of(1 - breaking(CRITICAL)(level)[start:stop], 0.5)
 
 
-@pytest.mark.parametrize("tray", [1, 3, 1000])
-def test_a_tuple_of_asks_is_told_as_many_answers_in_its_order(tray):
+@pytest.mark.parametrize("batch_size", [1, 3, 1000])
+def test_a_tuple_of_asks_is_told_as_many_answers_in_its_order(batch_size):
     asks = (Ask(0.5, 4, 10), Ask(0.2, 3, 0), Ask(0.5, 2, 100), Ask(0.5, 3, 20))
-    (told,) = run(Script(asks), tray=tray)
+    (told,) = run(Script(asks), batch_size=batch_size)
     wanted = [marks(0.5, 10, 14), marks(0.2, 0, 3), marks(0.5, 100, 102), marks(0.5, 20, 23)]
     assert told == [wanted]
 
@@ -108,23 +108,23 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
     assert len(spy.trials) == len(set(spy.trials)) == alone.curve.trials
 
 
-@pytest.mark.parametrize("tray", [1, 7, 4096])
-def test_tray_size_and_workers_never_change_a_curve(tray):
+@pytest.mark.parametrize("batch_size", [1, 7, 4096])
+def test_batch_size_and_workers_never_change_a_curve(batch_size):
     procedure = CURVES["three, and a break"]
     plain = run(procedure)
-    assert run(procedure, tray=tray) == plain
+    assert run(procedure, batch_size=batch_size) == plain
     with ThreadPoolExecutor(3) as pool:
-        assert run(procedure, pool=pool, tray=tray, in_flight=5) == plain
+        assert run(procedure, pool=pool, batch_size=batch_size, in_flight=5) == plain
 
 
 def test_a_tray_that_does_not_fit_is_halved_and_nothing_is_lost():
     procedure = CURVES["one threshold"]
-    assert run(procedure, World(largest=9), tray=64) == run(procedure)
+    assert run(procedure, World(largest=9), batch_size=64) == run(procedure)
 
 
-def entries_of(procedure, tray):
+def entries_of(procedure, batch_size):
     journal = MemoryJournal()
-    run(procedure, journal=journal, tray=tray)
+    run(procedure, journal=journal, batch_size=batch_size)
     return journal.replay()["all"]
 
 
@@ -135,12 +135,12 @@ def cut(entries, k):
 
 
 @pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
-@pytest.mark.parametrize("tray_after", [11, 1000])
-def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, tray_after):
-    plain, entries = run(procedure), entries_of(procedure, tray=23)
+@pytest.mark.parametrize("batch_after", [11, 1000])
+def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, batch_after):
+    plain, entries = run(procedure), entries_of(procedure, batch_size=23)
     for k in [*range(0, len(entries), 1 + len(entries) // 5), len(entries)]:
         spy = Spy(World())
-        assert run(procedure, spy, journal=cut(entries, k), tray=tray_after) == plain
+        assert run(procedure, spy, journal=cut(entries, k), batch_size=batch_after) == plain
         kept = sum(e.stop - e.start for e in entries[:k])
         assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
 
@@ -148,7 +148,7 @@ def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, tray_af
 def test_evidence_of_one_question_may_come_in_any_order():
     """Workers finish as they like; the journal of a killed run is as they did."""
     procedure = CURVES["one threshold"]
-    entries = entries_of(procedure, tray=23)
+    entries = entries_of(procedure, batch_size=23)
     scan = entries[:20]
     assert run(procedure, journal=cut(scan[::-1], 20)) == run(procedure)
     assert run(procedure, journal=cut(scan[::2], 10)) == run(procedure)
@@ -156,7 +156,7 @@ def test_evidence_of_one_question_may_come_in_any_order():
 
 def test_evidence_of_two_writers_counts_once():
     procedure = CURVES["three, and a break"]
-    twice = entries_of(procedure, tray=23) + entries_of(procedure, tray=1000)
+    twice = entries_of(procedure, batch_size=23) + entries_of(procedure, batch_size=1000)
     spy = Spy(World())
     assert run(procedure, spy, journal=cut(twice, len(twice))) == run(procedure)
     assert spy.loads == []
@@ -172,7 +172,7 @@ def test_evidence_of_two_writers_counts_once():
     ids=["threshold", "range", "population"],
 )
 def test_the_journal_of_another_curve_is_refused(other):
-    entries = entries_of(CURVES["one threshold"], tray=23)
+    entries = entries_of(CURVES["one threshold"], batch_size=23)
     with pytest.raises(ReplayMismatch, match="belongs to another study"):
         run(other, journal=cut(entries, len(entries)))
 

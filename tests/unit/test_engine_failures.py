@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.drive import Progress, measure
+from surefoot.engine.loop import Progress, measure
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.executors import Inline
@@ -36,19 +36,19 @@ class Limited:
 
 def test_out_of_memory_halves_the_tray_and_goes_on(plain):
     bench = Limited(study().bench(), room=30)
-    assert run(bench=bench, tray=500) == plain
+    assert run(bench=bench, batch_size=500) == plain
     assert 1 <= bench.refused <= 10
 
 
 def test_out_of_memory_backs_off_with_workers_too(plain):
     bench = Limited(study().bench(), room=30)
     with ThreadPoolExecutor(2) as pool:
-        assert run(bench=bench, tray=500, pool=pool, in_flight=4) == plain
+        assert run(bench=bench, batch_size=500, pool=pool, in_flight=4) == plain
 
 
 def test_no_room_for_one_trial_is_an_error_that_names_it():
     with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
-        run(bench=Limited(study().bench(), room=0), tray=500)
+        run(bench=Limited(study().bench(), room=0), batch_size=500)
 
 
 def breaks_after(calls, how):
@@ -86,7 +86,7 @@ def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
 
 def test_progress_grows_and_ends_complete():
     told: list[Progress] = []
-    results = run(watch=told.append, tray=20)
+    results = run(watch=told.append, batch_size=20)
     assert told[-1].finished == told[-1].subjects == 12
     assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
     assert all(a.trials <= b.trials for a, b in pairwise(told))
@@ -104,7 +104,7 @@ def test_a_procedure_that_asks_for_nothing_is_refused():
             points().subjects(),
             pool=Inline(),
             journal=MemoryJournal(),
-            tray=8,
+            batch_size=8,
         )
 
 

@@ -8,10 +8,10 @@ import torch
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.engine.clean import clean_scores
+from surefoot.engine.clean_predictions import clean_scores
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs import fit
-from surefoot.subject import Task
+from surefoot.tasks import Task
 from tests.worlds import SHAPE, linear, points, study
 
 RNG = np.random.default_rng(0)
@@ -160,8 +160,8 @@ def test_a_model_with_little_room_is_measured_to_the_end(room):
     tight = study(model=model, inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9))
     found = tight.run(batch=1024)
     assert found.by_id == plain.by_id
-    assert [(e.id, e.trial) for e in found.found.examples] == [
-        (e.id, e.trial) for e in plain.found.examples
+    assert [(e.id, e.trial) for e in found.details.examples] == [
+        (e.id, e.trial) for e in plain.details.examples
     ]
 
 

@@ -107,7 +107,7 @@ def test_a_dataset_may_call_anything_features(features):
     assert load_inputs(dataset).class_names == ()
 
 
-def test_pictures_in_a_dataset_are_pixels():
+def test_images_in_a_dataset_are_pixels():
     pixels = np.arange(60, dtype=np.uint8).reshape(2, 5, 6)
     rows = [{"image": Image.fromarray(p), "label": 1} for p in pixels]
     inputs = load_inputs(Iterated(rows))

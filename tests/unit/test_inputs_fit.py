@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit, load_inputs
-from surefoot.inputs.arrays import picture_frame
+from surefoot.inputs.arrays import image_frame
 
 LAW = settings(deadline=None, database=None, derandomize=True)
 
@@ -42,13 +42,13 @@ def test_a_channel_axis_is_added_and_dropped(shape):
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (1, 6, 5), (6, 5, 3), (2, 3, 4, 5)])
-def test_pictures_are_flattened_row_by_row(shape):
+def test_images_are_flattened_row_by_row(shape):
     inputs = inputs_of(*shape)
     flat = fit(inputs, (int(np.prod(shape)),))
     np.testing.assert_array_equal(flat.x, inputs.x.reshape(3, -1))
 
 
-def test_a_flattened_picture_can_still_be_drawn():
+def test_a_flattened_image_can_still_be_drawn():
     inputs = inputs_of(6, 5)
     assert fit(inputs, (30,)).frame == (6, 5)
     assert fit(inputs, (1, 6, 5)).frame == (1, 6, 5)
@@ -101,19 +101,19 @@ def test_fitting_never_loses_or_mixes_values(have, want):
 @pytest.mark.parametrize(
     "shape", [(28, 28), (4, 4), (1, 28, 28), (28, 28, 1), (3, 32, 30), (32, 30, 3), (1, 4, 9)]
 )
-def test_what_has_two_sides_and_one_or_three_colours_is_a_picture(shape):
-    assert picture_frame(shape) == shape
+def test_what_has_two_sides_and_one_or_three_colours_is_a_image(shape):
+    assert image_frame(shape) == shape
 
 
 @pytest.mark.parametrize(
     "shape", [(), (784,), (2, 30), (3, 3, 3), (1, 1, 40), (2, 28, 28), (28, 28, 2), (3, 8, 8, 8)]
 )
 def test_everything_else_is_none(shape):
-    assert picture_frame(shape) == ()
+    assert image_frame(shape) == ()
 
 
 @pytest.mark.parametrize("want", [(6, 5), (1, 6, 5), (30, 1)])
-def test_flat_rows_become_pictures_row_by_row_and_back(want):
+def test_flat_rows_become_images_row_by_row_and_back(want):
     flat = inputs_of(30)
     np.testing.assert_array_equal(fit(flat, want).x, flat.x.reshape(-1, *want))
     np.testing.assert_array_equal(fit(fit(flat, want), (30,)).x, flat.x)

@@ -15,7 +15,7 @@ DIGITS = [name for name in "0123456789" if name != "6"]
 
 
 def folders(root, names):
-    """One picture a folder, its first pixel the folder's place in `names`."""
+    """One image a folder, its first pixel the folder's place in `names`."""
     for place, name in enumerate(names):
         (root / name).mkdir(parents=True)
         Image.fromarray(np.full((5, 5), place, np.uint8)).save(root / name / "a.png")
@@ -23,7 +23,7 @@ def folders(root, names):
 
 
 def listed(root, labels):
-    """A CSV of one picture a label."""
+    """A CSV of one image a label."""
     rows = ["file,label"]
     for i, label in enumerate(labels):
         Image.fromarray(np.full((5, 5), i, np.uint8)).save(root / f"{i}.png")

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import surefoot as sf
-from surefoot.engine.clean import clean_scores
+from surefoot.engine.clean_predictions import clean_scores
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import ModelFailed
 from surefoot.subject import Inputs

@@ -13,7 +13,7 @@ from surefoot.models import as_probabilities, load_model
 from surefoot.subject import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import (
-    PICTURE,
+    IMAGE,
     batch,
     by_hand,
     estimator,
@@ -110,7 +110,7 @@ def test_a_converted_estimator_gives_its_own_probabilities(classes, zipmap, tmp_
 
 def two_heads(path):
     """Outputs `labels` (whole numbers), `first` and `second` (scores)."""
-    matrix, bias = weights(PICTURE, 3)
+    matrix, bias = weights(IMAGE, 3)
     return save_graph(
         path,
         [
@@ -119,7 +119,7 @@ def two_heads(path):
             helper.make_node("Softmax", ["first"], ["second"]),
             helper.make_node("ArgMax", ["first"], ["labels"], axis=1, keepdims=0),
         ],
-        [("x", TensorProto.FLOAT, ["n", *PICTURE])],
+        [("x", TensorProto.FLOAT, ["n", *IMAGE])],
         [
             ("labels", TensorProto.INT64),
             ("first", TensorProto.FLOAT),

@@ -14,7 +14,7 @@ import torch
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
 from surefoot.testing import check_model
-from tests.unit.small_models import PICTURE, batch, by_hand, estimator, module, scripted
+from tests.unit.small_models import IMAGE, batch, by_hand, estimator, module, scripted
 
 
 class Bomb:
@@ -68,7 +68,7 @@ def test_a_pickle_is_refused_whatever_it_is_called(suffix, tmp_path):
     marker, path = tmp_path / "marker", tmp_path / f"model{suffix}"
     WRITERS[suffix](Bomb(marker), path)
     with pytest.raises(InvalidArgument) as caught:
-        load_model(path, shape=PICTURE)
+        load_model(path, shape=IMAGE)
     assert str(path) in str(caught.value)
     assert not marker.exists()
 
@@ -78,7 +78,7 @@ def test_the_pickles_of_these_tests_do_run_code_where_they_are_trusted(suffix, t
     marker, path = tmp_path / "marker", tmp_path / f"model{suffix}"
     WRITERS[suffix](Bomb(marker), path)
     with pytest.raises(InvalidArgument):
-        load_model(path, shape=PICTURE, trust=True)
+        load_model(path, shape=IMAGE, trust=True)
     assert marker.exists()
 
 
@@ -88,7 +88,7 @@ def test_a_link_is_judged_by_what_it_leads_to(suffix, tmp_path):
     plain_pickle(Bomb(marker), real)
     os.symlink(real, tmp_path / f"model{suffix}")
     with pytest.raises(InvalidArgument):
-        load_model(tmp_path / f"model{suffix}", shape=PICTURE)
+        load_model(tmp_path / f"model{suffix}", shape=IMAGE)
     assert not marker.exists()
 
 
@@ -109,7 +109,7 @@ def test_a_script_is_read_without_the_pickles_that_lie_beside_it(tmp_path):
     bomb = pickle.dumps(Bomb(marker))
     parts = scripted_parts(path)
     extra = {"model/extra.pkl": bomb, "model/.data/ts_code/0.pkl": bomb, "model/code/x.pkl": bomb}
-    loaded = load_model(rewrite(path, {**parts, **extra}), shape=PICTURE)
+    loaded = load_model(rewrite(path, {**parts, **extra}), shape=IMAGE)
     x = batch(5)
     np.testing.assert_allclose(loaded.predict(loaded.place(x)), by_hand(x), rtol=1e-4, atol=1e-5)
     assert not marker.exists()
@@ -119,7 +119,7 @@ def test_a_script_whose_data_are_a_python_pickle_is_refused(tmp_path):
     marker, path = tmp_path / "marker", tmp_path / "model.pt"
     parts = {**scripted_parts(path), "model/data.pkl": pickle.dumps(Bomb(marker), protocol=2)}
     with pytest.raises(InvalidArgument):
-        load_model(rewrite(path, parts), shape=PICTURE)
+        load_model(rewrite(path, parts), shape=IMAGE)
     assert not marker.exists()
 
 
@@ -140,13 +140,13 @@ def test_a_script_that_calls_more_than_arithmetic_is_refused(line, tmp_path):
     name = next(n for n in parts if n.endswith("container.py"))
     parts[name] += b"    " + line + b"\n"
     with pytest.raises(InvalidArgument, match="trust"):
-        load_model(rewrite(path, parts), shape=PICTURE)
+        load_model(rewrite(path, parts), shape=IMAGE)
 
 
 def test_a_pickled_module_is_read_with_trust(tmp_path):
     path = tmp_path / "model.pt"
     torch.save(module().train(), path)
-    loaded = load_model(path, shape=PICTURE, trust=True)
+    loaded = load_model(path, shape=IMAGE, trust=True)
     check_model(loaded, batch(6))
     x = batch(5)
     np.testing.assert_allclose(loaded.predict(loaded.place(x)), by_hand(x), rtol=1e-4, atol=1e-5)
@@ -157,10 +157,10 @@ def test_weights_alone_are_no_network_even_with_trust(suffix, tmp_path):
     path = tmp_path / f"weights{suffix}"
     torch.save(module().state_dict(), path)
     with pytest.raises(InvalidArgument, match="holds OrderedDict, not a network") as caught:
-        load_model(path, shape=PICTURE, trust=True)
+        load_model(path, shape=IMAGE, trust=True)
     assert str(path) in str(caught.value)
     with pytest.raises(InvalidArgument, match="trust"):
-        load_model(path, shape=PICTURE)
+        load_model(path, shape=IMAGE)
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PKL", ".JOBLIB"])
@@ -178,7 +178,7 @@ def test_a_damaged_pickle_is_one_sentence_with_the_path(suffix, content, tmp_pat
     path = tmp_path / f"model{suffix}"
     path.write_bytes(content)
     with pytest.raises(InvalidArgument) as caught:
-        load_model(path, shape=PICTURE, trust=True)
+        load_model(path, shape=IMAGE, trust=True)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -12,7 +12,7 @@ from surefoot.models import load_model
 from surefoot.subject import Scores
 from surefoot.testing import check_model
 from tests.unit.small_models import (
-    PICTURE,
+    IMAGE,
     batch,
     by_hand,
     exported,
@@ -34,12 +34,12 @@ def close(model, x, expected):
 
 
 def test_a_module_in_memory_conforms_and_computes():
-    model = load_model(module(), shape=PICTURE, bounds=(0, 1))
+    model = load_model(module(), shape=IMAGE, bounds=(0, 1))
     x = batch(6)
     close(model, x, by_hand(x))
     check_model(model, x)
     signature = model.signature
-    assert signature.shape == PICTURE
+    assert signature.shape == IMAGE
     assert signature.classes == 3
     assert signature.scores is Scores.LOGITS
     assert "weights" in signature.covers
@@ -50,7 +50,7 @@ def test_a_file_is_read_without_a_warning_conforms_and_computes(suffix, tmp_path
     path = FILES[suffix](tmp_path / f"model{suffix}")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = load_model(path, shape=PICTURE)
+        model = load_model(path, shape=IMAGE)
         x = batch(6)
         close(model, x, by_hand(x))
     check_model(model, x)
@@ -61,7 +61,7 @@ def test_a_file_is_read_without_a_warning_conforms_and_computes(suffix, tmp_path
 @pytest.mark.parametrize("suffix", [".pt2", ".pt"])
 def test_trust_changes_nothing_about_an_honest_file(suffix, tmp_path):
     path = FILES[suffix](tmp_path / f"model{suffix}")
-    trusted, plain = (load_model(path, shape=PICTURE, trust=t) for t in (True, False))
+    trusted, plain = (load_model(path, shape=IMAGE, trust=t) for t in (True, False))
     x = batch(5)
     close(trusted, x, np.asarray(plain.predict(plain.place(x))))
     assert trusted.signature == plain.signature
@@ -72,9 +72,9 @@ def test_the_digest_of_a_file_is_that_of_its_bytes(suffix, tmp_path):
     one = FILES[suffix](tmp_path / f"one{suffix}")
     two = tmp_path / f"two{suffix}"
     two.write_bytes(one.read_bytes())
-    first, second = (load_model(p, shape=PICTURE).signature.digest for p in (one, two))
+    first, second = (load_model(p, shape=IMAGE).signature.digest for p in (one, two))
     assert first == second
-    other = load_model(scripted(tmp_path / "other.pt", module(seed=1)), shape=PICTURE)
+    other = load_model(scripted(tmp_path / "other.pt", module(seed=1)), shape=IMAGE)
     assert other.signature.digest != first
 
 
@@ -111,25 +111,25 @@ def test_a_file_that_is_no_model_is_one_sentence_with_the_path(tmp_path):
     for content in (exported()[:-40], exported()[:2000], b"PK\x05\x06" + bytes(18)):
         path.write_bytes(content)
         with pytest.raises(InvalidArgument) as caught:
-            load_model(path, shape=PICTURE)
+            load_model(path, shape=IMAGE)
         assert str(path) in str(caught.value)
         assert "\n" not in str(caught.value)
 
 
 def test_a_module_in_training_mode_is_refused():
     with pytest.raises(InvalidArgument, match=r"module\.eval\(\)"):
-        load_model(module().train(), shape=PICTURE)
+        load_model(module().train(), shape=IMAGE)
 
 
 def test_a_module_with_a_part_in_training_mode_is_refused():
     made = module()
     made[1].train()
     with pytest.raises(InvalidArgument, match="training mode"):
-        load_model(made, shape=PICTURE)
+        load_model(made, shape=IMAGE)
 
 
 def test_a_script_saved_in_training_mode_is_evaluated(tmp_path):
-    model = load_model(scripted(tmp_path / "m.pt", module().train()), shape=PICTURE)
+    model = load_model(scripted(tmp_path / "m.pt", module().train()), shape=IMAGE)
     close(model, batch(5), by_hand(batch(5)))
 
 
@@ -141,15 +141,15 @@ def test_the_shape_has_to_be_said(suffix, tmp_path):
 
 
 def test_the_digest_follows_the_weights_and_the_structure():
-    digest = load_model(module(), shape=PICTURE).signature.digest
-    assert load_model(module(), shape=PICTURE).signature.digest == digest
-    assert load_model(module(seed=1), shape=PICTURE).signature.digest != digest
+    digest = load_model(module(), shape=IMAGE).signature.digest
+    assert load_model(module(), shape=IMAGE).signature.digest == digest
+    assert load_model(module(seed=1), shape=IMAGE).signature.digest != digest
     changed = module()
     with torch.no_grad():
         changed[2].bias[1] += 1e-6
-    assert load_model(changed, shape=PICTURE).signature.digest != digest
+    assert load_model(changed, shape=IMAGE).signature.digest != digest
     longer = nn.Sequential(*module(), nn.Softmax(dim=1)).eval()
-    assert load_model(longer, shape=PICTURE).signature.digest != digest
+    assert load_model(longer, shape=IMAGE).signature.digest != digest
 
 
 class Remembering(nn.Module):

@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.models import as_probabilities, load_model
 from surefoot.testing import check_model
 from tests.unit.small_models import (
-    PICTURE,
+    IMAGE,
     batch,
     by_hand,
     module,
@@ -50,7 +50,7 @@ class Answering(nn.Module):
     ids=["tuple", "list", "named", "dict", "rank four", "double"],
 )
 def test_scores_are_found_in_what_a_module_returns(give):
-    model = load_model(Answering(give).eval(), shape=PICTURE)
+    model = load_model(Answering(give).eval(), shape=IMAGE)
     close(model, batch(5), by_hand(batch(5)))
 
 
@@ -66,16 +66,16 @@ def test_scores_are_found_in_what_a_module_returns(give):
 )
 def test_what_is_no_row_of_scores_is_refused(give, match):
     with pytest.raises(ModelFailed, match=match):
-        load_model(Answering(give).eval(), shape=PICTURE)
+        load_model(Answering(give).eval(), shape=IMAGE)
 
 
 def test_one_column_is_two_classes():
     share = Answering(lambda z: torch.sigmoid(z[:, :1])).eval()
     x = batch(5)
     second = 1 / (1 + np.exp(-by_hand(x)[:, :1]))
-    model = load_model(share, shape=PICTURE)
+    model = load_model(share, shape=IMAGE)
     close(model, x, np.concatenate([1 - second, second], axis=1))
-    logit = load_model(Answering(lambda z: z[:, 0]).eval(), shape=PICTURE, scores="logits")
+    logit = load_model(Answering(lambda z: z[:, 0]).eval(), shape=IMAGE, scores="logits")
     close(as_probabilities(logit), x, np.concatenate([1 - second, second], axis=1))
 
 
@@ -89,7 +89,7 @@ def test_normalisation_equals_doing_it_by_hand():
 
 
 def test_softmax_of_a_module_stays_in_torch():
-    model = as_probabilities(load_model(module(), shape=PICTURE))
+    model = as_probabilities(load_model(module(), shape=IMAGE))
     x = batch(5)
     assert isinstance(model.predict(model.place(x)), torch.Tensor)
     close(model, x, softmax(by_hand(x)))
@@ -108,14 +108,14 @@ class Failing(nn.Module):
 
 
 def test_a_module_that_raises_later_has_failed_with_its_message():
-    model = load_model(Failing(ValueError("five is\n too many")).eval(), shape=PICTURE)
+    model = load_model(Failing(ValueError("five is\n too many")).eval(), shape=IMAGE)
     with pytest.raises(ModelFailed, match="ValueError: five is too many"):
         model.predict(model.place(batch(5)))
 
 
 def test_a_full_device_is_out_of_memory():
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-    model = load_model(Failing(error).eval(), shape=PICTURE)
+    model = load_model(Failing(error).eval(), shape=IMAGE)
     with pytest.raises(OutOfMemory, match=r"2\.00 GiB"):
         model.predict(model.place(batch(5)))
 

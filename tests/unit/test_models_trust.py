@@ -17,7 +17,7 @@ import torch
 
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models import load_model
-from tests.unit.small_models import PICTURE, exported, scripted
+from tests.unit.small_models import IMAGE, exported, scripted
 
 Parts = dict[str, bytes]
 Attack = Callable[[Parts, Path], None]
@@ -137,7 +137,7 @@ WORKING: list[Attack] = [
 
 def refused(path: Path, marker: Path) -> None:
     with pytest.raises(InvalidArgument, match="trust") as caught:
-        load_model(path, shape=PICTURE)
+        load_model(path, shape=IMAGE)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not marker.exists()
@@ -145,7 +145,7 @@ def refused(path: Path, marker: Path) -> None:
 
 def read_carelessly(path: Path) -> None:
     try:
-        torch.export.load(str(path)).module()(torch.zeros(2, *PICTURE))
+        torch.export.load(str(path)).module()(torch.zeros(2, *IMAGE))
     except Exception:  # noqa: BLE001  it is the marker that counts
         return
 
@@ -214,7 +214,7 @@ def test_an_archive_with_two_parts_of_one_name_is_refused(tmp_path):
     parts, path = parts_of(exported()), tmp_path / "model.pt2"
     path.write_bytes(zipped({**parts, "Models/Model.JSON": parts["models/model.json"]}))
     with pytest.raises(InvalidArgument, match="two parts of one name"):
-        load_model(path, shape=PICTURE)
+        load_model(path, shape=IMAGE)
 
 
 def test_what_was_checked_is_what_is_read(tmp_path):
@@ -232,7 +232,7 @@ def test_what_was_checked_is_what_is_read(tmp_path):
     mark = back[-end : -end + 16] + struct.pack("<I", offset) + back[-2:]
     path.write_bytes(front[:-end] + back[:-end] + mark)
     with contextlib.suppress(SurefootError):  # a later Python refuses such an archive
-        load_model(path, shape=PICTURE)
+        load_model(path, shape=IMAGE)
     assert not marker.exists()
     read_carelessly(path)
     assert marker.exists(), "the attack is a dud: it proves nothing"
@@ -274,5 +274,5 @@ def test_a_scripted_program_that_writes_files_is_refused(network, tmp_path):
     path = scripted(tmp_path / "model.pt", network(str(marker)).eval())
     marker.unlink(missing_ok=True)
     refused(path, marker)
-    torch.jit.load(str(path))(torch.zeros(2, *PICTURE))
+    torch.jit.load(str(path))(torch.zeros(2, *IMAGE))
     assert marker.exists(), "the attack is a dud: it proves nothing"

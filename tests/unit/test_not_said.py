@@ -11,10 +11,10 @@ import pytest
 import surefoot as sf
 from surefoot.claims import Continues, Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.report.phrases import confidence
+from surefoot.report.formatting import confidence
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
-from surefoot.study.comparing import at_levels
+from surefoot.study.comparison import at_levels
 from surefoot.subject import View
 from tests.claims.parts import (
     QUICK,

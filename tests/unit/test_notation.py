@@ -5,8 +5,8 @@ import pytest
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
 from surefoot.results import Interval
-from surefoot.study.catalogue import entries
-from surefoot.study.notation import at_level, parse_perturbation, parse_range
+from surefoot.study.parse_perturbation import at_level, parse_perturbation, parse_range
+from surefoot.study.perturbation_catalogue import entries
 from surefoot.study.registry import describe_perturbation
 
 mine = LinfNoise(0.25)
@@ -34,7 +34,7 @@ def test_a_text_is_a_perturbation(text, made):
     assert parse_perturbation(text) == made
 
 
-def test_severities_follow_the_size_of_the_picture():
+def test_severities_follow_the_size_of_the_image():
     assert parse_perturbation("gaussian:s3", SMALL).level == 0.08
     assert parse_perturbation("gaussian:s3", LARGE).level == 0.18
     assert parse_perturbation("gaussian:s0.5", SMALL).level == pytest.approx(0.02)

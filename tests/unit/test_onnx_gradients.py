@@ -9,8 +9,8 @@ from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.models.slopes import ONE, SEVERAL
-from surefoot.models.tape import read_tape
+from surefoot.graph.gradient import read_tape
+from surefoot.graph.operator_gradients import ONE, SEVERAL
 from tests.unit.small_models import save_graph
 
 PLANE, FLAT = (2, 5, 6), (6,)

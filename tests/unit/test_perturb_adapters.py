@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import ImageOps
 
-from surefoot.engine.bench import cut
+from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import (
@@ -26,7 +26,7 @@ from surefoot.perturb.adapters import (
 )
 from surefoot.perturb.custom import Sees
 from surefoot.results import Interval
-from surefoot.testing import check_picture_perturbation
+from surefoot.testing import check_image_perturbation
 
 UNIT = Interval(0, 1)
 
@@ -131,7 +131,7 @@ def test_every_adapted_transform_conforms(made):
     out = made.apply(x, drawn, 1.0, UNIT)
     assert out.shape == x.shape and out.dtype == np.float32
     assert (out != x).any() and out.min() >= 0 and out.max() <= 1
-    check_picture_perturbation(made)
+    check_image_perturbation(made)
 
 
 @every

@@ -7,9 +7,9 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.perturb.blurs import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.convolve import convolved, mirrored
-from surefoot.perturb.linear import along, banded, gaussian
+from surefoot.perturb._ops.convolve import convolved, mirrored
+from surefoot.perturb._ops.linear import along, banded, gaussian
+from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
 from tests.unit.test_perturb_blurs import blurred, scene
 
 # --- the Gaussian ---------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ def test_convolution_is_that_of_scipy_with_mirrored_edges(size):
     kernels = rng.random((4, *size), dtype=np.float32)
     kernels /= kernels.sum(axis=(1, 2), keepdims=True)
     expected = [
-        [ndimage.convolve(c.astype(np.float64), k, mode="mirror") for c in picture]
-        for picture, k in zip(x, kernels, strict=True)
+        [ndimage.convolve(c.astype(np.float64), k, mode="mirror") for c in image]
+        for image, k in zip(x, kernels, strict=True)
     ]
     out = convolved(x, kernels)
     np.testing.assert_allclose(out, expected, atol=1e-6)
@@ -76,7 +76,7 @@ def test_a_kernel_off_its_centre_is_the_same_kernel_with_zeros_around():
     np.testing.assert_allclose(convolved(x, kernel, (3, 1)), convolved(x, whole), atol=1e-6)
 
 
-def test_a_mirrored_picture_is_that_of_numpy():
+def test_a_mirrored_image_is_that_of_numpy():
     x = scene(1, 7)
     expected = np.pad(x, ((0, 0), (0, 0), (9, 9), (3, 3)), mode="reflect")
     np.testing.assert_array_equal(mirrored(x, 9, 3), expected)
@@ -134,9 +134,9 @@ def published_motion(x, radius, deviation, angle, order):
     total = np.zeros(x.shape)
     for step, weight in zip(steps, weights, strict=True):
         at = [row + step * math.sin(angle), column + step * math.cos(angle)]
-        for picture in np.ndindex(x.shape[:2]):
-            total[picture] += weight * ndimage.map_coordinates(
-                x[picture].astype(np.float64), at, order=order, mode="mirror"
+        for image in np.ndindex(x.shape[:2]):
+            total[image] += weight * ndimage.map_coordinates(
+                x[image].astype(np.float64), at, order=order, mode="mirror"
             )
     return total
 
@@ -179,9 +179,9 @@ def published_zooms(x, factors):
             (height - 1) / 2 * (1 - 1 / z) + row / z,
             (width - 1) / 2 * (1 - 1 / z) + column / z,
         ]
-        for picture in np.ndindex(x.shape[:2]):
-            total[picture] += ndimage.map_coordinates(
-                x[picture].astype(np.float64), at, order=1, mode="nearest"
+        for image in np.ndindex(x.shape[:2]):
+            total[image] += ndimage.map_coordinates(
+                x[image].astype(np.float64), at, order=1, mode="nearest"
             )
     return total / (len(factors) + 1)
 

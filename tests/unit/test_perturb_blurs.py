@@ -10,10 +10,10 @@ from scipy import ndimage
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.blurs import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.glass import GlassBlur
+from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
+from surefoot.perturb.image.glass import GlassBlur
 from surefoot.results import Interval
-from surefoot.testing.perturbations import check_picture_perturbation
+from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 STRONGEST = {
@@ -61,7 +61,7 @@ def blurred(made, x, level=None, bounds=UNIT, n=None):
     ids=str,
 )
 def test_every_blur_conforms(made):
-    check_picture_perturbation(made)
+    check_image_perturbation(made)
 
 
 @pytest.mark.parametrize("blur", BLURS)
@@ -83,7 +83,7 @@ def test_numpy_and_torch_agree(blur, size):
 
 @pytest.mark.parametrize("blur", BLURS)
 @pytest.mark.parametrize("size", [32, 72])
-def test_a_stronger_blur_moves_the_picture_further(blur, size):
+def test_a_stronger_blur_moves_the_image_further(blur, size):
     """The mean change grows with the level; glass only where the published swaps grow too.
 
     From severity 1 to 3 and 4 to 5 (small) it is blurred more after the same swaps, which brings
@@ -104,8 +104,8 @@ def test_a_thousandth_of_the_range_changes_little(blur, size):
 
 @pytest.mark.parametrize("blur", BLURS)
 @pytest.mark.parametrize("size", [32, 72])
-def test_a_small_step_of_the_level_is_a_small_step_of_the_picture(blur, size):
-    """Nowhere, the published severities included, does the picture jump."""
+def test_a_small_step_of_the_level_is_a_small_step_of_the_image(blur, size):
+    """Nowhere, the published severities included, does the image jump."""
     x = scene(2, size)
     made = blur(STRONGEST[blur])
     for share in (0.2, 0.31, 0.4, 0.6, 0.77, 0.8, 0.95):
@@ -127,7 +127,7 @@ def test_one_input_meeting_many_perturbations_equals_many_copies(blur, size):
 @pytest.mark.parametrize("blur", BLURS)
 @pytest.mark.parametrize("size", [32, 75])
 def test_a_row_has_the_same_bits_alone_and_with_its_channels_last(blur, size):
-    """Large pictures too, and as a view of pictures whose channels come last in memory."""
+    """Large images too, and as a view of images whose channels come last in memory."""
     x = scene(5, size)
     made = blur(0.7 * STRONGEST[blur])
     drawn = draws(made, x, 5)
@@ -141,7 +141,7 @@ def test_a_row_has_the_same_bits_alone_and_with_its_channels_last(blur, size):
 
 @pytest.mark.parametrize("blur", BLURS)
 @pytest.mark.parametrize("bounds", [Interval(0.0, 255.0), Interval(-1.0, 1.0)])
-def test_other_bounds_show_the_same_picture(blur, bounds):
+def test_other_bounds_show_the_same_image(blur, bounds):
     x = scene(3)
     made = blur(0.6 * STRONGEST[blur])
     scaled = (bounds.low + bounds.width * x).astype(np.float32)
@@ -150,7 +150,7 @@ def test_other_bounds_show_the_same_picture(blur, bounds):
 
 
 @pytest.mark.parametrize("blur", BLURS)
-def test_a_flat_picture_stays_as_it_is(blur):
+def test_a_flat_image_stays_as_it_is(blur):
     x = np.full((2, 3, 20, 26), 0.3, dtype=np.float32)
     np.testing.assert_allclose(blurred(blur(STRONGEST[blur]), x), x, atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_presets_are_levels_that_grow(blur):
         assert all(level in blur(level).levels(UNIT) for level in levels)
 
 
-def test_a_large_picture_is_zoomed_alone_as_among_others():
+def test_a_large_image_is_zoomed_alone_as_among_others():
     x = scene(3, 96)
     among = blurred(ZoomBlur(0.1), x)
     np.testing.assert_array_equal(blurred(ZoomBlur(0.1), x[1:2]), among[1:2])

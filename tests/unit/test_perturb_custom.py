@@ -10,11 +10,11 @@ from PIL import Image
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.function_source import described
 from surefoot.perturb.custom import Batched, OneByOne, Sees, custom
-from surefoot.perturb.sources import described
 from surefoot.results import Interval
 from surefoot.subject import View
-from surefoot.testing import check_perturbation, check_picture_perturbation
+from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0, 1)
 
@@ -38,7 +38,7 @@ def test_a_function_of_ones_own_conforms(draws):
         return x * (1 - level * first)
 
     check_perturbation(Batched(0.4, shaded, "shaded", draws), (6,))
-    check_picture_perturbation(Batched(0.4, shaded, "shaded", draws, View.PICTURE))
+    check_image_perturbation(Batched(0.4, shaded, "shaded", draws, View.IMAGE))
 
 
 def test_one_line_is_enough():
@@ -108,7 +108,7 @@ def test_a_function_must_not_write_into_the_draws():
 
 def test_one_by_one_conforms_and_says_that_it_is_slow():
     made = OneByOne(0.2, speckled, "speckled")
-    check_picture_perturbation(made)
+    check_image_perturbation(made)
     check_perturbation(OneByOne(0.2, speckled, "speckled", View.VALUES), (7,))
     assert "CPU, one image at a time" in made.phrase
 
@@ -165,7 +165,7 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
         (lambda: Batched(0.1, brighter, ""), "name is a word, got ''"),
         (lambda: Batched(0.1, brighter, "f", draws=-1), "got -1"),
         (lambda: Batched(0.1, brighter, "f", draws=(2, 0)), r"got \(2, 0\)"),
-        (lambda: Batched(0.1, brighter, "f", view="picture"), "View.PICTURE.*got 'picture'"),
+        (lambda: Batched(0.1, brighter, "f", view="image"), "View.IMAGE.*got 'image'"),
         (lambda: OneByOne(0.1, speckled, "f", View.VALUES, Sees.PILLOW), "not values"),
     ],
 )

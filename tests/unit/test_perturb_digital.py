@@ -10,9 +10,9 @@ import torch
 from PIL import Image
 
 from surefoot.engine.streams import stream
-from surefoot.perturb.digital import JPEG, Pixelate
-from surefoot.perturb.occlusion import Dropout, Occlusion
-from tests.unit.test_perturb_pixels import UNIT, perturbed, picture
+from surefoot.perturb.image.digital import JPEG, Pixelate
+from surefoot.perturb.image.occlusion import Dropout, Occlusion
+from tests.unit.test_perturb_pixels import UNIT, image, perturbed
 
 # Digital
 
@@ -25,7 +25,7 @@ def boxed(channel, c):
 
 @pytest.mark.parametrize("shape", [(4, 5), (16, 16), (28, 28), (32, 32), (45, 61), (90, 224)])
 def test_pixels_are_boxes_as_pillow_makes_them(shape):
-    x = picture(1, (1, *shape))
+    x = image(1, (1, *shape))
     for c in (0.95, 0.9, 0.85, 0.75, 0.65, 0.6, 0.5, 0.4, 0.3, 0.25):
         ours = perturbed(Pixelate(1 - c), x)[0, 0]
         np.testing.assert_allclose(ours, boxed(x[0, 0], c), atol=1e-6, err_msg=f"{shape} {c}")
@@ -33,7 +33,7 @@ def test_pixels_are_boxes_as_pillow_makes_them(shape):
 
 @pytest.mark.parametrize("made", [Pixelate, JPEG])
 def test_the_first_step_is_faded_in(made):
-    x = picture(2, (3, 20, 13))
+    x = image(2, (3, 20, 13))
     before = x
     for level in np.linspace(0, 0.01, 301)[1:]:
         after = perturbed(made(0.1), x, float(level))
@@ -44,7 +44,7 @@ def test_the_first_step_is_faded_in(made):
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("quality", [80, 40, 25, 7])
 def test_jpeg_is_what_pillow_stores(channels, quality):
-    x = picture(3, (channels, 24, 35))
+    x = image(3, (channels, 24, 35))
     for given, ours in zip(x, perturbed(JPEG(1 - quality / 100), x), strict=True):
         file = io.BytesIO()
         whole = np.rint(given.transpose(1, 2, 0) * 255).astype(np.uint8)
@@ -83,7 +83,7 @@ def test_a_larger_patch_hides_what_a_smaller_one_hid():
 
 
 def test_lost_pixels_lose_all_channels_and_stay_lost():
-    x = picture(16, (3, 32, 32)) * 0.4
+    x = image(16, (3, 32, 32)) * 0.4
     weak, strong = (perturbed(Dropout(level, fill=1.0), x) for level in (0.1, 0.3))
     lost = (weak == 1).all(axis=1)
     assert ((weak == 1).any(axis=1) == lost).all()
@@ -93,8 +93,8 @@ def test_lost_pixels_lose_all_channels_and_stay_lost():
 
 
 @pytest.mark.parametrize("level", [1e-4, 0.09, 0.5, 1.0])
-def test_a_patch_on_a_large_picture_is_the_same_in_numpy_and_torch(level):
-    x = picture(3, (3, 70, 90))
+def test_a_patch_on_a_large_image_is_the_same_in_numpy_and_torch(level):
+    x = image(3, (3, 70, 90))
     made = Occlusion(level)
     drawn = made.draw(stream(1, "s", made.kind, 0, x), 3, x.shape[1:])
     ours = made.apply(x, drawn, level, UNIT)
@@ -107,7 +107,7 @@ def test_a_patch_on_a_large_picture_is_the_same_in_numpy_and_torch(level):
 @pytest.mark.parametrize("shape", [(16, 16), (70, 90)], ids=["small", "large"])
 def test_a_patch_changes_what_it_touches_alone(shape):
     """Also where values lie beyond the bounds: those it touches come back within, no others."""
-    x, made = 3 * picture(6, (3, *shape)) - 1, Occlusion(0.3)
+    x, made = 3 * image(6, (3, *shape)) - 1, Occlusion(0.3)
     cover = perturbed(Occlusion(0.3, fill=1.0), np.zeros_like(x))
     mixed = np.clip(x * (1 - cover) + 0.5 * cover, 0, 1)
     truth = np.where(cover > 0, mixed, x)
@@ -120,7 +120,7 @@ def test_a_patch_changes_what_it_touches_alone(shape):
 
 @pytest.mark.parametrize("place", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 def test_a_weak_compression_leaves_the_rows_beside_it_alone(place):
-    x = picture(3)
+    x = image(3)
     strong = perturbed(JPEG(0.5), place(x), place(np.full(3, 0.5, np.float32)))
     beside = perturbed(JPEG(0.5), place(x), place(np.array([0.5, 0.004, 0.0], np.float32)))
     assert np.array_equal(beside[0], strong[0])
@@ -131,7 +131,7 @@ def test_a_weak_compression_leaves_the_rows_beside_it_alone(place):
 
 @pytest.mark.parametrize("shape", [(12, 20), (45, 61), (64, 48)])
 def test_cells_of_the_same_size_are_plain_means(shape):
-    x = picture(2, (3, *shape))
+    x = image(2, (3, *shape))
     if shape[0] % 4 == shape[1] % 4 == 0:
         cells = x.reshape(2, 3, shape[0] // 4, 4, shape[1] // 4, 4).mean(axis=(3, 5))
         expected = cells.repeat(4, axis=2).repeat(4, axis=3)

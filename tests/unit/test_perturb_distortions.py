@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from surefoot.perturb.elastic import Elastic
-from surefoot.perturb.geometry import (
+from surefoot.perturb.image.elastic import Elastic
+from surefoot.perturb.image.geometry import (
     Perspective,
 )
-from tests.unit.test_perturb_geometry import UNIT, drawn_for, pictures, sampled
+from tests.unit.test_perturb_geometry import UNIT, drawn_for, images, sampled
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5])
 def test_a_perspective_brings_the_corners_where_they_were_drawn(level):
     """Against the eight linear equations of a projection, solved for each trial."""
-    x, made = pictures(20, 3, 9, 13), Perspective(level)
+    x, made = images(20, 3, 9, 13), Perspective(level)
     moves = drawn_for(made, x)
     found = made.apply(x, moves, level, UNIT)
     corners = np.array([(0, 0), (12, 0), (12, 8), (0, 8)], float)
@@ -36,17 +36,17 @@ SMALL = [(0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05),
 LARGE = [(2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)]
 
 
-def published_elastic(picture, points, noise, strengths):
+def published_elastic(image, points, noise, strengths):
     """Hendrycks & Dietterich 2019, appendix and code, with SciPy; the draws are given."""
     alpha, sigma, affine = strengths
-    height, width = picture.shape[1:]
+    height, width = image.shape[1:]
     middle, square = np.array([width // 2, height // 2]), min(height, width) // 3
     before = middle + square * np.array([[1, 1], [1, -1], [-1, -1]])
     after = before + affine * (2.0 * points - 1)
     back = np.linalg.solve(np.c_[after, np.ones(3)], before)
     j, i = np.mgrid[:height, :width].astype(float)
     xs, ys = np.moveaxis(np.stack([i, j, np.ones_like(i)], axis=-1) @ back, -1, 0)
-    moved = sampled(picture, ys, xs, "mirror")
+    moved = sampled(image, ys, xs, "mirror")
     if alpha == 0:
         return moved
     dx, dy = (
@@ -65,7 +65,7 @@ def test_elastic_is_the_published_one_at_every_severity(severity, size, shape):
     """
     unit, shares = (32, SMALL) if size == "small" else (244, LARGE)
     strengths = tuple(unit * share for share in shares[severity - 1])
-    x, made = pictures(3, *shape), Elastic(float(severity), size)
+    x, made = images(3, *shape), Elastic(float(severity), size)
     points, noise = drawn_for(made, x)
     points = 0.5 + 0.4 * (points - 0.5) if (size, severity) == ("large", 2) else points
     found = made.apply(x, (points, noise), float(severity), UNIT)
@@ -74,9 +74,9 @@ def test_elastic_is_the_published_one_at_every_severity(severity, size, shape):
         np.testing.assert_allclose(found[row], truth, atol=2e-3)
 
 
-def test_elastic_goes_by_the_size_of_the_picture():
+def test_elastic_goes_by_the_size_of_the_image():
     made = Elastic(2.0)
     for edge, size in ((64, "small"), (65, "large")):
-        x = pictures(1, 1, 20, edge)
+        x = images(1, 1, 20, edge)
         told = Elastic(2.0, size).apply(x, drawn_for(made, x), 2.0, UNIT)
         assert np.array_equal(made.apply(x, drawn_for(made, x), 2.0, UNIT), told)

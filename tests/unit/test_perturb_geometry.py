@@ -1,4 +1,4 @@
-"""Turned, moved, enlarged, slanted and distorted pictures, against SciPy, Pillow and formulas."""
+"""Turned, moved, enlarged, slanted and distorted images, against SciPy, Pillow and formulas."""
 
 import math
 from itertools import pairwise
@@ -11,9 +11,10 @@ from scipy.ndimage import map_coordinates
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.edges import Edge
-from surefoot.perturb.elastic import Elastic
-from surefoot.perturb.geometry import (
+from surefoot.perturb._ops.edges import Edge
+from surefoot.perturb._ops.warp import warped
+from surefoot.perturb.image.elastic import Elastic
+from surefoot.perturb.image.geometry import (
     Perspective,
     Rotation,
     Shear,
@@ -21,9 +22,8 @@ from surefoot.perturb.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.perturb.warp import warped
 from surefoot.results import Interval
-from surefoot.testing.perturbations import check_picture_perturbation
+from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 SCIPY = {
@@ -40,12 +40,12 @@ def kinds(perturbations):
     return pytest.mark.parametrize("made", perturbations, ids=lambda made: made.kind)
 
 
-def pictures(n, channels, height, width, seed=0):
+def images(n, channels, height, width, seed=0):
     return np.random.default_rng(seed).random((n, channels, height, width), dtype=np.float32)
 
 
-def smooth_pictures(n, height, width):
-    """Waves of random phase: pictures with something to move, but nothing sharp."""
+def smooth_images(n, height, width):
+    """Waves of random phase: images with something to move, but nothing sharp."""
     j, i = np.mgrid[:height, :width] / 8.0
     phases = np.random.default_rng(3).random((n, 3, 2, 1, 1)) * 6
     waves = 0.5 + 0.25 * (np.sin(i + phases[:, :, 0]) + np.sin(j + phases[:, :, 1]))
@@ -57,26 +57,26 @@ def drawn_for(made, x, n=None):
     return made.draw(source, n or len(x), tuple(x.shape[1:]))
 
 
-def sampled(picture, ys, xs, edge, fill=0.0):
+def sampled(image, ys, xs, edge, fill=0.0):
     """By SciPy, in double precision."""
     at = np.stack(np.broadcast_arrays(ys, xs))
     planes = [
         map_coordinates(plane.astype(float), at, order=1, mode=SCIPY[edge], cval=fill)
-        for plane in picture
+        for plane in image
     ]
     return np.stack(planes)
 
 
 @kinds([*ALL, Rotation(180.0, "black"), Zoom(9.0), Shear(80.0), Perspective(1.0), Elastic(5.0)])
 def test_every_geometric_perturbation_conforms(made):
-    check_picture_perturbation(made)
+    check_image_perturbation(made)
 
 
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("reach", [1.0, 10.0])
-def test_warping_is_bilinear_and_continues_the_picture_as_it_says(edge, reach):
-    """Against SciPy, near the picture and several pictures away."""
-    x = pictures(4, 3, 9, 13)
+def test_warping_is_bilinear_and_continues_the_image_as_it_says(edge, reach):
+    """Against SciPy, near the image and several images away."""
+    x = images(4, 3, 9, 13)
     rng = np.random.default_rng(1)
     ys = (9 * reach * (rng.random((4, 7, 5)) - 0.5) + 4).astype(np.float32)
     xs = (13 * reach * (rng.random((4, 7, 5)) - 0.5) + 6).astype(np.float32)
@@ -92,8 +92,8 @@ def test_warping_is_bilinear_and_continues_the_picture_as_it_says(edge, reach):
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("place", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 @pytest.mark.parametrize("shape", [(3, 32, 32), (3, 9, 13), (1, 224, 200), (3, 1, 6), (1, 5, 1)])
-def test_a_picture_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place, shape):
-    x = pictures(5, *shape)
+def test_a_image_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place, shape):
+    x = images(5, *shape)
     j, i = np.mgrid[: shape[1], : shape[2]].astype(np.float32)
     whole = warped(place(x), place(j[None]), place(i[None]), edge, UNIT)
     apart = warped(place(x), place(j[None, :, :1]), place(i[None, :1]), edge, UNIT)
@@ -105,7 +105,7 @@ def test_a_picture_sampled_at_its_own_pixels_is_itself_value_for_value(edge, pla
 @pytest.mark.parametrize("rows", [(6, 6), (1, 6), (6, 1)], ids=["n-n", "1-n", "n-1"])
 @pytest.mark.parametrize("size", [(28, 21), (70, 90)])
 def test_numpy_and_torch_warp_alike_within_a_ten_thousandth(edge, rows, size):
-    x = pictures(rows[0], 3, *size)
+    x = images(rows[0], 3, *size)
     ys, xs = 160 * np.random.default_rng(2).random((2, rows[1], *size), dtype=np.float32) - 40
     ours = warped(x, ys, xs, edge, UNIT)
     theirs = warped(*map(torch.from_numpy, (x, ys, xs)), edge, UNIT)
@@ -115,8 +115,8 @@ def test_numpy_and_torch_warp_alike_within_a_ten_thousandth(edge, rows, size):
 
 @pytest.mark.parametrize(("n", "edge"), [(130, 28), (3, 224)])
 def test_a_warped_row_does_not_depend_on_how_many_are_warped_with_it(n, edge):
-    """More pictures than are worked on together, and pictures of which parts are."""
-    x = pictures(n, 2, edge, edge)
+    """More images than are worked on together, and images of which parts are."""
+    x = images(n, 2, edge, edge)
     shape = (2, n, edge, edge)
     ys, xs = 2 * edge * np.random.default_rng(2).random(shape, dtype=np.float32) - edge / 2
     together = warped(x, ys, xs, "mirror", UNIT)
@@ -152,7 +152,7 @@ def came_from(made, level, height, width):
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("sign", [1, -1])
 def test_directed_changes_are_what_they_say_in_both_directions(made, edge, sign):
-    x, level = pictures(2, 3, 11, 17), sign * made.level
+    x, level = images(2, 3, 11, 17), sign * made.level
     found = type(made)(made.level, edge).apply(x, drawn_for(made, x), level, UNIT)
     for row in range(2):
         truth = sampled(x[row], *came_from(made, level, 11, 17), edge)
@@ -160,14 +160,14 @@ def test_directed_changes_are_what_they_say_in_both_directions(made, edge, sign)
 
 
 def test_a_quarter_turn_is_counter_clockwise():
-    x = pictures(1, 3, 8, 8)
+    x = images(1, 3, 8, 8)
     found = Rotation(90.0).apply(x, drawn_for(Rotation(90.0), x), 90.0, UNIT)
     np.testing.assert_allclose(found, np.rot90(x, axes=(2, 3)), atol=1e-5)
 
 
 @pytest.mark.parametrize("level", [7.0, -30.0])
 def test_a_rotation_is_that_of_pillow_away_from_the_edge(level):
-    x = pictures(1, 1, 31, 31)
+    x = images(1, 1, 31, 31)
     theirs = Image.fromarray(x[0, 0]).rotate(level, Image.Resampling.BILINEAR)
     ours = Rotation(1.0).apply(x, drawn_for(Rotation(1.0), x), level, UNIT)
     inner = slice(8, -8)
@@ -178,21 +178,21 @@ def test_a_rotation_is_that_of_pillow_away_from_the_edge(level):
 
 @pytest.mark.parametrize("made", [TranslationX(0.25, "black"), TranslationY(0.25, "black")])
 def test_a_move_by_whole_pixels_shifts_and_leaves_black(made):
-    x, axis = pictures(1, 3, 8, 8), 3 if made.kind == "translate-x" else 2
+    x, axis = images(1, 3, 8, 8), 3 if made.kind == "translate-x" else 2
     truth = np.roll(x, 2, axis=axis)
     np.moveaxis(truth, axis, 0)[:2] = 0
     np.testing.assert_allclose(made.apply(x, drawn_for(made, x), 0.25, UNIT), truth, atol=1e-6)
 
 
 def test_black_is_the_lowest_value():
-    x = pictures(1, 1, 8, 8)
+    x = images(1, 1, 8, 8)
     made = TranslationX(1.0, "black")
     assert np.all(made.apply(x, drawn_for(made, x), 1.0, Interval(-1.0, 1.0)) == -1)
 
 
 @kinds(DIRECTED)
 def test_a_level_for_each_row_is_that_level_bit_for_bit(made):
-    x = pictures(6, 3, 12, 12)
+    x = images(6, 3, 12, 12)
     levels = np.linspace(-made.level, made.level, 6, dtype=np.float32)
     together = made.apply(x, drawn_for(made, x), levels, UNIT)
     for row, level in enumerate(levels):
@@ -202,7 +202,7 @@ def test_a_level_for_each_row_is_that_level_bit_for_bit(made):
 
 @kinds(ALL)
 def test_a_row_of_level_zero_is_left_as_it_is(made):
-    x = pictures(3, 3, 16, 16)
+    x = images(3, 3, 16, 16)
     levels = np.array([made.level, 0, made.level], np.float32)
     assert np.array_equal(made.apply(x, drawn_for(made, x), levels, UNIT)[1], x[1])
 
@@ -210,7 +210,7 @@ def test_a_row_of_level_zero_is_left_as_it_is(made):
 @kinds(ALL)
 @pytest.mark.parametrize("rows", [8, 1])
 def test_numpy_and_torch_agree_within_a_thousandth(made, rows):
-    x = pictures(rows, 3, 24, 32)
+    x = images(rows, 3, 24, 32)
     tensor = torch.from_numpy(x)
     ours, theirs = drawn_for(made, x, 8), drawn_for(made, tensor, 8)
     level = np.linspace(0, made.level, 8, dtype=np.float32)
@@ -222,8 +222,8 @@ def test_numpy_and_torch_agree_within_a_thousandth(made, rows):
 
 
 def effects(made, share):
-    """Mean change of smooth pictures at a share of the level."""
-    x = smooth_pictures(32, 32, 32)
+    """Mean change of smooth images at a share of the level."""
+    x = smooth_images(32, 32, 32)
     return float(np.abs(made.apply(x, drawn_for(made, x), share * made.level, UNIT) - x).mean())
 
 
@@ -242,8 +242,8 @@ def test_a_level_next_to_zero_changes_next_to_nothing(made):
 
 
 @kinds(ALL)
-def test_elsewhere_bounded_pictures_are_changed_alike(made):
-    x = pictures(4, 3, 16, 16)
+def test_elsewhere_bounded_images_are_changed_alike(made):
+    x = images(4, 3, 16, 16)
     drawn = drawn_for(made, x)
     truth = made.apply(x, drawn, made.level, UNIT)
     bytes_ = made.apply(255 * x, drawn, made.level, Interval(0.0, 255.0))
@@ -254,16 +254,16 @@ def test_elsewhere_bounded_pictures_are_changed_alike(made):
 
 
 @kinds(ALL)
-def test_one_picture_that_meets_many_is_many_copies_of_it(made):
-    x = pictures(1, 3, 32, 32)
+def test_one_image_that_meets_many_is_many_copies_of_it(made):
+    x = images(1, 3, 32, 32)
     drawn = drawn_for(made, x, 100)
     copies = made.apply(np.repeat(x, 100, axis=0), drawn, made.level, UNIT)
     assert np.array_equal(made.apply(x, drawn, made.level, UNIT), copies)
 
 
 @kinds(ALL)
-def test_a_picture_in_another_memory_layout_is_the_same_picture(made):
-    x = pictures(3, 3, 16, 12)
+def test_a_image_in_another_memory_layout_is_the_same_image(made):
+    x = images(3, 3, 16, 12)
     strided = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     drawn = drawn_for(made, x)
     truth = made.apply(x, drawn, made.level, UNIT)

@@ -1,4 +1,4 @@
-"""Pictures behind glass: swaps as in the published loop."""
+"""Images behind glass: swaps as in the published loop."""
 
 import math
 
@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.perturb.glass import GlassBlur
-from surefoot.perturb.shuffle import moved, partners, swapped
+from surefoot.perturb._ops.shuffle import moved, partners, swapped
+from surefoot.perturb.image.glass import GlassBlur
 from tests.unit.test_perturb_blurs import UNIT, draws, scene
 
 
@@ -93,7 +93,7 @@ def test_pixels_that_swap_at_a_low_level_swap_at_every_higher_one():
 
 
 def test_glass_is_a_blur_before_and_after_the_swaps():
-    """Severity 4 of small pictures: deviation 0.25, two rounds within one pixel."""
+    """Severity 4 of small images: deviation 0.25, two rounds within one pixel."""
     x, made = scene(2), GlassBlur(4.0)
     drawn = draws(made, x, 2)
     goals = partners(drawn[:, 1:3], drawn[:, :1], 1.0, 1.0)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from surefoot.engine.bench import cut
+from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
 from surefoot.perturb.custom import Sees
 from surefoot.results import Interval
-from surefoot.testing import check_picture_perturbation
+from surefoot.testing import check_image_perturbation
 
 UNIT = Interval(0, 1)
 pytestmark = pytest.mark.filterwarnings("default")  # what these libraries warn of is theirs
@@ -68,7 +68,7 @@ def applied(made, x, n=None):
 def check_as_any_other(made, x):
     """The shared suite; rows that know nothing of each other; a description without state."""
     told = json.dumps(made.describe(), allow_nan=False)
-    check_picture_perturbation(made)
+    check_image_perturbation(made)
     out, drawn = applied(made, x)
     assert (out != x).any()
     for i in (len(x) - 1, 0):
@@ -79,7 +79,7 @@ def check_as_any_other(made, x):
     assert json.dumps(made.describe(), allow_nan=False) == told and "0x" not in told
 
 
-def pictures(channels=3):
+def images(channels=3):
     return np.random.default_rng(1).random((5, channels, 12, 10), dtype=np.float32)
 
 
@@ -94,7 +94,7 @@ def test_albumentations_is_adapted(alb, which, sees):
         "chain": alb.Compose([alb.RandomBrightnessContrast(p=1.0), alb.GaussianBlur(p=1.0)]),
         "affine": alb.Affine(rotate=(-20, 20), p=1.0),
     }[which]
-    check_as_any_other(from_albumentations(transform, sees=sees), pictures())
+    check_as_any_other(from_albumentations(transform, sees=sees), images())
 
 
 def test_albumentations_is_described_by_what_it_would_save(alb):
@@ -110,7 +110,7 @@ def test_albumentations_is_described_by_what_it_would_save(alb):
 
 
 def test_albumentations_does_what_it_does_alone(alb):
-    x = pictures()
+    x = images()
     out, _ = applied(from_albumentations(alb.VerticalFlip(p=1.0)), x)
     assert np.array_equal(out, x[:, :, ::-1])
     out, _ = applied(from_albumentations(alb.GaussNoise(p=1.0)), x[:1], 16)
@@ -121,14 +121,14 @@ def test_albumentations_does_what_it_does_alone(alb):
 @pytest.mark.parametrize("kind", ["blur", "brightness"])
 def test_nrtk_is_adapted(kind, channels):
     made = from_nrtk(photometric(kind))
-    check_as_any_other(made, pictures(channels))
+    check_as_any_other(made, images(channels))
     if kind == "brightness":
-        x = np.rint(pictures(channels) * 255) / np.float32(255)
+        x = np.rint(images(channels) * 255) / np.float32(255)
         np.testing.assert_allclose(applied(made, x)[0], x / 2, atol=1 / 255)
 
 
 def test_nrtk_draws_what_is_random_anew_for_each_row():
-    x = pictures()
+    x = images()
     made = from_nrtk(translation())
     check_as_any_other(made, x)
     assert len({row.tobytes() for row in applied(made, x[:1], 16)[0]}) > 4
@@ -136,17 +136,17 @@ def test_nrtk_draws_what_is_random_anew_for_each_row():
 
 @pytest.mark.parametrize("sees", [Sees.MODEL, Sees.BYTES])
 def test_maite_is_adapted(sees):
-    """NRTK's own augmentation; a grey picture comes back from it without its axis of channels."""
+    """NRTK's own augmentation; a grey image comes back from it without its axis of channels."""
     made = from_maite(as_maite(photometric("blur")), sees=sees)
     assert made.kind.endswith("maite-image-classification-augmentation")
-    check_as_any_other(made, pictures())
-    grey, _ = applied(made, pictures(1))
-    colour, _ = applied(made, pictures(1).repeat(3, axis=1))
+    check_as_any_other(made, images())
+    grey, _ = applied(made, images(1))
+    colour, _ = applied(made, images(1).repeat(3, axis=1))
     np.testing.assert_allclose(grey, colour[:, :1], atol=1 / 255)
 
 
 def test_what_a_library_cannot_do_is_told_with_its_own_words():
-    """NRTK's augmentation hands Pillow a grey picture with three axes."""
+    """NRTK's augmentation hands Pillow a grey image with three axes."""
     made = from_maite(as_maite(photometric("brightness")), sees=Sees.BYTES)
     with pytest.raises(InvalidArgument, match="raised TypeError: Cannot handle this data type"):
-        applied(made, pictures(1))
+        applied(made, images(1))

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm, poisson
 
 from surefoot.engine.streams import stream
-from surefoot.perturb.photons import ImpulseNoise, ShotNoise, SpeckleNoise
-from surefoot.perturb.quantiles import normal_quantile, poisson_quantile
-from tests.unit.test_perturb_pixels import UNIT, perturbed, picture
+from surefoot.perturb._ops.quantiles import normal_quantile, poisson_quantile
+from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
+from tests.unit.test_perturb_pixels import UNIT, image, perturbed
 
 # Noise
 
@@ -48,7 +48,7 @@ def test_photon_counts_follow_the_poisson_law(rate, allowed):
 @pytest.mark.parametrize("c", [500, 60, 5, 3])
 def test_shot_noise_is_a_count_of_photons(c):
     """Poisson(x · c) / c: quantiles by SciPy; at most 1 value in 1,000 off, and by one photon."""
-    x = picture(4)
+    x = image(4)
     noise = ShotNoise(1 / math.sqrt(c))
     drawn = noise.draw(stream(1, "s", "shot", 0, x), 4, x.shape[1:])
     counts = poisson.ppf(drawn.astype(float) + 2.0**-25, x.astype(float) * c)
@@ -70,7 +70,7 @@ def test_impulse_noise_hits_the_stated_share_and_keeps_what_it_hit():
 
 
 def test_impulse_noise_of_level_one_leaves_nothing():
-    assert np.isin(perturbed(ImpulseNoise(1.0), picture()), (0, 1)).all()
+    assert np.isin(perturbed(ImpulseNoise(1.0), image()), (0, 1)).all()
 
 
 def test_speckle_noise_is_proportional_to_the_value():

@@ -8,13 +8,13 @@ import torch
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
-from surefoot.perturb.digital import JPEG, Pixelate
-from surefoot.perturb.occlusion import Dropout, Occlusion
-from surefoot.perturb.photons import ImpulseNoise, ShotNoise, SpeckleNoise
+from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
+from surefoot.perturb.image.digital import JPEG, Pixelate
+from surefoot.perturb.image.occlusion import Dropout, Occlusion
+from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
-from surefoot.testing.perturbations import check_picture_perturbation
+from surefoot.testing.perturbations import check_image_perturbation
 
 UNIT = Interval(0.0, 1.0)
 STRENGTHS = {
@@ -37,7 +37,7 @@ GROWING = [made for made in STRENGTHS if made is not Saturate]
 every = pytest.mark.parametrize("made", STRENGTHS, ids=lambda made: made.kind)
 
 
-def picture(n=4, shape=(3, 16, 16), seed=1):
+def image(n=4, shape=(3, 16, 16), seed=1):
     """Smooth colours with a little noise, and a few black, grey and pure pixels."""
     rng = np.random.default_rng(seed)
     down = np.linspace(0, 1, shape[1])[:, None]
@@ -59,8 +59,8 @@ def perturbed(perturbation, x, level=None, bounds=UNIT, n=None):
 
 
 @every
-def test_it_conforms_on_pictures(made):
-    check_picture_perturbation(made(STRENGTHS[made]))
+def test_it_conforms_on_images(made):
+    check_image_perturbation(made(STRENGTHS[made]))
 
 
 @pytest.mark.parametrize("made", [ShotNoise, ImpulseNoise, SpeckleNoise])
@@ -86,13 +86,13 @@ def test_noise_conforms_on_values_of_any_shape(made, shape):
     ],
 )
 def test_it_conforms_at_the_ends_of_its_range(perturbation):
-    check_picture_perturbation(perturbation)
+    check_image_perturbation(perturbation)
 
 
 @every
-def test_numpy_and_torch_give_the_same_picture(made):
+def test_numpy_and_torch_give_the_same_image(made):
     """To 2e-6; photon counts to 1 in 10,000 values, where rounding moves a count by one."""
-    perturbation, x = made(STRENGTHS[made]), picture(8)
+    perturbation, x = made(STRENGTHS[made]), image(8)
     ours = perturbed(perturbation, x)
     theirs = perturbed(perturbation, torch.from_numpy(x))
     assert isinstance(theirs, torch.Tensor)
@@ -106,8 +106,8 @@ def test_numpy_and_torch_give_the_same_picture(made):
 
 @every
 @pytest.mark.parametrize("bounds", [Interval(0.0, 255.0), Interval(-1.0, 1.0)])
-def test_other_bounds_show_the_same_picture(made, bounds):
-    x = picture()
+def test_other_bounds_show_the_same_image(made, bounds):
+    x = image()
     ours = perturbed(made(STRENGTHS[made]), x)
     scaled = x * np.float32(bounds.width) + np.float32(bounds.low)
     back = (perturbed(made(STRENGTHS[made]), scaled, bounds=bounds) - bounds.low) / bounds.width
@@ -117,14 +117,14 @@ def test_other_bounds_show_the_same_picture(made, bounds):
 
 @every
 def test_without_bounds_values_are_taken_as_shares(made):
-    perturbation, x = made(STRENGTHS[made]), picture()
+    perturbation, x = made(STRENGTHS[made]), image()
     free = perturbed(perturbation, x, bounds=None)
     np.testing.assert_allclose(np.clip(free, 0, 1), perturbed(perturbation, x), atol=2e-6)
 
 
 @every
-def test_one_picture_meets_many_perturbations(made):
-    perturbation, x = made(STRENGTHS[made]), picture(1)
+def test_one_image_meets_many_perturbations(made):
+    perturbation, x = made(STRENGTHS[made]), image(1)
     shared = perturbed(perturbation, x, n=6)
     copies = perturbed(perturbation, np.repeat(x, 6, axis=0))
     np.testing.assert_array_equal(shared, copies)
@@ -132,7 +132,7 @@ def test_one_picture_meets_many_perturbations(made):
 
 @pytest.mark.parametrize("made", GROWING, ids=lambda made: made.kind)
 def test_the_effect_grows_with_the_level(made):
-    x = picture(8)
+    x = image(8)
     top = made(0.0).levels(UNIT).high
     moved = [np.abs(perturbed(made(0.0), x, top * t) - x).mean() for t in (0.1, 0.3, 0.6, 0.95)]
     assert sorted(moved) == moved
@@ -141,7 +141,7 @@ def test_the_effect_grows_with_the_level(made):
 
 @every
 def test_a_hair_of_the_level_changes_a_hair(made):
-    x = picture(8)
+    x = image(8)
     moved = perturbed(made(0.0), x, 1e-3 * made(0.0).levels(UNIT).high) - x
     assert np.abs(moved).mean() < 0.01
     faint = perturbed(made(0.0), x, 1e-7) - x
@@ -150,7 +150,7 @@ def test_a_hair_of_the_level_changes_a_hair(made):
 
 @every
 def test_rows_of_level_zero_stay_within_rounding(made):
-    x = picture()
+    x = image()
     level = np.array([0.0, 1.0, 0.0, 1.0], np.float32) * np.float32(STRENGTHS[made])
     mixed = perturbed(made(0.0), x, level)
     np.testing.assert_allclose(mixed[::2], x[::2], atol=2e-6)
@@ -159,7 +159,7 @@ def test_rows_of_level_zero_stay_within_rounding(made):
 
 @pytest.mark.parametrize("made", SIGNED, ids=lambda made: made.kind)
 def test_a_negative_level_goes_the_other_way(made):
-    x = picture() * 0.5 + 0.25
+    x = image() * 0.5 + 0.25
     x[:, 1] *= 0.9
     step = 0.05 * made(0.0).levels(UNIT).high
     there = perturbed(made(0.0), x, step) - x

@@ -1,4 +1,4 @@
-"""The compiled sampler gives what NumPy gives, bit for bit; and the other ways the same picture."""
+"""The compiled sampler gives what NumPy gives, bit for bit; and the other ways the same image."""
 
 import runpy
 import shutil
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from surefoot.perturb.edges import Edge
-from surefoot.perturb.warp import _by_grid_sample, _by_takes, _on_host, warped
-from surefoot.perturb.warp_cpu import sampler
+from surefoot.perturb._ops.edges import Edge
+from surefoot.perturb._ops.warp import _by_grid_sample, _by_takes, _on_host, warped
+from surefoot.perturb._ops.warp_cpu import sampler
 from surefoot.results import Interval
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_sampler.py"
@@ -30,9 +30,9 @@ def compiled(tmp_path_factory):
     return found
 
 
-def scene(size, pictures, grids, reach, rows=7, columns=11):
+def scene(size, images, grids, reach, rows=7, columns=11):
     rng = np.random.default_rng(5)
-    x = rng.random((pictures, 3, *size), dtype=np.float32)
+    x = rng.random((images, 3, *size), dtype=np.float32)
     ys, xs = rng.random((2, grids, rows, columns), dtype=np.float32) - np.float32(0.5)
     ys, xs = ys * size[0] * reach + size[0] / 2, xs * size[1] * reach + size[1] / 2
     ys[:, ::2], xs[:, :, ::3] = np.rint(ys[:, ::2]), np.rint(xs[:, :, ::3])
@@ -43,9 +43,9 @@ def scene(size, pictures, grids, reach, rows=7, columns=11):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("reach", [0.8, 1.5, 9.0])
 def test_compiled_and_numpy_are_the_same_bit_for_bit(compiled, edge, size, reach):
-    """Own grids, one grid for all, one picture for all; and rows apart from columns."""
-    for pictures, grids in ((4, 4), (4, 1), (1, 4)):
-        x, ys, xs = scene(size, pictures, grids, reach)
+    """Own grids, one grid for all, one image for all; and rows apart from columns."""
+    for images, grids in ((4, 4), (4, 1), (1, 4)):
+        x, ys, xs = scene(size, images, grids, reach)
         for rows, columns in ((ys, xs), (ys[:, :, :1], xs[:, :1])):
             truth = _by_takes(x, rows, columns, edge, BOUNDS)
             np.testing.assert_array_equal(compiled(x, rows, columns, edge, BOUNDS), truth)
@@ -70,7 +70,7 @@ def test_coordinates_that_are_no_places_read_nothing_else(compiled, edge):
 
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("grids", [1, 4])
-def test_every_way_of_sampling_shows_the_same_picture(edge, grids):
+def test_every_way_of_sampling_shows_the_same_image(edge, grids):
     x, ys, xs = scene((40, 33), 4, grids, 1.5)
     ours = _on_host(x, ys, xs, edge, BOUNDS.low, BOUNDS)
     theirs = _by_grid_sample(*map(torch.from_numpy, (x, ys, xs)), edge, BOUNDS.low, BOUNDS)

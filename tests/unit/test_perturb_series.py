@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from surefoot.engine.bench import cut
+from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.series import Dropouts, Jitter, TimeShift
-from surefoot.perturb.signals import BandPass, ClipSignal, Gain, NoiseAtSNR, totals
+from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, totals
+from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
 

@@ -11,8 +11,8 @@ from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.features import Feature, OneHot, load_features, misfits
-from surefoot.perturb.tables import TableNoise
+from surefoot.perturb.table.columns import Feature, OneHot, load_features, misfits
+from surefoot.perturb.table.noise import TableNoise
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
 

@@ -7,23 +7,23 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.engine.bench import cut
+from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.severity import at
-from surefoot.perturb.snow import Snow
-from surefoot.perturb.spatter import Spatter
-from surefoot.perturb.weather import Fog, Frost
+from surefoot.perturb._ops.severity import at
+from surefoot.perturb.image.snow import Snow
+from surefoot.perturb.image.spatter import Spatter
+from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.results import Interval
-from surefoot.testing.perturbations import check_perturbation, check_picture_perturbation
+from surefoot.testing.perturbations import check_image_perturbation, check_perturbation
 
 WEATHER = [Fog, Frost, Snow, Spatter]
 UNIT = Interval(0.0, 1.0)
 COLOUR, GREY = (3, 32, 32), (1, 32, 32)
 
 
-def pictures(n, shape, seed=0):
-    """Smooth pictures that use most of [0, 1]."""
+def images(n, shape, seed=0):
+    """Smooth images that use most of [0, 1]."""
     noise = np.random.default_rng(seed).random((n, *shape))
     smooth = ndimage.gaussian_filter(noise, (0, 0, 3, 3))
     low, high = smooth.min(), smooth.max()
@@ -38,19 +38,19 @@ def drawn_for(made, x, n=None):
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("level", [0.5, 2.0, 3.4, 5.0])
 def test_weather_conforms(weather, level):
-    check_picture_perturbation(weather(level))
+    check_image_perturbation(weather(level))
 
 
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 9, 13), (3, 40, 7)])
-def test_weather_of_large_pictures_conforms_on_small_ones(weather, shape):
+def test_weather_of_large_images_conforms_on_small_ones(weather, shape):
     check_perturbation(weather(2.5, "large"), shape)
 
 
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("shape", [(3, 100, 70), (1, 80, 300)])
-def test_weather_meets_pictures_of_any_format(weather, shape):
-    made, x = weather(4.0), pictures(2, shape)
+def test_weather_meets_images_of_any_format(weather, shape):
+    made, x = weather(4.0), images(2, shape)
     out = made.apply(x, drawn_for(made, x), 4.0, UNIT)
     assert out.shape == x.shape
     assert np.abs(out - x).mean() > 0.01
@@ -61,7 +61,7 @@ def test_weather_meets_pictures_of_any_format(weather, shape):
 @pytest.mark.parametrize("level", [0.7, 2.0, 3.5, 5.0])
 def test_numpy_and_torch_make_the_same_weather(weather, shape, level):
     """Within 1e-4; a pixel at a threshold may fall to the other side, so 1 in 1000 may differ."""
-    made, x = weather(level), pictures(6, shape)
+    made, x = weather(level), images(6, shape)
     tensor = torch.from_numpy(x)
     ours, theirs = drawn_for(made, x), drawn_for(made, tensor)
     one = made.apply(x, ours, level, UNIT)
@@ -76,7 +76,7 @@ def test_numpy_and_torch_make_the_same_weather(weather, shape, level):
 
 @pytest.mark.parametrize("weather", WEATHER)
 def test_a_level_for_each_row_is_that_level_alone(weather):
-    made, x = weather(1.0), pictures(6, COLOUR)
+    made, x = weather(1.0), images(6, COLOUR)
     drawn, levels = drawn_for(made, x), np.array([0.3, 1, 2.2, 3, 3.6, 5], dtype=np.float32)
     together = made.apply(x, drawn, levels, UNIT)
     for i, level in enumerate(levels):
@@ -85,15 +85,15 @@ def test_a_level_for_each_row_is_that_level_alone(weather):
 
 
 def likeness(a, b):
-    """The mean correlation of pictures with pictures."""
+    """The mean correlation of images with images."""
     return np.mean([np.corrcoef(p.ravel(), q.ravel())[0, 1] for p, q in zip(a, b, strict=True)])
 
 
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("shape", [COLOUR, GREY, (3, 80, 80)])
-def test_worse_weather_leaves_less_of_the_picture(weather, shape):
+def test_worse_weather_leaves_less_of_the_image(weather, shape):
     """On average; spatter within its water and within its mud."""
-    made, x = weather(1.0), pictures(8, shape)
+    made, x = weather(1.0), images(8, shape)
     drawn = drawn_for(made, x)
     runs = [(0.0, 0.5, 1.0, 2.0, 3.0), (0.0, 4.0, 5.0)]
     for levels in runs if weather is Spatter else [(0.0, 0.5, 1.0, 2.5, 5.0)]:
@@ -104,7 +104,7 @@ def test_worse_weather_leaves_less_of_the_picture(weather, shape):
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("shape", [COLOUR, (3, 80, 80)])
 def test_almost_no_weather_is_almost_no_change(weather, shape):
-    made, x = weather(1.0), pictures(4, shape)
+    made, x = weather(1.0), images(4, shape)
     out = made.apply(x, drawn_for(made, x), 0.005, UNIT)
     assert np.abs(out - x).max() < 0.02
 
@@ -113,15 +113,15 @@ def test_almost_no_weather_is_almost_no_change(weather, shape):
 @pytest.mark.parametrize("level", [0.999, 1.999, 2.999, 3.999, 3.5])
 def test_weather_has_no_jumps_between_severities(weather, level):
     """A flake or a drop may cross its threshold; on average little changes."""
-    made, x = weather(1.0), pictures(8, (3, 80, 80))
+    made, x = weather(1.0), images(8, (3, 80, 80))
     drawn = drawn_for(made, x)
     here, there = (made.apply(x, drawn, at, UNIT) for at in (level, level + 0.001))
     assert np.abs(here - there).mean() < 0.005
 
 
 @pytest.mark.parametrize("weather", WEATHER)
-def test_one_picture_under_many_skies_is_many_copies_of_it(weather):
-    made, x = weather(3.0), pictures(1, COLOUR)
+def test_one_image_under_many_skies_is_many_copies_of_it(weather):
+    made, x = weather(3.0), images(1, COLOUR)
     drawn = drawn_for(made, x, 7)
     many = made.apply(np.repeat(x, 7, axis=0), drawn, 3.0, UNIT)
     np.testing.assert_allclose(made.apply(x, drawn, 3.0, UNIT), many, atol=1e-6)
@@ -131,7 +131,7 @@ def test_one_picture_under_many_skies_is_many_copies_of_it(weather):
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("bounds", [Interval(0.0, 255.0), Interval(-1.0, 1.0)])
 def test_the_scale_of_the_values_does_not_matter(weather, bounds):
-    made, x = weather(3.3), pictures(4, COLOUR)
+    made, x = weather(3.3), images(4, COLOUR)
     drawn = drawn_for(made, x)
     scaled = (x * bounds.width + bounds.low).astype(np.float32)
     out = made.apply(scaled, drawn, 3.3, bounds)

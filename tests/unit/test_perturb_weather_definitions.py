@@ -9,13 +9,13 @@ import torch
 from scipy import ndimage
 
 from surefoot.engine.streams import stream
-from surefoot.perturb.drops import distance_to, edges, equalised, shading
-from surefoot.perturb.frost import frost_texture
-from surefoot.perturb.linear import smoothed
-from surefoot.perturb.snow import Snow
-from surefoot.perturb.spatter import Spatter
-from surefoot.perturb.weather import Fog
-from tests.unit.test_perturb_weather import COLOUR, GREY, UNIT, drawn_for, pictures
+from surefoot.perturb._ops.droplets import distance_to, edges, equalised, shading
+from surefoot.perturb._ops.frost_texture import frost_texture
+from surefoot.perturb._ops.linear import smoothed
+from surefoot.perturb.image.snow import Snow
+from surefoot.perturb.image.spatter import Spatter
+from surefoot.perturb.image.weather import Fog
+from tests.unit.test_perturb_weather import COLOUR, GREY, UNIT, drawn_for, images
 
 
 def published_plasma(numbers, edge, decay):
@@ -46,7 +46,7 @@ def published_plasma(numbers, edge, decay):
     [((3, 20, 32), 3, 0.75, 2.5, 32), ((1, 5, 5), 5, 1.5, 1.75, 32), ((3, 50, 60), 1, 0.2, 3, 64)],
 )
 def test_fog_is_the_published_fog(shape, level, thickness, decay, edge):
-    made, x = Fog(level), pictures(2, shape)
+    made, x = Fog(level), images(2, shape)
     drawn = drawn_for(made, x)
     out = made.apply(x, drawn, level, UNIT)
     for i in range(2):
@@ -92,7 +92,7 @@ SNOWS = [
 
 @pytest.mark.parametrize(("shape", "level", "c"), SNOWS)
 def test_snow_is_the_published_snow(shape, level, c):
-    made, x = Snow(level), pictures(3, shape)
+    made, x = Snow(level), images(3, shape)
     wind, layers = drawn_for(made, x)
     out = made.apply(x, (wind, layers), level, UNIT)
     for i in range(3):
@@ -109,7 +109,7 @@ def test_snow_is_the_published_snow(shape, level, c):
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
 def test_the_gaussian_filter_is_the_usual_one(sigma):
-    x = pictures(3, (1, 30, 17))
+    x = images(3, (1, 30, 17))
     expected = ndimage.gaussian_filter(x, (0, 0, sigma, sigma), mode="nearest")
     np.testing.assert_allclose(smoothed(x, float(sigma)), expected, atol=1e-6)
     each = np.full((3, 1, 1, 1), sigma, dtype=np.float32)
@@ -125,7 +125,7 @@ def test_the_gaussian_filter_is_the_usual_one(sigma):
     ],
 )
 def test_mud_is_the_published_mud(shape, level, c):
-    made, x = Spatter(level), pictures(3, shape)
+    made, x = Spatter(level), images(3, shape)
     layers = drawn_for(made, x)
     out = made.apply(x, layers, level, UNIT)
     brown = np.array([63, 42, 20])[:, None, None] / 255
@@ -182,7 +182,7 @@ def published_shading(layer):
     ],
 )
 def test_water_is_the_published_water_but_for_the_chamfer(shape, level, c):
-    made, x = Spatter(level), pictures(2, shape)
+    made, x = Spatter(level), images(2, shape)
     layers = drawn_for(made, x)
     out = made.apply(x, layers, level, UNIT)
     turquoise = np.array([175, 238, 238])[:, None, None] / 255

@@ -24,7 +24,7 @@ UNIT = Interval(0.0, 1.0)
 
 SHAPES = {
     View.VALUES: [(6,), (3, 8, 8), (28, 28), (1, 1)],
-    View.PICTURE: [
+    View.IMAGE: [
         (1, 8, 8),
         (3, 8, 8),
         (3, 9, 13),
@@ -71,9 +71,9 @@ def test_numpy_and_torch_agree_over_the_catalogue(kind):
 def test_a_higher_level_changes_more_on_average(kind):
     """But for `saturate`, whose published severities first take colour away, then add it."""
     made = example(kind)
-    shape = (6,) if kind == "table" else {**SHAPES, View.PICTURE: [(0,), (3, 32, 32)]}[made.view][1]
+    shape = (6,) if kind == "table" else {**SHAPES, View.IMAGE: [(0,), (3, 32, 32)]}[made.view][1]
     rng = np.random.default_rng(3)
-    x = smooth(rng, shape) if made.view is View.PICTURE else rng.random((24, *shape), np.float32)
+    x = smooth(rng, shape) if made.view is View.IMAGE else rng.random((24, *shape), np.float32)
     drawn = made.draw(stream(1, "s", made.kind, 0, x), 24, shape)
     moved = [
         float(np.abs(made.apply(x, drawn, made.level * share, UNIT) - x).mean())
@@ -84,7 +84,7 @@ def test_a_higher_level_changes_more_on_average(kind):
 
 
 def smooth(rng, shape):
-    """Pictures of a few waves: what blurs and turns has something to change."""
+    """Images of a few waves: what blurs and turns has something to change."""
     _, high, wide = shape
     y, x = np.mgrid[0:high, 0:wide] / 8.0
     phase = rng.uniform(0, 6, (24, 3, 1, 1))

@@ -9,10 +9,10 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
 from surefoot.claims import Verdict
-from surefoot.engine import drive
+from surefoot.engine import loop
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
-from surefoot.store.serial import record_from_json, record_to_json
+from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 
 
@@ -60,11 +60,11 @@ def linear_study(folder, points, asked=None, labels=None, **more):
 @contextmanager
 def every_batch_watched():
     """Progress is reported after every batch, however quick it was."""
-    pause, drive._WATCH_EVERY = drive._WATCH_EVERY, 0.0
+    pause, loop._WATCH_EVERY = loop._WATCH_EVERY, 0.0
     try:
         yield
     finally:
-        drive._WATCH_EVERY = pause
+        loop._WATCH_EVERY = pause
 
 
 POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.6, 0.6)]
@@ -81,7 +81,7 @@ def test_radii_of_a_linear_network_are_known(tmp_path):
         assert row.result.high >= truth(point) - 1e-6
         assert row.result.high - row.result.low <= 1e-3 * 1.001
         assert row.result.reason == "closed"
-    assert found.found.reader < 1e-5
+    assert found.details.reader < 1e-5
 
 
 def test_a_misclassified_input_has_radius_zero_and_is_counted(tmp_path):
@@ -99,7 +99,7 @@ def test_the_record_survives_the_store_and_comes_back(tmp_path):
     assert (first.from_store, again.from_store) == (False, True)
     assert again.record == first.record
     assert record_from_json(record_to_json(first.record)) == first.record
-    assert {row.name for row in first.found.classes} == {"0", "1"}
+    assert {row.name for row in first.details.classes} == {"0", "1"}
 
 
 def test_interrupted_it_keeps_the_brackets_it_had(tmp_path):
@@ -158,7 +158,7 @@ def test_a_requirement_passes_fails_or_stays_open(tmp_path):
         return claim.verdict
 
     assert verdict(1.0) is Verdict.FAIL
-    around = found.found.quantiles[0].result.interval
+    around = found.details.quantiles[0].result.interval
     assert verdict(around.low / 2) is Verdict.PASS
     assert verdict((around.low + around.high) / 2) is Verdict.UNDECIDED
     for least in (-1, 0, float("nan"), float("inf")):

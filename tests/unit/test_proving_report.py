@@ -8,16 +8,16 @@ import pytest
 
 import surefoot as sf
 from surefoot.claims import Verdict
-from surefoot.engine.proving import OwnProver, ProvingBench, unpacked
+from surefoot.engine.proof_bench import OwnProver, ProvingBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
-from surefoot.report.critical_figures import distribution
-from surefoot.report.critical_tables import quantile_table
+from surefoot.graph.read_network import read_network
+from surefoot.report.radii.figures import distribution
+from surefoot.report.radii.tables import quantile_table
 from surefoot.results import Interval, Undecided
-from surefoot.study.comparing import joined
-from surefoot.study.witnesses import write_properties
-from surefoot.subject import Task
-from surefoot.verify.graph import read_network
+from surefoot.study.comparison import joined
+from surefoot.study.export_counterexamples import write_properties
+from surefoot.tasks import Task
 from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
 
 
@@ -26,7 +26,7 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
     short = linear_study(tmp_path, points, sf.CriticalQuantile(1e-3, 5, 0.2, samples=50)).run()
     long = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.2)).run()
     assert [row.id for row in short.inputs] == [row.id for row in long.inputs]
-    one, other = (found.found.quantiles[0] for found in (short, long))
+    one, other = (found.details.quantiles[0] for found in (short, long))
     assert abs(one.result.value - other.result.value) <= 1e-3
     assert one.estimator == other.estimator == "shortest-ranks"
     for row, point in zip(short.inputs, points.astype(np.float32), strict=True):
@@ -38,7 +38,7 @@ def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
     asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.06, samples=0)
     found = linear_study(tmp_path, points, asked).run()
-    whole = found.found.quantiles[0].result
+    whole = found.details.quantiles[0].result
     assert len(found.inputs) < 300
     assert whole.interval.width <= 0.12
     assert np.quantile(np.abs(points.sum(axis=1) - 1) / 2, 0.3) in whole.interval
@@ -48,10 +48,10 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.2, samples=0)
     study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
     found = study.run()
-    assert len(found.found.quantiles) == 1
+    assert len(found.details.quantiles) == 1
     both = joined({"a": found, "b": found}, "curve")
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
-    assert both.found.differences == ()
+    assert both.details.differences == ()
     assert "Network against network" not in str(both)
     with pytest.raises(InvalidArgument, match=r"leave out width \(--within\) or by_class"):
         replace(study, by_class=True)
@@ -75,12 +75,12 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
 
 
 def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkeypatch):
-    module = importlib.import_module("surefoot.verify.critical")
+    module = importlib.import_module("surefoot.verify.bracket_search")
     true = module.critical
 
     def boastful(*args, **more):
         found = true(*args, **more)
-        return module.Found(0.3, 0.31, found.witness, 1, 0.1, "closed")
+        return module.BracketResult(0.3, 0.31, found.witness, 1, 0.1, "closed")
 
     monkeypatch.setattr(module, "critical", boastful)
     found = linear_study(tmp_path, POINTS).run()
@@ -162,7 +162,7 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
     inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
     asked = sf.CriticalLevel(1e-3, 5, samples=0)
     found = sf.Study(model, inputs, sf.perturb.LinfNoise(), asked).run()
-    row = found.found.quantiles[2]
+    row = found.details.quantiles[2]
     assert row.estimator == "log-normal"
     assert isinstance(row.result, Undecided)
     (line,) = (
@@ -173,12 +173,12 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
 
 
 def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
-    verify = importlib.import_module("surefoot.verify.critical")
+    verify = importlib.import_module("surefoot.verify.bracket_search")
     given = []
 
     def slow(*_, seconds, **more):
         given.append(seconds)
-        return verify.Found(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
+        return verify.BracketResult(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
 
     monkeypatch.setattr(verify, "critical", slow)
     study = linear_study(tmp_path, POINTS)

@@ -7,9 +7,9 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
-from surefoot.report.critical_figures import times
+from surefoot.report.radii.figures import times
 from surefoot.results import Footing
-from surefoot.study.published import published
+from surefoot.study.external_brackets import published
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 

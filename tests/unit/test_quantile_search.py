@@ -10,7 +10,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.population import ShortestRanks
 from surefoot.results import Quantile
-from surefoot.search.critical import bracket_of
+from surefoot.search.critical_level import bracket_of
 from surefoot.statistics.ranks import shortest
 
 
@@ -19,7 +19,7 @@ class World:
 
     def __init__(self, levels, *, blunt=0.1, hard=(), seed=0):
         self.levels = np.asarray(levels, float)
-        self.found = self.levels * (1 + blunt * np.random.default_rng(seed).random(len(levels)))
+        self.details = self.levels * (1 + blunt * np.random.default_rng(seed).random(len(levels)))
         self.hard = set(hard)
         self.proofs = self.glances = self.attacks = 0
 
@@ -34,7 +34,7 @@ class World:
             if ask.level < 0.7 * true:
                 return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
             self.attacks += 1
-            return Proof(0.0, float(self.found[i]), "w", "refuted at the goal", 0, 0.1)
+            return Proof(0.0, float(self.details[i]), "w", "refuted at the goal", 0, 0.1)
         self.proofs += 1
         if i in self.hard:
             return Proof(float(true / 2), None, "", "out of time", 9, 100.0)
@@ -153,7 +153,7 @@ def test_most_inputs_are_never_attacked():
     found = world.run(sf.CriticalQuantile(size=1000)).quantile
     assert world.attacks < 0.4 * world.glances
     ranks = shortest(1000, 0.05, 0.05)
-    everything = np.sort(world.found)[ranks.high - 1]
+    everything = np.sort(world.details)[ranks.high - 1]
     assert found.interval.high <= everything + 1e-12
 
 

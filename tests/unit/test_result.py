@@ -12,8 +12,8 @@ from surefoot.claims import About, Continues, Randomness, Scope
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.report.sentences import sentence
 from surefoot.results import Bracket, PointsDrawn, Quantile
-from surefoot.store.records import Attacked, Curves, QuantileRow, Radii, Samples, SideBySide
-from surefoot.store.serial import record_from_json, record_to_json
+from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.store.records import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -65,12 +65,12 @@ KINDS = {
     "tails": Samples,
     "curve": Curves,
     "radii": Radii,
-    "attack": Attacked,
+    "attack": AttackSummary,
     "beside an attack": Samples,
-    "models": SideBySide,
-    "levels": SideBySide,
-    "curves": SideBySide,
-    "networks": SideBySide,
+    "models": Comparison,
+    "levels": Comparison,
+    "curves": Comparison,
+    "networks": Comparison,
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -78,7 +78,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_a_record_survives_json_whatever_was_found(results, kind):
     found = results[kind]
-    assert isinstance(found.found, KINDS[kind])
+    assert isinstance(found.details, KINDS[kind])
     assert record_from_json(record_to_json(found.record)) == found.record
 
 
@@ -168,7 +168,7 @@ def test_open_ends_come_back_infinite(results):
     rows = tuple(replace(row, result=never) for row in record.inputs)
     open_ = Quantile(0.05, 0.25, sf.Interval(0.0, math.inf), promise, 8, note="so few inputs")
     found = replace(
-        record.found,
+        record.details,
         quantiles=(
             QuantileRow("all inputs", 8, "shortest-ranks", open_),
             QuantileRow("all inputs", 8, "order-statistics", sf.Undecided("too few", 3)),
@@ -178,7 +178,7 @@ def test_open_ends_come_back_infinite(results):
     nothing = sf.Interval(-math.inf, math.inf)
     pair = replace(whole, kind="quantile_difference", names=("a", "b"), interval=nothing)
     claims = (whole, pair)
-    made = replace(record, inputs=rows, found=found, claims=claims)
+    made = replace(record, inputs=rows, details=found, claims=claims)
     again = record_from_json(record_to_json(made))
     assert again == made
     assert again.inputs[0].result.high == math.inf

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 import surefoot as sf
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
+from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.memory import MemoryJournal
 from surefoot.store.schema import META
-from surefoot.store.serial import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Subject, Task
+from surefoot.tasks import Subject, Task
 from surefoot.testing import check_journal, check_store
 from tests.worlds import points, study
 
@@ -74,7 +74,7 @@ def test_a_stored_run_equals_one_in_memory(finished):
 
 
 def test_one_tray_is_one_transaction(tmp_path):
-    """A tray that fails half-way leaves nothing behind."""
+    """A batch that fails half-way leaves nothing behind."""
     store = SqlStore(str(tmp_path / "run.db"))
     store.begin("digest", {}, None, {})
     journal, subject = store.journal("digest"), Subject("a", (0,))

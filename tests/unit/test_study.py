@@ -9,9 +9,9 @@ import pytest
 import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import level_words
-from surefoot.store.serial import record_from_json, record_to_json
-from surefoot.study.notation import parse_perturbation
+from surefoot.perturb._ops.levels import level_words
+from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.registry import (
     PERTURBATIONS,
     PROCEDURES,
@@ -59,8 +59,8 @@ def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
 
 def test_per_class_intervals_and_the_mean_share_one_error():
     found = study(population=sf.Mean(0.1)).run()
-    assert found.found.whole.guarantee.error == 0.05
-    rows = found.found.classes
+    assert found.details.whole.guarantee.error == 0.05
+    rows = found.details.classes
     assert sum(row.result.guarantee.error for row in rows) == pytest.approx(0.05)
     assert sum(row.inputs for row in rows) == 12
     joint = [c for c in found.claims if c.kind == "mean_population"]
@@ -70,14 +70,14 @@ def test_per_class_intervals_and_the_mean_share_one_error():
 
 def test_one_class_alone_leaves_the_whole_error_to_the_mean():
     found = study(inputs=sf.load_inputs(np.abs(points().x)), population=sf.Mean(0.1)).run()
-    assert found.found.classes == ()
-    assert found.found.whole.guarantee.error == 0.1
+    assert found.details.classes == ()
+    assert found.details.whole.guarantee.error == 0.1
 
 
 def test_without_labels_classes_are_what_the_model_predicts():
     bare = sf.load_inputs(points().x)
     found = study(inputs=bare).run()
-    assert {row.name for row in found.found.classes} == {"0", "1"}
+    assert {row.name for row in found.details.classes} == {"0", "1"}
     with pytest.raises(InvalidArgument, match="holds none"):
         study(inputs=bare, property=sf.TrueLabel())
 
@@ -99,8 +99,8 @@ def test_no_confident_mistake_reads_logits_as_probabilities():
 def test_a_replayed_trial_is_the_one_that_was_counted():
     made = study()
     found = made.run()
-    assert found.found.examples
-    for example in found.found.examples:
+    assert found.details.examples
+    for example in found.details.examples:
         again = made.replay(example.id, example.trial)
         assert not again.kept
         assert made.fitted.class_name(again.label) == example.failed_class
@@ -113,10 +113,10 @@ def test_a_replayed_trial_is_the_one_that_was_counted():
 
 def test_examples_are_the_least_robust_first():
     found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
-    shown = [e.failure for e in found.found.examples]
+    shown = [e.failure for e in found.details.examples]
     assert shown == sorted(shown, reverse=True)
     assert shown[0] == 1 - min(r.value for r in found.by_id.values())
-    assert found.found.examples[0].changes
+    assert found.details.examples[0].changes
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
     )  # fmt: skip
     found = made.run()
     assert any(isinstance(r, sf.Extrapolation) for r in found.by_id.values())
-    whole = found.found.whole
+    whole = found.details.whole
     assert isinstance(whole, sf.ExtrapolatedMean)
     assert whole.guarantee.footing is sf.Footing.NONE
     assert whole.counted.guarantee.footing is sf.Footing.CONDITIONAL

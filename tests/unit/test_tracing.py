@@ -9,9 +9,9 @@ import pytest
 import surefoot as sf
 from surefoot.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
-from surefoot.store.serial import record_from_json, record_to_json
-from surefoot.study.comparing import joined
-from surefoot.study.notation import parse_range
+from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.study.comparison import joined
+from surefoot.study.parse_perturbation import parse_range
 from tests.unit.test_proving import every_batch_watched
 
 
@@ -43,7 +43,7 @@ def truth(values, threshold, high=0.5):
 @pytest.mark.parametrize("threshold", [0.9, 0.8, 0.5, 0.25])
 def test_the_crossing_of_single_shades_is_found(threshold):
     inputs, values = shades()
-    found = study(inputs, sf.SequentialCurve(0.0, 0.5, (threshold,))).run().found.curve
+    found = study(inputs, sf.SequentialCurve(0.0, 0.5, (threshold,))).run().details.curve
     reading = found.readings[0]
     assert reading.interval.low - 1e-6 <= truth(values, threshold) <= reading.interval.high + 1e-6
     assert reading.interval.width <= 0.0021
@@ -55,7 +55,7 @@ def test_every_method_agrees_with_the_others():
     known = truth(values, 0.6)
     for made in (sf.SequentialCurve, sf.AdaptiveCurve, sf.UniformCurve, sf.RandomCurve,
                  sf.QuadCurve):  # fmt: skip
-        found = study(inputs, made(0.0, 0.5, (0.6,))).run().found.curve.readings[0]
+        found = study(inputs, made(0.0, 0.5, (0.6,))).run().details.curve.readings[0]
         assert found.value == pytest.approx(known, abs=0.15)
         assert found.interval.low - 1e-6 <= known <= found.interval.high + 1e-6
 
@@ -63,7 +63,7 @@ def test_every_method_agrees_with_the_others():
 def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
     inputs, _ = shades(200)
     asked = study(inputs, sf.SequentialCurve(0.0, 0.5, (0.8, 0.4)))
-    plain = asked.run(workers=1).found
+    plain = asked.run(workers=1).details
     for stop_after in (1, 3, 6):
         ticks = iter(range(10**6))
 
@@ -76,10 +76,10 @@ def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
             asked.run(where, workers=1, batch=7, watch=watch)
         again = asked.run(where, workers=2, batch=50)
         assert not again.from_store
-        assert again.found == plain
+        assert again.details == plain
         once_more = asked.run(where)
         assert once_more.from_store
-        assert once_more.found == plain
+        assert once_more.details == plain
 
 
 def test_batches_workers_and_the_order_of_inputs_do_not_matter():
@@ -89,9 +89,9 @@ def test_batches_workers_and_the_order_of_inputs_do_not_matter():
     )
     noise = {"perturbation": sf.perturb.GaussianNoise()}
     asked = sf.SequentialCurve(0.0, 1.0, (0.9,))
-    first = study(inputs, asked, **noise).run(batch=1000).found.curve
-    assert study(inputs, asked, **noise).run(batch=3, workers=3).found.curve == first
-    assert study(turned, asked, **noise).run().found.curve == first
+    first = study(inputs, asked, **noise).run(batch=1000).details.curve
+    assert study(inputs, asked, **noise).run(batch=3, workers=3).details.curve == first
+    assert study(turned, asked, **noise).run().details.curve == first
 
 
 def test_perturbations_that_draw_meet_the_same_noise_at_every_level():
@@ -99,7 +99,7 @@ def test_perturbations_that_draw_meet_the_same_noise_at_every_level():
     inputs, _ = shades(100)
     made = study(inputs, sf.UniformCurve(0.0, 1.0, levels=15),
                  perturbation=sf.perturb.GaussianNoise())  # fmt: skip
-    rates = [p.value for p in replace(made, model=unbounded()).run().found.curve.points]
+    rates = [p.value for p in replace(made, model=unbounded()).run().details.curve.points]
     assert rates == sorted(rates, reverse=True)
     assert rates[0] == 1 > rates[-1]
 
@@ -117,11 +117,11 @@ def test_classes_and_models_side_by_side(tmp_path):
     asked = sf.SequentialCurve(0.0, 0.5, (0.6,))
     first = study(inputs, asked, by_class=True)
     found = first.run()
-    rows = found.found.classes
+    rows = found.details.classes
     assert {row.name for row in rows} == {"dark", "bright"}
     assert sum(row.inputs for row in rows) == 240
     both = sf.compare({"one": first, "two": study(inputs, asked, by_class=False)})
-    assert both.parts["one"].found.curve == both.parts["two"].found.curve
+    assert both.parts["one"].details.curve == both.parts["two"].details.curve
     assert {claim.names for claim in both.claims} == {("one",), ("two",)}
     page = both.report(tmp_path / "c.html").read_text()
     assert page.count("<svg") == 2  # one figure for both, one for the classes
@@ -132,7 +132,7 @@ def test_a_record_survives_the_store_and_the_figure_is_written(tmp_path):
     inputs, _ = shades(80)
     found = study(inputs, sf.SequentialCurve(0.0, 0.5)).run(str(tmp_path / "s.db"))
     assert record_from_json(record_to_json(found.record)) == found.record
-    strip = found.found.strip
+    strip = found.details.strip
     assert strip is not None
     assert {frame.kept for frame in strip.frames} == {True, False}
     for name in ("f.svg", "f.png", "f.json"):
@@ -155,7 +155,7 @@ def test_a_requirement_passes_fails_or_stays_open():
     known = truth(values, 0.8)
     assert verdict(found, known - 0.05) is Verdict.PASS
     assert verdict(found, known + 0.05) is Verdict.FAIL
-    edge = found.found.curve.readings[0].interval
+    edge = found.details.curve.readings[0].interval
     assert verdict(found, (edge.low + edge.high) / 2) is Verdict.UNDECIDED
     weak = study(inputs, sf.UniformCurve(0.0, 0.5)).run()
     assert verdict(weak, 0.1) is Verdict.UNDECIDED
@@ -184,7 +184,7 @@ def test_a_curve_of_fixed_draws_says_so():
 def test_confidence_has_a_curve_too():
     inputs, _ = shades(200)
     asked = sf.SequentialCurve(0.0, 0.5, (0.5,), measure="confidence")
-    found = study(inputs, asked, property=sf.Confidence()).run().found.curve
+    found = study(inputs, asked, property=sf.Confidence()).run().details.curve
     rates = [p.value for p in found.points]
     assert rates[0] > 0.5 > rates[-1]
     (crossing,) = found.readings[0].crossings

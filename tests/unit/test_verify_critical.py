@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidArgument
+from surefoot.graph.network import keeps, linear
 from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, critical, verdict
 from surefoot.verify.box import Box
-from surefoot.verify.network import keeps, linear
-from surefoot.verify.scene import look
+from surefoot.verify.layer_bounds import look
 from tests.unit.small_networks import exact_radius, random_network
 
 TOLERANCE = 1e-3

@@ -15,6 +15,7 @@ import onnxruntime
 import pytest
 
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.graph.network import linear
 from surefoot.verify import (
     External,
     Network,
@@ -26,7 +27,6 @@ from surefoot.verify import (
     read_network,
     settle,
 )
-from surefoot.verify.network import linear
 from surefoot.verify.vnnlib import Property, box_property
 from tests.unit.small_networks import random_network, write_onnx
 

@@ -44,7 +44,7 @@ def head(value: str, size: int, classes: int = 3) -> tuple[list[Any], Constants]
     return nodes, {"last": single(classes, size, seed=9), "b_last": single(classes, seed=8)}
 
 
-def picture(body: list[Any], constants: Constants, out: str, size: int) -> bytes:
+def image(body: list[Any], constants: Constants, out: str, size: int) -> bytes:
     nodes, more = head(out, size)
     return model([*body, *nodes], {**constants, **more}, [1, 2, 6, 6])
 
@@ -70,7 +70,7 @@ def agrees(source: bytes) -> None:
 def test_convolutions(at: dict[str, Any], kernel: tuple[int, ...], size: int) -> None:
     constants = {"w": single(*kernel), "b": single(kernel[0], seed=1)}
     body = [node("Conv", "x w b", "c", **at), node("Relu", "c", "r")]
-    agrees(picture(body, constants, "r", size))
+    agrees(image(body, constants, "r", size))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_convolutions(at: dict[str, Any], kernel: tuple[int, ...], size: int) ->
 )
 def test_average_pools(at: dict[str, Any], size: int) -> None:
     body = [node("Relu", "x", "r"), node("AveragePool", "r", "p", **at)]
-    agrees(picture(body, {}, "p", size))
+    agrees(image(body, {}, "p", size))
 
 
 def test_global_average_pool_and_batch_norm() -> None:
@@ -98,7 +98,7 @@ def test_global_average_pool_and_batch_norm() -> None:
         node("LeakyRelu", "n", "r", alpha=0.2),
         node("GlobalAveragePool", "r", "p"),
     ]
-    agrees(picture(body, constants, "p", 2))
+    agrees(image(body, constants, "p", 2))
 
 
 def test_arithmetic_with_constants_and_shapes() -> None:
@@ -123,7 +123,7 @@ def test_arithmetic_with_constants_and_shapes() -> None:
         node("Dropout", "j", "k"),
         node("Relu", "k", "r"),
     ]
-    agrees(picture(body, constants, "r", 72))
+    agrees(image(body, constants, "r", 72))
 
 
 def test_reshape_by_the_shape_of_the_input_itself() -> None:
@@ -135,7 +135,7 @@ def test_reshape_by_the_shape_of_the_input_itself() -> None:
         node("Reshape", "x to", "f"),
         node("Relu", "f", "r"),
     ]
-    agrees(picture(body, constants, "r", 72))
+    agrees(image(body, constants, "r", 72))
 
 
 def test_matmul_from_both_sides() -> None:
@@ -146,7 +146,7 @@ def test_matmul_from_both_sides() -> None:
         node("Add", "c b", "d"),
         node("Relu", "d", "r"),
     ]
-    agrees(picture(body, constants, "r", 2 * 4 * 5))
+    agrees(image(body, constants, "r", 2 * 4 * 5))
 
 
 def test_constant_nodes_are_read() -> None:
@@ -157,7 +157,7 @@ def test_constant_nodes_are_read() -> None:
         node("Add", "f c", "g"),
         node("Relu", "g", "r"),
     ]
-    agrees(picture(body, {}, "r", 72))
+    agrees(image(body, {}, "r", 72))
 
 
 def residual() -> bytes:
@@ -210,7 +210,7 @@ def test_what_comes_last_may_leave_the_label(last: str) -> None:
 def test_other_operators_are_refused_by_name(kind: str) -> None:
     at = {"kernel_shape": [2, 2], "strides": [2, 2]} if kind == "MaxPool" else {}
     body = [node(kind, "x", "r", **at)]
-    source = picture(body, {}, "r", 18 if kind == "MaxPool" else 72)
+    source = image(body, {}, "r", 18 if kind == "MaxPool" else 72)
     with pytest.raises(InvalidArgument, match=kind):
         read_network(source)
 
@@ -218,13 +218,13 @@ def test_other_operators_are_refused_by_name(kind: str) -> None:
 def test_products_of_two_values_are_refused() -> None:
     body = [node("Relu", "x", "r"), node("Mul", "r x", "m")]
     with pytest.raises(InvalidArgument, match="Mul"):
-        read_network(picture(body, {}, "m", 72))
+        read_network(image(body, {}, "m", 72))
 
 
 def test_steep_leaky_slopes_are_refused() -> None:
     body = [node("LeakyRelu", "x", "r", alpha=1.5)]
     with pytest.raises(InvalidArgument, match="convex"):
-        read_network(picture(body, {}, "r", 72))
+        read_network(image(body, {}, "r", 72))
 
 
 def test_an_open_shape_must_be_given() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surefoot.graph.network import Layer, linear, normalised
 from surefoot.verify import Network, critical, read_network
-from surefoot.verify.network import Layer, linear, normalised
 from tests.unit.small_networks import random_network
 from tests.unit.test_verify_graph import model, node
 

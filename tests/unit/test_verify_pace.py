@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from surefoot.verify.pace import Climb, Pace, Spent
+from surefoot.verify.time_forecast import Climb, Pace, Spent
 
 
 def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:

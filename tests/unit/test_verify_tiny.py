@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.graph.network import linear
 from surefoot.verify import Layer, Network, Proved, Refuted, critical, verdict
-from surefoot.verify.network import linear
 from tests.unit.small_networks import exact_radius, random_network
 
 

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from surefoot.graph.network import Question, keeps, linear
 from surefoot.verify import Layer, Network, critical
-from surefoot.verify.attack import target_of
 from surefoot.verify.box import Box
-from surefoot.verify.network import Question, keeps, linear
-from surefoot.verify.nodes import roots
-from surefoot.verify.relax import value_and_gradient
-from surefoot.verify.scene import look, proved_forms
-from surefoot.verify.tree import Growth, bound, grow
+from surefoot.verify.branch_and_bound import Growth, bound, grow
+from surefoot.verify.counterexample_search import target_of
+from surefoot.verify.layer_bounds import look, proved_forms
+from surefoot.verify.linear_relaxation import value_and_gradient
+from surefoot.verify.node_pool import roots
 from tests.unit.small_networks import exact_radius, random_network
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from surefoot.claims import About
-from surefoot.report.phrases import percent_range, radius_range
+from surefoot.report.formatting import percent_range, radius_range
 from surefoot.report.sentences import sentence
 from tests import pages
 
@@ -102,5 +102,5 @@ def test_the_terminal_says_what_the_page_says(found):
 
 def test_no_word_of_the_old_vocabulary_is_left(found):
     words = set(re.findall(r"[a-z]+", str(found).lower()))
-    old = "undisturbed disturbed disturb slip slips slipped picture pictures told alteration"
+    old = "undisturbed disturbed disturb slip slips slipped image images told alteration"
     assert not words & {*old.split(), "tray", "desk", "wish", "shaken", "struck"}

@@ -1,4 +1,4 @@
-"""Pictures and signals reach a perturbation as such, whatever layout the model wants."""
+"""Images and signals reach a perturbation as such, whatever layout the model wants."""
 
 from dataclasses import replace
 
@@ -9,10 +9,11 @@ import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import fit
 from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import Task, View
+from surefoot.subject import View
+from surefoot.tasks import Task
 from tests.worlds import example
 
-PICTURES = [k for k, made in PERTURBATIONS.items() if made.view is View.PICTURE]
+IMAGE_KINDS = [k for k, made in PERTURBATIONS.items() if made.view is View.IMAGE]
 rng = np.random.default_rng(5)
 CHW = rng.random((6, 3, 8, 10), dtype=np.float32)
 HWC = np.ascontiguousarray(CHW.transpose(0, 2, 3, 1))
@@ -37,9 +38,9 @@ def perturbed(study, n=5):
     return bench.perturbed(Task(study.fitted.subjects()[2], study.perturbation.level, 0, n))
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", IMAGE_KINDS)
 @pytest.mark.parametrize("x", [CHW, HWC, GREY], ids=["chw", "hwc", "grey"])
-def test_level_zero_gives_back_every_picture(kind, x):
+def test_level_zero_gives_back_every_image(kind, x):
     made = study_of(x, replace(example(kind), level=0.0))
     np.testing.assert_array_equal(perturbed(made), np.repeat(x[2:3], 5, axis=0))
 
@@ -53,20 +54,20 @@ def test_either_layout_meets_the_same_perturbation(kind):
     assert not np.allclose(first, CHW[2:3], atol=1e-3)
 
 
-def test_a_flattened_picture_is_still_seen_as_one():
+def test_a_flattened_image_is_still_seen_as_one():
     flat = perturbed(study_of(GREY, example("rotation"), shape=(80,)))
     whole = perturbed(study_of(GREY, example("rotation")))
     np.testing.assert_array_equal(flat, whole.reshape(5, 80))
 
 
 @pytest.mark.parametrize("kind", ["motion", "glass", "elastic", "snow", "shot", "perspective"])
-def test_tray_size_never_changes_a_result(kind):
+def test_batch_size_never_changes_a_result(kind):
     made = study_of(CHW, example(kind))
     small, large = made.run(batch=3), made.run(batch=512)
     assert small.by_id == large.by_id
 
 
-def test_a_chain_of_values_and_pictures_runs_through_the_engine():
+def test_a_chain_of_values_and_images_runs_through_the_engine():
     chain = sf.perturb.Chain((sf.perturb.LinfNoise(0.1), example("rotation")))
     found = study_of(HWC, chain).run()
     assert found.record.spec["perturbation"]["kind"] == "chain"
@@ -80,8 +81,8 @@ def test_signals_may_have_time_first_or_last():
     np.testing.assert_allclose(first.transpose(0, 2, 1), last, atol=1e-6)
 
 
-def test_pictures_are_not_signals_and_rows_are_not_pictures():
-    with pytest.raises(InvalidArgument, match="rotation is for pictures"):
+def test_images_are_not_signals_and_rows_are_not_images():
+    with pytest.raises(InvalidArgument, match="rotation is for images"):
         study_of(rng.random((4, 6), dtype=np.float32), example("rotation"))
     with pytest.raises(InvalidArgument, match="gain is for signals"):
         study_of(CHW, example("gain"))
@@ -92,7 +93,7 @@ def test_a_table_of_another_width_is_refused_with_the_number():
         study_of(rng.random((4, 5), dtype=np.float32), example("table")).run()
 
 
-def test_a_fitted_picture_keeps_its_frame():
+def test_a_fitted_image_keeps_its_frame():
     inputs = sf.load_inputs(HWC)
     assert fit(inputs, (3, 8, 10)).frame == (3, 8, 10)
 
@@ -121,11 +122,11 @@ def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
         study_of(CHW, sf.perturb.Chain((sf.perturb.LinfNoise(8.0),)))
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", IMAGE_KINDS)
 def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
     made, inputs = example(kind), sf.load_inputs(CHW)
+    from surefoot.engine.input_layout import draws_nothing, seen
     from surefoot.engine.streams import stream
-    from surefoot.engine.views import draws_nothing, seen
 
     x = seen(inputs.x[:1], inputs, made.view)
     drawn = made.draw(stream(1, "a", kind, 0, x), 8, x.shape[1:])

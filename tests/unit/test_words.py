@@ -5,8 +5,8 @@ import re
 import pytest
 
 import surefoot as sf
-from surefoot.report import phrases
-from surefoot.report.sample_view import replay_command
+from surefoot.report import formatting
+from surefoot.report.sampling.view import replay_command
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import example_table
 from surefoot.results import Interval
@@ -22,13 +22,13 @@ RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"
      (0.29, "29 %"), (0.98765, "98.77 %"), (0.5, "50 %")],
 )  # fmt: skip
 def test_a_share_is_never_rounded_to_certainty(value, said):
-    assert phrases.percent(value) == said
+    assert formatting.percent(value) == said
 
 
 @pytest.mark.parametrize("low", [0.0, 0.29, 0.57123, 0.999949])
 @pytest.mark.parametrize("high", [0.99995001, 0.9999501, 1.0])
 def test_an_interval_is_rounded_outwards(low, high):
-    said = phrases.percent_range(Interval(low, high))
+    said = formatting.percent_range(Interval(low, high))
     a, b = (float(end.split()[0]) for end in said.split(" to "))
     assert a <= 100 * low + 1e-9
     assert b >= 100 * high - 1e-9
@@ -39,7 +39,7 @@ def test_an_interval_is_rounded_outwards(low, high):
 @pytest.mark.parametrize("low", [0.0, 0.012, 0.0429999, 12.345678, 123.456789, 60000.1234567])
 @pytest.mark.parametrize("wider", [0.0, 0.0000031, 0.1, 7.7777777])
 def test_levels_are_rounded_outwards_however_large(low, wider):
-    said = phrases.radius_range(Interval(low, low + wider))
+    said = formatting.radius_range(Interval(low, low + wider))
     a, b = (float(end) for end in (said.split(" to ") * 2)[:2])
     assert 0.999 * low <= a <= low * (1 + 1e-11)
     assert (low + wider) * (1 - 1e-11) <= b <= 1.001 * (low + wider)
@@ -57,7 +57,7 @@ def test_levels_are_rounded_outwards_however_large(low, wider):
     ],
 )
 def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, said):
-    assert phrases.signed_range(Interval(low, high)) == said
+    assert formatting.signed_range(Interval(low, high)) == said
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, s
     [(0.0, "0.00 points"), (0.00001, "less than 0.01 points"), (-0.0123, "1.23 points")],
 )
 def test_a_difference_is_never_rounded_to_none(value, said):
-    assert phrases.points_apart(value) == said
+    assert formatting.points_apart(value) == said
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_difference_is_never_rounded_to_none(value, said):
      (0.03, "3 % of the perturbations"), (0.0123456789, "1.23456789 % of the perturbations")],
 )  # fmt: skip
 def test_a_limit_is_said_to_its_last_digit(kappa, said):
-    assert phrases.of_perturbations(kappa) == said
+    assert formatting.of_perturbations(kappa) == said
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_limit_is_said_to_its_last_digit(kappa, said):
      (4e-7, "wrong with probability at most 4e-07")],
 )  # fmt: skip
 def test_odds_are_never_said_to_be_none(error, said):
-    assert phrases.odds(error) == said
+    assert formatting.odds(error) == said
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_odds_are_never_said_to_be_none(error, said):
     ],
 )
 def test_confidence_is_never_rounded_up(error, said):
-    assert phrases.confidence(error) == said
-    assert float(phrases.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
+    assert formatting.confidence(error) == said
+    assert float(formatting.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
 
 
 @pytest.mark.parametrize(("least", "said"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
@@ -126,7 +126,7 @@ def test_a_study_in_memory_is_replayed_in_python():
 
 def weakest_table(made):
     found = made.run()
-    return example_table(found.record, found.found)
+    return example_table(found.record, found.details)
 
 
 def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
@@ -145,7 +145,7 @@ def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
 
 def test_a_weak_input_has_an_interval_and_its_confidence_not_a_bare_number():
     found = study().run()
-    table = example_table(found.record, found.found)
+    table = example_table(found.record, found.details)
     for row in table.rows:
         known = found.by_id[row[0]].interval
         low, high = map(float, re.fullmatch(RANGE, row[1]).groups())

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.presenting import command_line, present
-from surefoot.cli.running import ReportOption
+from surefoot.cli.output import command_line, present
+from surefoot.cli.run_options import ReportOption
 
 
 def brackets(
@@ -37,7 +37,7 @@ def brackets(
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
     from surefoot.report.figures import check_figure
-    from surefoot.study.published import published
+    from surefoot.study.external_brackets import published
     from surefoot.study.registry import number, share
 
     o.check_file(report)

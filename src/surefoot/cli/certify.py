@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli.attacking import Attacking
+from surefoot.cli.attack_options import Attacking
+from surefoot.cli.levels_option import Side, run_levels
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.requiring import Requiring
-from surefoot.cli.running import Asked, PropertyOption, Running, conclude
-from surefoot.cli.side import Side, run_levels
+from surefoot.cli.requirement_options import Requiring
+from surefoot.cli.run_options import Asked, PropertyOption, Running, conclude
 from surefoot.errors import InvalidArgument
 
 _BUDGET = 200
@@ -88,7 +88,7 @@ def method_for(
 
 
 def _kappa(kappa: str | None, sil: int | None) -> float:
-    from surefoot.report.sample_view import SIL
+    from surefoot.report.sampling.view import SIL
     from surefoot.study.registry import number
 
     if (kappa is None) == (sil is None):

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli.attacking import Attacking
+from surefoot.cli.attack_options import Attacking
 from surefoot.cli.certify import method_for as test_for
 from surefoot.cli.estimate import method_for as estimate_for
+from surefoot.cli.levels_option import announced, shown
 from surefoot.cli.options import Reading, check_file, expanded
-from surefoot.cli.presenting import command_line
+from surefoot.cli.output import command_line
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.running import Asked, PropertyOption, Running
-from surefoot.cli.side import announced, shown
+from surefoot.cli.run_options import Asked, PropertyOption, Running
 from surefoot.cli.tail import method_for as tail_for
 from surefoot.errors import InvalidArgument
 
@@ -65,7 +65,7 @@ def compare(
     """
     from surefoot.study import Study
     from surefoot.study import compare as run_all
-    from surefoot.study.notation import parse_perturbation
+    from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.registry import parse_property, share
 
     *models, data = paths

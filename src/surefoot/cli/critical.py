@@ -15,11 +15,11 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.compare import names_of
-from surefoot.cli.presenting import command_line, present, say_from_store
+from surefoot.cli.levels_option import announced
+from surefoot.cli.output import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.running import ReportOption, SeedOption, WorkersOption
-from surefoot.cli.screen import show_view
-from surefoot.cli.side import announced
+from surefoot.cli.run_options import ReportOption, SeedOption, WorkersOption
+from surefoot.cli.terminal import show_view
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Files:
 
     def write(self, study: Study, record: Record, graph: str, name: str) -> None:
         """Write what was asked for; the network's name is in it where there are several."""
-        from surefoot.study.witnesses import write_counterexamples, write_properties
+        from surefoot.study.export_counterexamples import write_counterexamples, write_properties
 
         if self.counterexamples is not None:
             at = _apart(self.counterexamples, name)

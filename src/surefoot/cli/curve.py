@@ -9,10 +9,10 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.compare import names_of
-from surefoot.cli.presenting import command_line, present, say_from_store
+from surefoot.cli.levels_option import announced
+from surefoot.cli.output import command_line, present, say_from_store
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.running import BatchOption, ReportOption, SeedOption, WorkersOption
-from surefoot.cli.side import announced
+from surefoot.cli.run_options import BatchOption, ReportOption, SeedOption, WorkersOption
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def curve(
     """
     from surefoot.report.figures import check_figure
     from surefoot.study import Study, compare
-    from surefoot.study.notation import parse_range
+    from surefoot.study.parse_perturbation import parse_range
     from surefoot.study.registry import number, parse_property, share
 
     *models, data = paths

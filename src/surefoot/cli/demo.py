@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.requiring import Requiring
-from surefoot.cli.running import Asked, Running, conclude
+from surefoot.cli.requirement_options import Requiring
+from surefoot.cli.run_options import Asked, Running, conclude
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"

@@ -13,13 +13,13 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.estimate import method_for
-from surefoot.cli.screen import HOLDS
+from surefoot.cli.terminal import HOLDS
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from surefoot.report.designs import Cost
+    from surefoot.report.design.view import Cost
     from surefoot.statistics.designs import Design
 
 _ASSUMED = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
@@ -42,7 +42,7 @@ def design(
     """
     from rich.console import Console
 
-    from surefoot.report.designs import cost
+    from surefoot.report.design.view import cost
 
     _check_figure(figure)
     procedure = method_for("exact-sequential", width, confidence)
@@ -65,7 +65,7 @@ def _check_figure(figure: str | None) -> None:
 
 
 def _draw(made: Design, figure: str) -> None:
-    from surefoot.report.design_figures import design_figure
+    from surefoot.report.design.figures import design_figure
     from surefoot.report.page import write_whole
 
     write_whole(Path(figure), design_figure(made))
@@ -75,7 +75,7 @@ def _draw(made: Design, figure: str) -> None:
 def _show(made: Design, bill: Cost, rows: int) -> None:
     from rich.console import Console
 
-    from surefoot.report.designs import sentences
+    from surefoot.report.design.view import sentences
 
     console = Console(highlight=False)
     for line in sentences(made):

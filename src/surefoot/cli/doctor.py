@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.screen import HOLDS, show_findings
+from surefoot.cli.terminal import HOLDS, show_findings
 
 BAD = 3
 """Nothing but a refuted requirement exits with 1."""
@@ -32,7 +32,7 @@ def doctor(
     """
     from surefoot.engine.preflight import Verdict, examine
     from surefoot.store.records import Finding
-    from surefoot.study.notation import parse_perturbation
+    from surefoot.study.parse_perturbation import parse_perturbation
 
     loaded, inputs = reading.load(model, data)
     signature = loaded.signature

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from surefoot.cli.levels_option import Side, run_levels
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.requiring import Requiring
-from surefoot.cli.running import Asked, PropertyOption, Running, conclude
-from surefoot.cli.side import Side, run_levels
+from surefoot.cli.requirement_options import Requiring
+from surefoot.cli.run_options import Asked, PropertyOption, Running, conclude
 from surefoot.errors import InvalidArgument
 
 

@@ -22,10 +22,10 @@ from surefoot.cli import (
     estimate,
     perturb,
     plan,
-    stored,
+    store_commands,
     tail,
 )
-from surefoot.cli.stopping import Stopped, listen
+from surefoot.cli.interrupts import Stopped, listen
 from surefoot.errors import SurefootError
 
 ERROR = 3
@@ -62,9 +62,9 @@ for _name, _command in (
     ("perturb", perturb.perturb),
     ("plan", plan.plan),
     ("doctor", doctor.doctor),
-    ("show", stored.show),
-    ("report", stored.report),
-    ("replay", stored.replay),
+    ("show", store_commands.show),
+    ("report", store_commands.report),
+    ("replay", store_commands.replay),
     ("demo", demo.demo),
 ):
     app.command(_name, help=running_text(_command.__doc__ or ""))(_command)

@@ -110,7 +110,7 @@ class Reading:
         float | None,
         _reads("Divide data by this (default: 255 for uint8 and float models, else 1)."),
     ] = None
-    size: Annotated[str | None, _reads("Resize pictures to HEIGHTxWIDTH.")] = None
+    size: Annotated[str | None, _reads("Resize images to HEIGHTxWIDTH.")] = None
     class_names: Annotated[str | None, _reads("Names of the classes, comma-separated.")] = None
     device: Annotated[str | None, _reads("For PyTorch models: cpu or cuda.")] = None
     half: Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.screen import HOLDS, open_console, show_table
+from surefoot.cli.terminal import HOLDS, open_console, show_table
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def perturb(
         str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, …")
     ] = None,
     image: Annotated[
-        str | None, typer.Argument(metavar="[IMAGE]", help="A picture, or test.npz (its first).")
+        str | None, typer.Argument(metavar="[IMAGE]", help="An image, or test.npz (its first).")
     ] = None,
     every: Annotated[bool, typer.Option("--list", help="List the catalogue.")] = False,
     sheet: Annotated[str, typer.Option(help="Where to write the contact sheet.")] = "sheet.png",
@@ -36,7 +36,7 @@ def perturb(
     seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1,
     json: o.Json = False,
 ) -> int:
-    """List the perturbations, define one, or show it on a picture: levels across, samples down.
+    """List the perturbations, define one, or show it on an image: levels across, samples down.
 
     Without a level the sheet shows the published severities 1 to 5.
 
@@ -49,9 +49,9 @@ def perturb(
         _define(name)
         return HOLDS
     o.check_file(sheet)
-    picture = _picture(image)
-    shown, columns = _shown(name, picture.shape[1:], levels)
-    _write(picture, shown, columns, samples, seed, sheet)
+    pixels = _read_image(image)
+    shown, columns = _shown(name, pixels.shape[1:], levels)
+    _write(pixels, shown, columns, samples, seed, sheet)
     typer.echo(
         f"{shown.phrase.replace('{level}', 'the level above each column')}\n"
         f"{len(columns)} levels, {samples} samples: {sheet}"
@@ -61,21 +61,21 @@ def perturb(
 
 def _list(as_json: bool) -> None:
     from surefoot.report.tables import Table
-    from surefoot.study.catalogue import entries
+    from surefoot.study.perturbation_catalogue import entries
 
     found = entries()
     if as_json:
         typer.echo(jsonlib.dumps([e.__dict__ for e in found], ensure_ascii=False))
         return
     rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in found)
-    headings = ("name", "of", "levels", "severities 1-5, small and large pictures", "options")
+    headings = ("name", "of", "levels", "severities 1-5, small and large images", "options")
     note = "A level below 0 is the other direction; it is written in a range, as rotation:-10..10."
     show_table(open_console(), Table("Perturbations", headings, rows, 5, note))
 
 
 def _define(name: str) -> None:
-    from surefoot.study.catalogue import entries
-    from surefoot.study.notation import parse_perturbation
+    from surefoot.study.parse_perturbation import parse_perturbation
+    from surefoot.study.perturbation_catalogue import entries
 
     if name.startswith("@"):
         typer.echo(parse_perturbation(name).phrase.replace("{level}", "its level"))
@@ -86,13 +86,13 @@ def _define(name: str) -> None:
         raise InvalidArgument(f"{name} is built from several: ask for one of them by its name")
     lines = [f"{found.kind}, of {found.of}; levels {found.levels}", "", found.definition]
     if found.severities:
-        lines += ["", f"published severities 1 to 5, small; large pictures: {found.severities}"]
+        lines += ["", f"published severities 1 to 5, small; large images: {found.severities}"]
     if found.options:
         lines += ["", f"options: {found.options}"]
     typer.echo("\n".join(lines))
 
 
-def _picture(path: str) -> NDArray[np.float32]:
+def _read_image(path: str) -> NDArray[np.float32]:
     import numpy as np
 
     if Path(path).suffix.lower() in (".npz", ".npy"):
@@ -103,24 +103,24 @@ def _picture(path: str) -> NDArray[np.float32]:
         with Image.open(path) as opened:
             pixels = np.asarray(opened.convert("RGB"), dtype=np.float32) / np.float32(255)
     except (OSError, UnidentifiedImageError) as error:
-        raise InvalidArgument(f"{path} cannot be read as a picture ({error})") from error
+        raise InvalidArgument(f"{path} cannot be read as an image ({error})") from error
     return np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
 
 
 def _first(path: str) -> NDArray[np.float32]:
     import numpy as np
 
-    from surefoot.engine.views import seen
+    from surefoot.engine.input_layout import seen
     from surefoot.inputs import load_inputs
     from surefoot.subject import View
 
     inputs = load_inputs(path)
     if not inputs.frame:
-        raise InvalidArgument(f"{path} holds no pictures but rows of shape {inputs.x.shape[1:]}")
-    found: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.PICTURE)[0]
+        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
+    found: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
     if found.min() < 0 or found.max() > 1:
         raise InvalidArgument(
-            f"{path} holds values from {found.min():g} to {found.max():g}: save pictures in 0 to 1"
+            f"{path} holds values from {found.min():g} to {found.max():g}: save images in 0 to 1"
         )
     return np.ascontiguousarray(found)
 
@@ -129,8 +129,8 @@ def _shown(
     name: str, frame: tuple[int, ...], levels: str | None
 ) -> tuple[Perturbation, list[float]]:
     """The perturbation and the levels of the columns, 0 first."""
-    from surefoot.perturb.levels import level_of
-    from surefoot.study.notation import parse_perturbation
+    from surefoot.perturb._ops.levels import level_of
+    from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.registry import number
 
     wanted = None if levels is None else [number(part) for part in levels.split(",")]
@@ -144,16 +144,16 @@ def _shown(
 
 
 def _write(
-    picture: NDArray[np.float32],
+    image: NDArray[np.float32],
     shown: Perturbation,
     levels: list[float],
     samples: int,
     seed: int,
     path: str,
 ) -> None:
-    from surefoot.study.sheet import sheet as drawn
+    from surefoot.study.contact_sheet import sheet as drawn
 
-    whole = drawn(picture, shown, levels, samples, seed)
+    whole = drawn(image, shown, levels, samples, seed)
     try:
         whole.save(path)
     except (OSError, ValueError) as error:

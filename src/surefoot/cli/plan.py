@@ -11,11 +11,11 @@ import typer
 from surefoot.cli.certify import method_for as test_for
 from surefoot.cli.estimate import method_for as estimate_for
 from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.running import Asked, PropertyOption, Running
-from surefoot.cli.screen import HOLDS
+from surefoot.cli.run_options import Asked, PropertyOption, Running
+from surefoot.cli.terminal import HOLDS
 
 if TYPE_CHECKING:
-    from surefoot.study.planning import Plan
+    from surefoot.study.cost_plan import Plan
 
 
 @expanded

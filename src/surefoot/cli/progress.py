@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from surefoot.cli.stopping import stop_if_asked
+from surefoot.cli.interrupts import stop_if_asked
 
 if TYPE_CHECKING:
-    from surefoot.engine.drive import Progress
+    from surefoot.engine.loop import Progress
 
 _PLAIN_EVERY = 5.0
 

@@ -1,4 +1,4 @@
-"""Random numbers drawn on a GPU, every row by its own name: Philox, in one kernel a tray.
+"""Random numbers drawn on a GPU, every row by its own name: Philox, in one kernel a batch.
 
 PyTorch's own generators number the values of a whole array, so that a row's numbers would depend
 on its place in the batch. Here row i is drawn from key i alone. Triton comes with PyTorch where

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.bench import SamplingBench, to_numpy
-from surefoot.engine.clean import clean_labels, clean_scores
+from surefoot.engine.clean_predictions import clean_labels, clean_scores
+from surefoot.engine.input_layout import refuse_unsuited
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
-from surefoot.engine.views import refuse_unsuited
+from surefoot.engine.sampling_bench import SamplingBench, to_numpy
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
-from surefoot.perturb.features import misfits
-from surefoot.perturb.levels import level_of
+from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb.table.columns import misfits
 from surefoot.properties import SameLabel
-from surefoot.subject import Inputs, Model, Perturbation, Scores, Task
+from surefoot.subject import Inputs, Model, Perturbation, Scores
+from surefoot.tasks import Task
 
 _SAMPLE = 16
 _ROUNDING, _TOO_FAR = 1e-4, 1e-2

@@ -150,7 +150,7 @@ def generator_for(like: Array) -> str:
 
 
 def draws_rows(like: Array) -> bool:
-    """Whether numbers are named row by row, so that a whole tray is drawn at once."""
+    """Whether numbers are named row by row, so that a whole batch is drawn at once."""
     return generator_for(like).startswith("philox-rows")
 
 

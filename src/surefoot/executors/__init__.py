@@ -1,4 +1,4 @@
-"""Where trays run: `concurrent.futures.Executor` is the interface."""
+"""Where batches run: `concurrent.futures.Executor` is the interface."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ def open_pool(workers: int) -> Executor:
     """One worker runs inline, more run as threads (inference releases the interpreter lock)."""
     if workers < 1:
         raise InvalidArgument(f"workers must be at least 1, got {workers}")
-    return Inline() if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="tray")
+    return Inline() if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="worker")

@@ -59,7 +59,7 @@ def from_arrays(
         ids=names,
         source=source,
         class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
-        frame=picture_frame(points.shape[1:]),
+        frame=image_frame(points.shape[1:]),
         reading="; ".join(filter(None, [reading, known.reading if known else ""])),
     )
     _refuse_nan(inputs)
@@ -70,15 +70,15 @@ def _real(dtype: np.dtype[Any]) -> bool:
     return np.issubdtype(dtype, np.integer) or np.issubdtype(dtype, np.floating)
 
 
-def picture_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape if one input can be drawn as a picture, else empty."""
+def image_frame(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape if one input can be drawn as an image, else empty."""
     flat = len(shape) == 2
     coloured = len(shape) == 3 and (shape[0] in (1, 3) or shape[-1] in (1, 3))
     return shape if (flat or coloured) and min(sorted(shape)[-2:]) >= 4 else ()
 
 
 def channels_last(frame: tuple[int, ...]) -> bool:
-    """Whether a picture's last axis is its colour."""
+    """Whether an image's last axis is its colour."""
     return len(frame) == 3 and frame[-1] in (1, 3)
 
 

@@ -21,7 +21,18 @@ from surefoot.subject import Inputs
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
-_PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+_IMAGE_SUFFIXES = {
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".bmp",
+    ".gif",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+}
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
 _MOST_BYTES = 16 * 2**30
 Size = tuple[int, int] | None
@@ -114,16 +125,16 @@ def from_folder(
         (folder, file)
         for folder, name in enumerate(folders)
         for file in sorted((path / name).iterdir())
-        if file.suffix.lower() in _PICTURES
+        if file.suffix.lower() in _IMAGE_SUFFIXES
     ]
     if not files:
         raise InvalidArgument(
-            f"{path} holds no pictures: put them in one folder a class, or give a CSV of file,label"
+            f"{path} holds no images: put them in one folder a class, or give a CSV of file,label"
         )
     classes = read_labels(folders, str(path), class_names, lambda i: f"folder {folders[i]}")
     labels = replace(classes, numbers=classes.numbers[[folder for folder, _ in files]])
     ids = [file.relative_to(path).as_posix() for _, file in files]
-    return _pictures(path, [file for _, file in files], labels, ids, size, scale)
+    return _images(path, [file for _, file in files], labels, ids, size, scale)
 
 
 def from_csv(
@@ -155,10 +166,10 @@ def from_csv(
     missing = next((file for file in files if not file.is_file()), None)
     if missing is not None:
         raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    return _pictures(path, files, labels, [row[at] for row in rows], size, scale)
+    return _images(path, files, labels, [row[at] for row in rows], size, scale)
 
 
-def _pictures(
+def _images(
     path: Path,
     files: Sequence[Path],
     labels: Labels,
@@ -173,20 +184,20 @@ def _pictures(
     arrays: list[NDArray[np.uint8]] = []
     for file in files:
         try:
-            with Image.open(file, formats=_FORMATS) as picture:
-                _refuse_deep(file, picture.mode)
-                plain = picture.convert("L" if picture.mode in ("1", "L") else "RGB")
+            with Image.open(file, formats=_FORMATS) as image:
+                _refuse_deep(file, image.mode)
+                plain = image.convert("L" if image.mode in ("1", "L") else "RGB")
                 if size is not None:
                     plain = plain.resize((size[1], size[0]), Image.Resampling.BILINEAR)
                 arrays.append(np.asarray(plain, dtype=np.uint8))
         except InvalidArgument:
             raise
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise InvalidArgument(f"{file} cannot be read as a picture ({error})") from error
+            raise InvalidArgument(f"{file} cannot be read as an image ({error})") from error
         first = arrays[0].shape
         if arrays[-1].shape[:2] != first[:2]:
             raise InvalidArgument(
-                f"{file} is {arrays[-1].shape[:2]} but {files[0]} is {first[:2]}: all pictures "
+                f"{file} is {arrays[-1].shape[:2]} but {files[0]} is {first[:2]}: all images "
                 "need one size, say --size HEIGHTxWIDTH (size=(height, width))"
             )
     if len({a.ndim for a in arrays}) > 1:

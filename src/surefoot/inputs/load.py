@@ -40,7 +40,7 @@ def load_inputs(
         found = _from_path(Path(source), labels, class_names, scale, size)
         return found if ids is None else replace(found, ids=tuple(str(i) for i in ids))
     if size is not None:
-        raise InvalidArgument("size= is for pictures in files: resize arrays beforehand")
+        raise InvalidArgument("size= is for images in files: resize arrays beforehand")
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
     if array or labels is not None:
         return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
@@ -63,7 +63,7 @@ def _from_path(
     suffix = "folder" if path.is_dir() else path.suffix.lower()
     if suffix in (".npz", ".npy"):
         if size is not None:
-            raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes pictures only")
+            raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes images only")
         given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
         return read(path, scale, given, class_names)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.graph.gradient import Tape, read_tape
+from surefoot.graph.onnx_session import quiet_session
+from surefoot.graph.score_rows import as_rows
 from surefoot.models.prepare import Normalise
-from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
-from surefoot.models.sessions import quiet_session
-from surefoot.models.tape import Tape, read_tape
+from surefoot.models.scores import both_classes, model_at_work, sign
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.graph.score_rows import as_rows
 from surefoot.models.prepare import Normalise
-from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
+from surefoot.models.scores import both_classes, model_at_work, sign
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
 

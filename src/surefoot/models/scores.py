@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -42,29 +41,6 @@ def softmax(logits: Array) -> Array:
     xp = array_namespace(logits)
     shifted = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
     return shifted / xp.sum(shifted, axis=1, keepdims=True)
-
-
-def as_rows(raw: Array, expected: int) -> Array:
-    """(n, columns) from an output of any rank with one axis of scores."""
-    if raw.ndim == 0 or raw.shape[0] != expected:
-        raise ModelFailed(
-            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
-            "its first axis must be the batch"
-        )
-    columns = math.prod(raw.shape[1:])
-    if columns == 0 or columns != max(raw.shape[1:], default=1):
-        raise ModelFailed(
-            f"the model answered with an output of shape {tuple(raw.shape)}: a classifier gives "
-            "each input one row of scores"
-        )
-    xp = array_namespace(raw)
-    votes = columns > 1 and xp.isdtype(raw.dtype, "integral")
-    if not (votes or xp.isdtype(raw.dtype, "real floating")):
-        raise ModelFailed(
-            f"the model answered with one {raw.dtype} an input: scores of the classes are needed, "
-            "not labels"
-        )
-    return xp.reshape(raw, (expected, columns))
 
 
 def both_classes(rows: Array, scores: Scores) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.graph.score_rows import as_rows
 from surefoot.models.archive import (
     is_export,
     is_script,
@@ -24,7 +25,7 @@ from surefoot.models.archive import (
     read_parts,
 )
 from surefoot.models.prepare import Normalise
-from surefoot.models.scores import as_rows, both_classes, model_at_work, sign
+from surefoot.models.scores import both_classes, model_at_work, sign
 from surefoot.results import Interval
 from surefoot.subject import Array, Scores, Signature
 

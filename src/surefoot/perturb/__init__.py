@@ -7,14 +7,13 @@ from surefoot.perturb.adapters import (
     from_torchvision,
 )
 from surefoot.perturb.balls import L1Noise, L2Noise, LinfNoise
-from surefoot.perturb.blurs import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
-from surefoot.perturb.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
-from surefoot.perturb.combine import Chain, Mixture
+from surefoot.perturb.compose import Chain, Mixture
 from surefoot.perturb.custom import Batched, OneByOne, custom
-from surefoot.perturb.digital import JPEG, Pixelate
-from surefoot.perturb.elastic import Elastic
-from surefoot.perturb.features import Feature, OneHot, load_features
-from surefoot.perturb.geometry import (
+from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
+from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
+from surefoot.perturb.image.digital import JPEG, Pixelate
+from surefoot.perturb.image.elastic import Elastic
+from surefoot.perturb.image.geometry import (
     Perspective,
     Rotation,
     Shear,
@@ -22,17 +21,18 @@ from surefoot.perturb.geometry import (
     TranslationY,
     Zoom,
 )
-from surefoot.perturb.glass import GlassBlur
+from surefoot.perturb.image.glass import GlassBlur
+from surefoot.perturb.image.occlusion import Dropout, Occlusion
+from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
+from surefoot.perturb.image.snow import Snow
+from surefoot.perturb.image.spatter import Spatter
+from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.perturb.noise import GaussianNoise, UniformNoise
-from surefoot.perturb.occlusion import Dropout, Occlusion
-from surefoot.perturb.photons import ImpulseNoise, ShotNoise, SpeckleNoise
-from surefoot.perturb.series import Dropouts, Jitter, TimeShift
-from surefoot.perturb.signals import BandPass, ClipSignal, Gain, NoiseAtSNR
-from surefoot.perturb.snow import Snow
-from surefoot.perturb.spatter import Spatter
-from surefoot.perturb.spread import Spread
-from surefoot.perturb.tables import TableNoise
-from surefoot.perturb.weather import Fog, Frost
+from surefoot.perturb.random_level import Spread
+from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
+from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
+from surefoot.perturb.table.columns import Feature, OneHot, load_features
+from surefoot.perturb.table.noise import TableNoise
 
 VALUES = (LinfNoise, L2Noise, L1Noise, GaussianNoise, UniformNoise, ShotNoise, ImpulseNoise,
           SpeckleNoise)  # fmt: skip

@@ -1,7 +1,7 @@
-"""Transforms of other libraries as perturbations: on the CPU, one picture at a time.
+"""Transforms of other libraries as perturbations: on the CPU, one image at a time.
 
 None of these libraries is needed: a transform is called as its library documents. The level is 1,
-the transform as it is, or 0, the picture as it is. Every random generator a transform can reach
+the transform as it is, or 0, the image as it is. Every random generator a transform can reach
 starts anew from the row's own seed before each call: the global ones of `random`, `numpy.random`
 and, where loaded, Torch (restored afterwards) and OpenCV (which cannot be), and those that the
 transform holds.
@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.perturb._ops.function_source import content, described, settings
 from surefoot.perturb.custom import OneByOne, Sees
-from surefoot.perturb.sources import content, described, settings
 from surefoot.subject import View
 
 _GLOBAL = threading.RLock()
@@ -130,7 +130,7 @@ def _adapted(
     words = re.sub(r"[^a-z0-9-]", "", parts.lower()).removeprefix(f"{library}-")
     kind = name or f"{library}-{words}"
     function = Adapted(library, transform, call)
-    return OneByOne(level, function, kind, View.PICTURE, sees, only=(0.0, 1.0))
+    return OneByOne(level, function, kind, View.IMAGE, sees, only=(0.0, 1.0))
 
 
 def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401

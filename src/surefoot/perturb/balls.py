@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb.levels import ANY_LEVEL, axes_of, check_level, kept, per_row, within
+from surefoot.perturb._ops.levels import ANY_LEVEL, axes_of, check_level, kept, per_row, within
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Ball, Level, Stream, View
 

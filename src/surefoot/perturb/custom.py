@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.perturb.levels import ANY_LEVEL, check_level, clipped, is_zero, per_row, unchanged
-from surefoot.perturb.sources import described
+from surefoot.perturb._ops.function_source import described
+from surefoot.perturb._ops.levels import (
+    ANY_LEVEL,
+    check_level,
+    clipped,
+    is_zero,
+    per_row,
+    unchanged,
+)
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -137,14 +144,14 @@ class Sees(StrEnum):
     BYTES = "bytes"
     """uint8 from 0 to 255: finer steps are lost."""
     PILLOW = "pillow"
-    """A Pillow image, for pictures: 256 steps too."""
+    """A Pillow image: 256 steps too."""
 
 
 @dataclass(frozen=True)
 class OneByOne:
     """function(image, rng, level) gives the perturbed image; on the CPU, one row at a time.
 
-    `image` is one row as `view` and `sees` say, (channels, height, width) for a picture: a copy it
+    `image` is one row as `view` and `sees` say, (channels, height, width) for an image: a copy it
     may write into. `rng` is a NumPy generator of this row and trial alone. `only` lists the levels
     there are, when not all mean something. It is not called at level 0. If it has a method
     `around`, that gives a context in which a batch is done.
@@ -153,15 +160,15 @@ class OneByOne:
     level: float | None
     function: Callable[..., Any] = field(hash=False)
     name: str = "custom"
-    view: View = View.PICTURE
+    view: View = View.IMAGE
     sees: Sees = Sees.MODEL
     only: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self.name, self.level, self.function, self.view)
         self._check_known(self.level)
-        if self.sees is Sees.PILLOW and self.view is not View.PICTURE:
-            raise InvalidArgument(f"{self.name}: only pictures are Pillow images, not {self.view}")
+        if self.sees is Sees.PILLOW and self.view is not View.IMAGE:
+            raise InvalidArgument(f"{self.name}: sees=PILLOW needs images, not {self.view}")
 
     @property
     def kind(self) -> str:
@@ -171,7 +178,7 @@ class OneByOne:
     @property
     def phrase(self) -> str:
         """What it is, and that it is slow."""
-        what = "image" if self.view is View.PICTURE else "input"
+        what = "image" if self.view is View.IMAGE else "input"
         return f"{_escaped(self.name)} (CPU, one {what} at a time) at level {{level}}"
 
     def describe(self) -> dict[str, Any]:
@@ -280,8 +287,8 @@ def _given(row: NDArray[np.float32], sees: Sees, bounds: Interval) -> Any:  # no
 def _taken_back(out: Any) -> Any:  # noqa: ANN401
     """What a function gave, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
-        picture = np.asarray(out)
-        return picture[None] if picture.ndim == 2 else np.moveaxis(picture, -1, 0)
+        image = np.asarray(out)
+        return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
     return np.asarray(out.detach().cpu()) if hasattr(out, "detach") else out
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.levels import check_level, kept, per_row, within
+from surefoot.perturb._ops.levels import check_level, kept, per_row, within
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Level, Stream, View
 

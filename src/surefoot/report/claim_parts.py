@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling
-from surefoot.report.phrases import confidence, of_perturbations, percent_range
+from surefoot.report.formatting import confidence, of_perturbations, percent_range
 
 
 def assumption(claim: Claim) -> str:

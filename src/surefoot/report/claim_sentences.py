@@ -17,7 +17,7 @@ from surefoot.report.claim_parts import (
     whose,
     with_condition,
 )
-from surefoot.report.phrases import (
+from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,

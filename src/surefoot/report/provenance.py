@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from surefoot.report.phrases import ended, short
+from surefoot.report.formatting import ended, short
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
 from surefoot.store.records import Record

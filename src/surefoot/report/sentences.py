@@ -5,7 +5,7 @@ from __future__ import annotations
 from surefoot.claims import Claim
 from surefoot.report.claim_parts import capital, no_guarantee, subject
 from surefoot.report.claim_sentences import SENTENCES
-from surefoot.report.phrases import ended
+from surefoot.report.formatting import ended
 from surefoot.report.verdict_sentences import verdict_sentence
 from surefoot.results import Footing
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.claim_parts import sure
-from surefoot.report.phrases import (
+from surefoot.report.formatting import (
     confidence,
     nearly_none,
     of_perturbations,

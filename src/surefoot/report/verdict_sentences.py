@@ -13,7 +13,7 @@ from surefoot.report.claim_parts import (
     sure,
     whose,
 )
-from surefoot.report.phrases import ended, exact_percent
+from surefoot.report.formatting import ended, exact_percent
 
 
 def verdict_sentence(claim: Claim) -> str:

@@ -23,7 +23,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Picture:
+class LabelledImage:
     """An image as base64 PNG with a line below it; `failed` marks that line."""
 
     image: str
@@ -39,7 +39,7 @@ class Card:
 
     title: str
     words: str = ""
-    pictures: tuple[Picture, ...] = ()
+    images: tuple[LabelledImage, ...] = ()
     changes: tuple[Change, ...] = ()
     command: str = ""
 
@@ -54,7 +54,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
     cards: tuple[Card, ...] = ()
-    strips: tuple[tuple[str, tuple[Picture, ...]], ...] = ()
+    strips: tuple[tuple[str, tuple[LabelledImage, ...]], ...] = ()
     screen: Table | None = None
 
 

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.report import attack_view, curve_view, radii_view, sample_view, side_view
-from surefoot.report.critical_figures import distribution
-from surefoot.report.curve_figures import whole_figure
+from surefoot.report.attack import view as attack_view
+from surefoot.report.comparison import view as comparison_view
+from surefoot.report.comparison.figures import chart
+from surefoot.report.curve import view as curve_view
+from surefoot.report.curve.figures import whole_figure
 from surefoot.report.figures import attack_chart, local_chart
-from surefoot.report.side_figures import chart
+from surefoot.report.radii import view as radii_view
+from surefoot.report.radii.figures import distribution
+from surefoot.report.sampling import view as sampling_view
 from surefoot.report.view import View
-from surefoot.store.records import Attacked, Found, Record, Samples, SideBySide
+from surefoot.store.records import AttackSummary, Comparison, Details, Record, Samples
 
 
 def view_of(
@@ -23,13 +27,13 @@ def view_of(
     store: str = "",
 ) -> View:
     """The outcome in its parts."""
-    found, several = record.found, parts or {"": record}
+    found, several = record.details, parts or {"": record}
     if isinstance(found, Samples):
-        return sample_view.view(record, found, verdicts, command, store)
-    if isinstance(found, Attacked):
+        return sampling_view.view(record, found, verdicts, command, store)
+    if isinstance(found, AttackSummary):
         return attack_view.view(record, found, verdicts, command)
-    if isinstance(found, SideBySide) and _kind(found, parts) == "samples":
-        return side_view.view(record, found, parts, verdicts, command)
+    if isinstance(found, Comparison) and _kind(found, parts) == "samples":
+        return comparison_view.view(record, found, parts, verdicts, command)
     if _kind(found, parts) == "curve":
         return curve_view.view(record, several, verdicts, command)
     return radii_view.view(record, several, verdicts, command)
@@ -37,8 +41,8 @@ def view_of(
 
 def chart_of(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401  an Altair chart
     """The main figure."""
-    found, several = record.found, parts or {"": record}
-    if isinstance(found, SideBySide) and _kind(found, parts) == "samples":
+    found, several = record.details, parts or {"": record}
+    if isinstance(found, Comparison) and _kind(found, parts) == "samples":
         return chart(record, found)
     drawn = {
         "samples": lambda: local_chart(record),
@@ -49,8 +53,8 @@ def chart_of(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN40
     return drawn[_kind(found, parts)]()
 
 
-def _kind(found: Found, parts: Mapping[str, Record]) -> str:
+def _kind(found: Details, parts: Mapping[str, Record]) -> str:
     """What was found; by each part, where there are several."""
-    if isinstance(found, SideBySide):
-        return next(iter(parts.values())).found.kind
+    if isinstance(found, Comparison):
+        return next(iter(parts.values())).details.kind
     return found.kind

@@ -14,7 +14,7 @@ from surefoot.results import Interval
 from surefoot.search.inner import Goal, inner
 from surefoot.search.looks import looks
 from surefoot.search.next_level import Guess, Sight, guess, smoothed
-from surefoot.search.seen import Seen, Wish
+from surefoot.search.seen import LevelRequest, Seen
 from surefoot.search.segments import Segment
 from surefoot.search.supposing import End, beside
 
@@ -42,7 +42,7 @@ def closing(
     within: Interval,
     sight: Callable[[Seen], Sight],
     goal: Goal,
-) -> list[Wish]:
+) -> list[LevelRequest]:
     """What to look at next for a crossing that seems to be within some levels.
 
     Some inputs where the crossing seems to be, to see where it is; all of them a little beyond.
@@ -85,20 +85,24 @@ def closing(
         if often:
             at = (nearest.level + (within.high if nearest.level < meets.level else within.low)) / 2
     place = part.nearest(at, within)
-    return [] if place is None else _fresh(known, Wish(place, size, _telling(ends, place, goal)))
+    return (
+        []
+        if place is None
+        else _fresh(known, LevelRequest(place, size, _telling(ends, place, goal)))
+    )
 
 
-def _fresh(known: Sequence[Seen], wish: Wish) -> list[Wish]:
+def _fresh(known: Sequence[Seen], wish: LevelRequest) -> list[LevelRequest]:
     """The wish; all inputs there if it asks for none that are not known."""
     here = [s for s in known if s.level == wish.level]
     if wish.some is not None and all(s.known[wish.some].all() for s in here[:1]) and here:
-        return [Wish(wish.level, wish.first)]
+        return [LevelRequest(wish.level, wish.first)]
     return [wish]
 
 
 def _first(
     part: Segment, known: Sequence[Seen], within: Interval, meets: Guess, goal: Goal
-) -> list[Wish]:
+) -> list[LevelRequest]:
     """Some inputs where the crossing seems to be, then all.
 
     On the side from which fewer inputs tell where the other side begins: below 0.8 it is those
@@ -109,13 +113,13 @@ def _first(
     near = [s for s in known if s.first >= some and abs(s.level - meets.level) <= 2 * meets.off]
     if not near and some > terms.few:
         at = part.nearest(meets.level, within)
-        return [] if at is None else [Wish(at, some)]
+        return [] if at is None else [LevelRequest(at, some)]
     reach = min(_LEAN * meets.off, _MOST * meets.flat)
     at = part.nearest(meets.level + (reach if meets.falls != goal.light else -reach), within)
     if at is None:
         return []
     begun = [s.level for s in near if abs(s.level - at) <= meets.off / 2]
-    return [Wish(begun[0] if begun else at, terms.size)]
+    return [LevelRequest(begun[0] if begun else at, terms.size)]
 
 
 def _telling(ends: Sequence[End], level: float, goal: Goal) -> NDArray[np.intp] | None:

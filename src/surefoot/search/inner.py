@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.results import Interval
 from surefoot.search.next_level import Guess, Sight, guess
-from surefoot.search.seen import Seen, Wish
+from surefoot.search.seen import LevelRequest, Seen
 from surefoot.search.segments import Segment
 from surefoot.search.supposing import End, within
 
@@ -81,7 +81,9 @@ class Goal:
         return abs(level - meets) <= _NEAR[side != self.light] * self.close
 
 
-def inner(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal) -> list[Wish]:
+def inner(
+    part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal
+) -> list[LevelRequest]:
     """Which inputs to look at, at which level: to find the crossing, then to make it certain.
 
     Inputs that are alike at both ends are supposed, for the search alone, to be the same in
@@ -100,11 +102,13 @@ def inner(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goa
     if vague and not found:
         found = _among(part, ends, (left, right), meets, known)
     return found or [
-        Wish(end.level, size, _proving(goal, side, end, end)) for side, end in sides[:1]
+        LevelRequest(end.level, size, _proving(goal, side, end, end)) for side, end in sides[:1]
     ]
 
 
-def guessed(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal) -> list[Wish]:
+def guessed(
+    part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: Goal
+) -> list[LevelRequest]:
     """What to look at to guess where the target is met, between two levels that are well known.
 
     The inputs that differ, as long as they are more than a few; then, where the curve is so flat
@@ -112,14 +116,14 @@ def guessed(part: Segment, ends: tuple[End, End], known: Sequence[Seen], goal: G
     """
     left, right, meets = _bracket(ends, known, goal.target)
     size, drop = len(left.values), abs(ends[0].mean - ends[1].mean)
-    found: list[Wish] = []
+    found: list[LevelRequest] = []
     if meets.off + meets.bend > 2 * goal.close and abs(left.mean - right.mean) * size > _SINGLE:
         found = _among(part, ends, (left, right), meets, known)
     moved = _UNSEEN / size * (ends[1].level - ends[0].level) / drop
     done = sum(1 for s in known if s.whole and abs(s.value - goal.target) * size <= _BESIDE)
     if not found and moved > _COARSE * goal.close and drop * size > _BESIDE and done < _OFTEN:
         at = part.nearest(meets.level, Interval(ends[0].level, ends[1].level))
-        return [] if at is None else [Wish(at, size)]
+        return [] if at is None else [LevelRequest(at, size)]
     return found
 
 
@@ -140,13 +144,13 @@ def _among(
     bracket: tuple[End, End],
     meets: Guess,
     known: Sequence[Seen],
-) -> list[Wish]:
+) -> list[LevelRequest]:
     """Look at the inputs that differ, between the two; nothing if there is no level."""
     left, right = bracket
     asked = sum(1 for s in known if ends[0].level < s.level < ends[1].level and not s.first)
     at = part.nearest(_place(left, right, meets, asked), Interval(left.level, right.level))
     differ = np.flatnonzero(left.values != right.values)
-    return [] if at is None else [Wish(at, len(left.values), differ)]
+    return [] if at is None else [LevelRequest(at, len(left.values), differ)]
 
 
 def _certain(
@@ -155,19 +159,19 @@ def _certain(
     meets: Guess,
     lacking: Sequence[tuple[bool, End]],
     goal: Goal,
-) -> list[Wish]:
+) -> list[LevelRequest]:
     """Make a side certain where an end lies well for it, or where the crossing is plain enough."""
     left, right = ends
     size = len(left.values)
     for side, end in lacking:
         far, lean = abs(end.level - meets.level), _LEAN[side != goal.light] * goal.close
         if abs(far - lean) <= _SPREAD * goal.close:
-            return [Wish(end.level, size, _proving(goal, side, end, end))]
+            return [LevelRequest(end.level, size, _proving(goal, side, end, end))]
         if meets.off + meets.bend <= goal.close:
             at = meets.level - lean if end.level < meets.level else meets.level + lean
             place = part.nearest(at, Interval(left.level, right.level))
             if place is not None:
-                return [Wish(place, size, _proving(goal, side, left, right))]
+                return [LevelRequest(place, size, _proving(goal, side, left, right))]
     return []
 
 

@@ -50,7 +50,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Wish:
+class LevelRequest:
     """A level, and which inputs to look at there: so many of the first, or some chosen ones."""
 
     level: float

@@ -20,7 +20,7 @@ from surefoot.search.next_level import Sight, around, by_a_crossing, enough, hid
 from surefoot.search.oneway import falls, tightened
 from surefoot.search.reading import same_side, stays
 from surefoot.search.request import CurveRequest
-from surefoot.search.seen import Seen, Terms, Wish
+from surefoot.search.seen import LevelRequest, Seen, Terms
 from surefoot.search.segments import Segment, Stretch, segments
 from surefoot.search.supposing import End, supposed
 from surefoot.search.wiggles import against, expected, slack_of
@@ -63,19 +63,19 @@ class Tracing:
         self.seen: dict[float, Seen] = {}
         self.pursued: set[float] = set()
         self.turns = Counter[tuple[float, float]]()
-        self.looked: list[Wish] = []
+        self.looked: list[LevelRequest] = []
 
     def next_asks(self, most_levels: int) -> tuple[Ask, ...]:
         """What to look at next; nothing when nothing is open, or too many levels were seen."""
         if not self.seen:
-            return self._asks([Wish(level, self.terms.few) for level in self.scan])
+            return self._asks([LevelRequest(level, self.terms.few) for level in self.scan])
         for wishes in self._wishes():
             fresh = {wish.level for wish in wishes} - set(self.seen)
             if len(self.seen) + len(fresh) <= most_levels and (asks := self._asks(wishes)):
                 return asks
         return ()
 
-    def _asks(self, wishes: Sequence[Wish]) -> tuple[Ask, ...]:
+    def _asks(self, wishes: Sequence[LevelRequest]) -> tuple[Ask, ...]:
         self.looked = list(wishes)
         found = []
         for wish in wishes:
@@ -104,7 +104,7 @@ class Tracing:
         """By level."""
         return [self.seen[level] for level in sorted(self.seen)]
 
-    def _wishes(self) -> Iterator[list[Wish]]:
+    def _wishes(self) -> Iterator[list[LevelRequest]]:
         """What is worth a look, the most pressing first."""
         yield [wish for part in self.parts for wish in self._bent(part)]
         for part in self.parts:
@@ -142,13 +142,13 @@ class Tracing:
         slack, told = self._slack(part), not self.exact or self.asked.curvature is not None
         return slack if told else expected(self._in(part), self.asked.thresholds, slack)
 
-    def _bent(self, part: Segment) -> list[Wish]:
+    def _bent(self, part: Segment) -> list[LevelRequest]:
         """Middles of cells of the scan in which the curve, bending as it does, may cross."""
         sights = [self._sight(self.seen[level]) for level in sorted(self.scan) if level in part]
         middles = [part.middle(a.level, b.level) for a, b in hiding(sights, self.asked.thresholds)]
-        return [Wish(level, self.terms.few) for level in middles if level not in self.seen]
+        return [LevelRequest(level, self.terms.few) for level in middles if level not in self.seen]
 
-    def _towards(self, part: Segment, target: float, sides: tuple[bool, ...]) -> list[Wish]:
+    def _towards(self, part: Segment, target: float, sides: tuple[bool, ...]) -> list[LevelRequest]:
         """The first looks for a crossing: around where the scan seems to meet the target."""
         firm = [s.side(target) for s in self._in(part) if s.side(target) is not None]
         sights = [self._sight(s) for s in self._in(part) if s.first]
@@ -160,7 +160,9 @@ class Tracing:
             return closing(part, self._in(part), within, self._sight, goal)
         return [] if self.turns[part.low, target] >= _TRIES else self._around(part, sights, target)
 
-    def _open(self, part: Segment, target: float, sides: tuple[bool, ...]) -> Iterator[list[Wish]]:
+    def _open(
+        self, part: Segment, target: float, sides: tuple[bool, ...]
+    ) -> Iterator[list[LevelRequest]]:
         """Looks between two neighbours on different sides of a target."""
         firm = [s for s in self._in(part) if s.side(target) is not None]
         for a, b in pairwise(firm):
@@ -171,11 +173,11 @@ class Tracing:
                 yield closing(part, self._in(part), here, self._sight, goal)
                 continue
             within = [s for s in self._in(part) if a.level < s.level < b.level]
-            begun = [Wish(s.level, self.size) for s in within if s.level in self.pursued]
+            begun = [LevelRequest(s.level, self.size) for s in within if s.level in self.pursued]
             sights = [self._sight(s) for s in (a, *within, b) if s.first]
             yield begun or self._around(part, sights, target)
 
-    def _inside(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
+    def _inside(self, part: Segment, threshold: float) -> Iterator[list[LevelRequest]]:
         """Where wiggles keep a stretch open: the crossing by inputs that differ, as a guess."""
         if not self.exact or not self._slack(part):
             return
@@ -198,7 +200,7 @@ class Tracing:
         above = [self._sight(s).value >= target for s in scanned]
         return Goal(target, sides, 2 * close, inputs, beyond, against(scanned, above))
 
-    def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[Wish]:
+    def _around(self, part: Segment, sights: Sequence[Sight], target: float) -> list[LevelRequest]:
         turn = self.turns[part.low, target]
         self.turns[part.low, target] += 1
         inside = Interval(sights[0].level, sights[-1].level)
@@ -207,9 +209,9 @@ class Tracing:
         ]
         levels = dict.fromkeys(level for level in near if level is not None)
         self.pursued.update(levels)
-        return [Wish(level, self.size) for level in levels]
+        return [LevelRequest(level, self.size) for level in levels]
 
-    def _bends(self, part: Segment, threshold: float) -> Iterator[list[Wish]]:
+    def _bends(self, part: Segment, threshold: float) -> Iterator[list[LevelRequest]]:
         """Between two alike whose parabola may cross: look more closely at one, or between."""
         firm = [s for s in self._in(part) if s.side(threshold) is not None]
         for a, b in pairwise(firm):
@@ -219,23 +221,23 @@ class Tracing:
             depth = (self.asked.curvature or 0) * (wide / self.span) ** 2 / 4
             loose = min((a, b), key=lambda s: abs(s.value - threshold))
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
-                yield [Wish(loose.level, loose.later[0])]
+                yield [LevelRequest(loose.level, loose.later[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
                 once = self.over is Over.POPULATION and level not in self.terms.scan
-                yield [Wish(level, self.size if once else self.terms.few)]
+                yield [LevelRequest(level, self.size if once else self.terms.few)]
             elif not self.seen[level].whole:
-                yield [Wish(level, self._enough(self.seen[level]))]
+                yield [LevelRequest(level, self._enough(self.seen[level]))]
 
-    def _loose_ends(self, part: Segment, threshold: float) -> list[Wish]:
+    def _loose_ends(self, part: Segment, threshold: float) -> list[LevelRequest]:
         """The ends of a segment, unless a crossing inside tells their sides."""
         sides = self._sides(part, threshold)
         return [
-            Wish(end, self._enough(self.seen[end]))
+            LevelRequest(end, self._enough(self.seen[end]))
             for end in (part.low, part.high)
             if end not in sides and not self.seen[end].whole
         ]
 
-    def _doubtful(self, part: Segment, threshold: float) -> list[Wish]:
+    def _doubtful(self, part: Segment, threshold: float) -> list[LevelRequest]:
         """Levels that look as if they lay on another side than their neighbours say, or that lie
         where a wide part of the range is open and are too close to the threshold to tell.
         """
@@ -252,11 +254,11 @@ class Tracing:
             if before and after and before[0][1] == after[0][1]:
                 by = by_a_crossing(seen.level, sides, 1.5 * cell)
                 if (clear if before[0][1] else -clear) < (0 if by else _CLEAR):
-                    found.append(Wish(seen.level, seen.later[0]))
+                    found.append(LevelRequest(seen.level, seen.later[0]))
             elif abs(clear) < _CLEAR:
                 left = before[0][0] if before else part.low
                 if (after[0][0] if after else part.high) - left > 1.5 * cell:
-                    found.append(Wish(seen.level, seen.later[0]))
+                    found.append(LevelRequest(seen.level, seen.later[0]))
         return found
 
     def _sides(self, part: Segment, threshold: float) -> dict[float, bool]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from surefoot.store.locations import exists
 from surefoot.store.memory import MemoryStore
-from surefoot.store.places import exists
 from surefoot.store.records import Record, Source
-from surefoot.subject import Entry, Task
+from surefoot.tasks import Entry, Task
 
 __all__ = ["Journal", "MemoryStore", "Record", "Source", "Store", "open_store", "store_exists"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.store.records import Record, Source
-from surefoot.subject import Entry, Task
+from surefoot.tasks import Entry, Task
 
 
 class MemoryJournal:

@@ -83,7 +83,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackSummary:
     """How a gradient attack fared, or the reason why there is none; then there is no rate.
 
     `broken`: inputs with a point in the ball at which the model itself fails; `clean` of them fail
@@ -115,7 +115,7 @@ class Samples:
     classes: tuple[ClassRow, ...]
     contrasts: tuple[Contrast, ...]
     examples: tuple[Example, ...]
-    attack: Attacked | None = None
+    attack: AttackSummary | None = None
     kind: Literal["samples"] = "samples"
 
 
@@ -209,11 +209,11 @@ class Member:
     accuracy: float | None = None
     rank: Rank | None = None
     reference: float | None = None
-    attack: Attacked | None = None
+    attack: AttackSummary | None = None
 
 
 @dataclass(frozen=True)
-class SideBySide:
+class Comparison:
     """Several studies that differ in the model or in the level."""
 
     along: str
@@ -223,7 +223,7 @@ class SideBySide:
     kind: Literal["side-by-side"] = "side-by-side"
 
 
-Found = Samples | Curves | Radii | Attacked | SideBySide
+Details = Samples | Curves | Radii | AttackSummary | Comparison
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Record:
     spec: dict[str, Any]
     claims: tuple[Claim, ...]
     inputs: tuple[InputRow, ...]
-    found: Found
+    details: Details
     findings: tuple[Finding, ...]
     trials: int
     environment: dict[str, str] = field(default_factory=dict)

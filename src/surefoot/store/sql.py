@@ -1,4 +1,4 @@
-"""The one place that speaks SQL. SQLite in WAL mode: one transaction a tray."""
+"""The one place that speaks SQL. SQLite in WAL mode: one transaction a batch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import StoreFailed
-from surefoot.store.places import path_of, trouble
-from surefoot.store.records import Record, Source
-from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
-from surefoot.store.serial import (
+from surefoot.store.json_records import (
     evidence_from_json,
     evidence_to_json,
     record_from_json,
     record_to_json,
 )
-from surefoot.subject import Entry, Task
+from surefoot.store.locations import path_of, trouble
+from surefoot.store.records import Record, Source
+from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
+from surefoot.tasks import Entry, Task
 
 _KEEP = sa.insert(JOURNAL)
 _PATIENCE = 30
@@ -247,7 +247,7 @@ class SqlJournal:
         )
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
-        """Record one tray and the time it took, in one transaction."""
+        """Record one batch and the time it took, in one transaction."""
         rows = [
             {
                 "run": self._digest,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.bench import to_numpy
+from surefoot.engine.sampling_bench import to_numpy
 from surefoot.store.records import Finding
-from surefoot.study.provers import bounds_of, read_model
 from surefoot.study.setup import Setup
+from surefoot.study.verifiers import bounds_of, read_model
 
 _INPUTS = 8
 _RADIUS = 0.01

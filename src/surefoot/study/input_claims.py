@@ -7,7 +7,7 @@ from dataclasses import replace
 from surefoot.claims import About, Claim, Continues, Randomness, Scope, Verdict
 from surefoot.results import Bracket, Decision, Estimate, Extrapolation, Guarantee
 from surefoot.store.records import InputRow
-from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, decisions_continue, flipped
+from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, decisions_continue, flipped
 
 
 def claim_about(

@@ -32,11 +32,11 @@ from surefoot.results import (
     Undecided,
 )
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import Curves, Radii, Record, Samples, SideBySide
-from surefoot.study.attack_work import robust_accuracy_claim
-from surefoot.study.curve_work import share_of_levels
-from surefoot.study.grouping import by_class, names_apart
-from surefoot.study.sample_claims import FAILURE, NO_GUARANTEE, verdict_of
+from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
+from surefoot.study.attack_run import robust_accuracy_claim
+from surefoot.study.class_groups import by_class, names_apart
+from surefoot.study.curve_run import share_of_levels
+from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, verdict_of
 
 _POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
 
@@ -90,14 +90,14 @@ def decide(record: Record, parts: Mapping[str, Record], required: Required) -> t
     """A claim with a verdict for each requirement."""
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
-    match record.found:
+    match record.details:
         case Samples():
             return _of_samples(record, required)
         case Curves() | Radii():
             return _of_parts({"": record}, required)
-        case SideBySide() if required.not_worse is not None:
+        case Comparison() if required.not_worse is not None:
             return _of_models(record, parts, required)
-        case SideBySide() if all(isinstance(p.found, Curves | Radii) for p in parts.values()):
+        case Comparison() if all(isinstance(p.details, Curves | Radii) for p in parts.values()):
             return _of_parts(parts, required)
         case _:
             raise InvalidArgument(
@@ -168,8 +168,8 @@ def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, .
         raise InvalidArgument("curves and radii take one requirement, least=…")
     least, claims = required.least, []
     for name, record in parts.items():
-        if isinstance(record.found, Curves):
-            claims += _of_curve(name, record, record.found, least, len(parts))
+        if isinstance(record.details, Curves):
+            claims += _of_curve(name, record, record.details, least, len(parts))
         else:
             claims.append(_of_radii(name, record, least, len(parts)))
     return tuple(claims)
@@ -221,7 +221,7 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if model.limit is None:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
-    settled = record.found.quantiles[0].result if isinstance(record.found, Radii) else None
+    settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
     stops = record.spec["method"].get("width") is not None
     if stops and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
@@ -254,7 +254,7 @@ def _of_models(
     if name not in parts:
         raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(parts)}")
     first = next(iter(parts.values()))
-    if not isinstance(first.found, Samples) or record.spec["along"] != "model":
+    if not isinstance(first.details, Samples) or record.spec["along"] != "model":
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     over: Any = population_of(first)
     local = {other: [row.result for row in _sorted(part)] for other, part in parts.items()}

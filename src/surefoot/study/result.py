@@ -17,8 +17,8 @@ from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.views import chart_of, view_of
 from surefoot.results import InputResult
-from surefoot.store.records import Found, InputRow, Record
-from surefoot.store.serial import plain_numbers
+from surefoot.store.json_records import plain_numbers
+from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
 from surefoot.study.input_claims import claim_about
 
@@ -52,9 +52,9 @@ class Result:
         return self.record.inputs
 
     @property
-    def found(self) -> Found:
+    def details(self) -> Details:
         """What the method found beside its claims: classes, a curve, quantiles, examples."""
-        return self.record.found
+        return self.record.details
 
     @cached_property
     def by_id(self) -> Mapping[str, InputResult]:

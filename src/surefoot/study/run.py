@@ -10,16 +10,16 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
-from surefoot.engine.drive import Progress
+from surefoot.engine.loop import Progress
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.procedure import Needs
 from surefoot.search import Attack
 from surefoot.store import Store, open_store, store_exists
-from surefoot.store.records import Attacked, Finding, Record, Source
-from surefoot.study import attack_work, curve_work, radii_work, sample_work
+from surefoot.store.records import AttackSummary, Finding, Record, Source
+from surefoot.study import attack_run, curve_run, radii_run, sampling_run
+from surefoot.study.added_inputs import adopted
 from surefoot.study.arithmetic import real_arithmetic
-from surefoot.study.extending import adopted
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 from surefoot.study.work import Conclusion, Work, measured
@@ -76,7 +76,7 @@ def _answered(
             spec=study.spec,
             claims=found.claims,
             inputs=found.inputs,
-            found=found.found,
+            details=found.details,
             findings=findings,
             trials=found.trials,
             environment=environment(),
@@ -96,10 +96,10 @@ def _answered(
 def _work(study: Setup, workers: int | None, batch: int | None) -> Work:
     """The work of the study's method."""
     made = {
-        Needs.SAMPLES: sample_work.work,
-        Needs.LEVELS: curve_work.work,
-        Needs.RADII: radii_work.work,
-        Needs.REGION: attack_work.work,
+        Needs.SAMPLES: sampling_run.work,
+        Needs.LEVELS: curve_run.work,
+        Needs.RADII: radii_run.work,
+        Needs.REGION: attack_run.work,
     }
     return made[study.needs](study, workers, batch)
 
@@ -115,19 +115,19 @@ def _with_attack(
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record
-    samples: Any = result.found
+    samples: Any = result.details
     claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
     try:
         twin = replace(study, method=attack, population=None, by_class=None)
         beside = _answered(
             twin, store, record.findings, workers, batch, watch, record.source, lambda _: None
         )
-        found: Any = beside.found
+        found: Any = beside.details
         claims += beside.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         effort = attack.starts, attack.iterations, attack.targets
-        found = Attacked(*effort, len(study.fitted), study.level, reason=str(error))
-    whole = replace(record, claims=claims, found=replace(samples, attack=found))
+        found = AttackSummary(*effort, len(study.fitted), study.level, reason=str(error))
+    whole = replace(record, claims=claims, details=replace(samples, attack=found))
     return replace(result, record=store.finish(whole))
 
 

@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.claims import Randomness, Sampling
-from surefoot.engine.bench import SamplingBench
-from surefoot.engine.clean import finite_scores
+from surefoot.engine.clean_predictions import finite_scores
+from surefoot.engine.input_layout import draws_nothing
 from surefoot.engine.preflight import refuse_bad_inputs
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.engine.views import draws_nothing
 from surefoot.inputs import fit
 from surefoot.models import as_probabilities
-from surefoot.perturb.levels import level_of, level_words
+from surefoot.perturb._ops.levels import level_of, level_words
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
 from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
-from surefoot.study.fitting import refuse_misfits
+from surefoot.study.compatibility import refuse_misfits
 from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
 

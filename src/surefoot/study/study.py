@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from surefoot.engine.drive import Progress
+from surefoot.engine.loop import Progress
 from surefoot.search import Attack
 from surefoot.store.records import Source
-from surefoot.study.planning import Plan, plan
-from surefoot.study.replaying import Replay, replay
+from surefoot.study.cost_plan import Plan, plan
+from surefoot.study.replay_trial import Replay, replay
 from surefoot.study.result import Result
 from surefoot.study.run import run
 from surefoot.study.setup import Setup

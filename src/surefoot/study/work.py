@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.engine.bench import Bench
-from surefoot.engine.drive import Progress, measure
+from surefoot.engine.loop import Progress, measure
+from surefoot.engine.sampling_bench import Bench
 from surefoot.executors import open_pool
 from surefoot.procedure import Procedure
 from surefoot.store import Journal
-from surefoot.store.records import Found, InputRow
-from surefoot.subject import Subject
+from surefoot.store.records import Details, InputRow
+from surefoot.tasks import Subject
 
 Watch = Callable[[Progress], None]
 
@@ -23,7 +23,7 @@ class Conclusion:
     """What the answers come to: rows of inputs, what the method found, claims."""
 
     inputs: tuple[InputRow, ...]
-    found: Found
+    details: Details
     claims: tuple[Claim, ...]
     trials: int
 
@@ -56,7 +56,7 @@ def measured(work: Work, journal: Journal, watch: Watch = lambda _: None) -> lis
             work.subjects,
             pool=pool,
             journal=journal,
-            tray=work.batch,
+            batch_size=work.batch,
             block=work.bench.block,
             in_flight=1 if work.workers == 1 else 2 * work.workers,
             watch=watch,

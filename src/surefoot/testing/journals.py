@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from surefoot.evidence import Counts, Severities
 from surefoot.store import Journal
-from surefoot.subject import Entry, Subject, Task
+from surefoot.tasks import Entry, Subject, Task
 from surefoot.testing.expect import expect
 
 

@@ -7,9 +7,9 @@ from dataclasses import is_dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.bench import cut
+from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
-from surefoot.perturb.levels import level_of
+from surefoot.perturb._ops.levels import level_of
 from surefoot.results import Interval
 from surefoot.subject import Additive, Drawn, Perturbation, View
 from surefoot.testing.expect import expect
@@ -21,7 +21,7 @@ UNIT = Interval(0.0, 1.0)
 def check_perturbation(perturbation: Perturbation, shape: tuple[int, ...]) -> None:
     """Identity at level 0, pure, clipped, batch-free, of one dtype, with a level for each row too.
 
-    `shape` is that of one row as the perturbation sees it: (channels, height, width) for pictures.
+    `shape` is that of one row as the perturbation sees it: (channels, height, width) for images.
     """
     expect(is_dataclass(perturbation), "a perturbation is a frozen dataclass")
     expect(perturbation.__hash__ is not None, "a perturbation is frozen, so it can be hashed")
@@ -72,8 +72,8 @@ def _check_rows(
     expect(np.array_equal(mixed[1::2], each[1::2]), "a row depends on the levels of other rows")
 
 
-def check_picture_perturbation(perturbation: Perturbation) -> None:
-    """The shared suite on grey and colour pictures, odd sizes, one pixel, and either edge long."""
+def check_image_perturbation(perturbation: Perturbation) -> None:
+    """The shared suite on grey and colour images, odd sizes, one pixel, and either edge long."""
     for shape in ((1, 8, 8), (3, 8, 8), (3, 9, 13), (1, 1, 1), (3, 1, 6), (3, 32, 32)):
         check_perturbation(perturbation, shape)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from surefoot.evidence import Counts
 from surefoot.store import Journal, Store
-from surefoot.store.records import Attacked, Record, Source
-from surefoot.subject import Subject, Task
+from surefoot.store.records import AttackSummary, Record, Source
+from surefoot.tasks import Subject, Task
 from surefoot.testing.expect import expect
 from surefoot.testing.journals import check_journal
 
@@ -27,7 +27,7 @@ def check_store(reopen: Callable[[], Store]) -> None:
     store.begin("two", {"seed": 2}, None, {})
     expect(store.journal("two").replay() == {}, "two runs share a journal")
     store.journal("two").append([(Task(Subject("s", (0,)), 0.1, 0, 2), Counts(2, 2))])
-    nothing = Attacked(1, 1, 1, 1, 0.1, reason="none")
+    nothing = AttackSummary(1, 1, 1, 1, 0.1, reason="none")
     record = Record("two", {"seed": 2}, (), (), nothing, (), trials=2)
     kept = store.finish(record)
     expect(replace(kept, started="", seconds=0.0) == record, "finishing changed the record")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.verify.network import Floats
+from surefoot.graph.network import Floats
 
 _IN_CACHE = 32
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.verify.network import Floats, Network
+from surefoot.graph.network import Floats, Network
 
 Replay = Callable[[Floats], int]
 
@@ -16,7 +16,7 @@ _OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BracketResult:
     """The label is proved constant within `low`; `witness`, at distance `high`, has another.
 
     `high` is infinite without a witness. `reason` says why the search ended; `discarded` counts
@@ -80,6 +80,8 @@ class Bracket:
         self.discarded += here
         return False
 
-    def found(self, reason: str, seconds: float) -> Found:
+    def result(self, reason: str, seconds: float) -> BracketResult:
         """The bracket as it is."""
-        return Found(self.low, self.high, self.witness, self.nodes, seconds, reason, self.discarded)
+        return BracketResult(
+            self.low, self.high, self.witness, self.nodes, seconds, reason, self.discarded
+        )

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.graph.network import Floats, Network
 from surefoot.results import Interval
-from surefoot.verify.descent import Singles
+from surefoot.verify.margin_descent import Singles
 from surefoot.verify.near_ties import points_near_ties
-from surefoot.verify.network import Floats, Network
 
 Outputs = Callable[[Singles], NDArray[np.floating]]
 

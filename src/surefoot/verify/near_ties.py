@@ -14,15 +14,16 @@ later class and keeps that of the first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.graph.margins import Margins, margins_of
+from surefoot.graph.network import Floats, Network, keeps
 from surefoot.results import Interval
 from surefoot.subject import Ball
-from surefoot.verify.descent import Reach, Singles, descend, reach
-from surefoot.verify.network import Floats, Network, Question, keeps
+from surefoot.verify.margin_descent import Reach, Singles, descend, reach
 
 Labels = Callable[[Singles], NDArray[np.integer]]
 
@@ -32,90 +33,8 @@ _RIVALS = 4
 _STEPS = 6
 """Steps of a descent. The first is as long as the radius, so that a margin without kinks is done
 after one; eight times as many found no more on the networks of the tests."""
-_LEAST_NUMBER = 2.0**-125
-"""What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
-_LOST = 2.0**52
-"""What multiplying layers out in float64 lost, as a size: float32 loses more of the same sums."""
 _ULPS = 4
 _MOVES = 4
-
-
-@dataclass(frozen=True, eq=False)
-class _Margins:
-    """Margins of a question in float64, and the size of the sums that each is rounded in.
-
-    `gains[k][i]`: the most by which margin i can move when an output of layer k moves by 1; the
-    first is of the input.
-    """
-
-    question: Question
-    gains: tuple[Floats, ...]
-    constant: Floats
-
-    def margin(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """The margins and their gradients."""
-        return self._both(points, row)[:2]
-
-    def half_ratio(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Of the first half the margins, of the others the margins beside the size of their sums.
-
-        And the directions of their gradients.
-        """
-        margin, slope, size, growth = self._both(points, row)
-        half = len(points) // 2
-        ratio = margin[half:] / size[half:]
-        slope[half:] -= ratio[:, None] * growth[half:]
-        return np.concatenate([margin[:half], ratio]), slope
-
-    def size(self, points: Floats, row: NDArray[np.intp]) -> Floats:
-        """The size of the sums behind the margins."""
-        return self._both(points, row)[2]
-
-    def _both(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, Floats, Floats]:
-        outputs, on = [points], []
-        for layer in self.question.hidden:
-            v = outputs[-1] @ layer.weights.T + layer.bias
-            outputs.append(np.maximum(v, layer.slope * v))
-            on.append(v > 0)
-        slope = self.question.rows[row]
-        margin = np.einsum("ij,ij->i", outputs[-1], slope) + self.question.offsets[row]
-        size = self.constant[row]
-        for h, gain in zip(outputs, self.gains, strict=True):
-            size = size + np.einsum("ij,ij->i", np.abs(h), gain[row])
-        growth = np.sign(outputs[-1]) * self.gains[-1][row]
-        layers = zip(
-            self.question.hidden[::-1], on[::-1], outputs[-2::-1], self.gains[-2::-1], strict=True
-        )
-        for layer, side, h, gain in layers:
-            both = np.concatenate([slope, growth]) * np.where(np.tile(side, (2, 1)), 1, layer.slope)
-            slope, growth = np.split(both @ layer.weights, 2)
-            growth = growth + np.sign(h) * gain[row]
-        return margin, slope, size, growth
-
-
-def _margins(question: Question) -> _Margins:
-    gain, loss = np.abs(question.rows), question.loss
-    constant = np.abs(question.offsets) + _LOST * loss.constant
-    gains = [gain + _LOST * loss.factor[:, None]]
-    for layer in question.hidden[::-1]:
-        lost = _LOST * layer.lost.constant
-        constant = constant + gain @ (np.abs(layer.bias) + lost + _LEAST_NUMBER)
-        factor = _LOST * (gain @ layer.lost.factor)
-        gain = gain @ np.abs(layer.weights)
-        gains.append(gain + factor[:, None])
-    return _Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
-
-
-def score_sizes(network: Network, x: Floats) -> Floats:
-    """The size of the sums that each score is rounded in, at flat points: one column a class.
-
-    A score evaluated with a rounding unit u, in any order of summation, is off by at most about n·u
-    times this, n the terms of all sums on the way.
-    """
-    *hidden, last = network.layers
-    sizes = _margins(Question(tuple(hidden), last.weights, last.bias, last.lost))
-    every = np.arange(network.classes)
-    return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])
 
 
 def points_near_ties(
@@ -135,7 +54,7 @@ def points_near_ties(
     flat = np.asarray(x, np.float64).reshape(-1)
     ball = _exact_box(flat, radius, bounds)
     with np.errstate(all="ignore"):  # a gradient that overflows leads nowhere and does no harm
-        ends = _descended(_margins(keeps(network, label)), ball, rng)
+        ends = _descended(margins_of(keeps(network, label)), ball, rng)
     points = [ends[:n]]
     for k in range(-(-max(n - len(ends), 0) // len(ends))):
         points.append(_moved(ends, ball, rng, k % _MOVES))
@@ -194,7 +113,7 @@ def _exact_box(x: Floats, radius: float, bounds: Interval) -> Reach:
     return replace(box, low=low, high=high)
 
 
-def _descended(margins: _Margins, box: Reach, rng: np.random.Generator) -> Singles:
+def _descended(margins: Margins, box: Reach, rng: np.random.Generator) -> Singles:
     """The ends of descents by both measures."""
     count = len(margins.question.rows)
     every = np.arange(count)

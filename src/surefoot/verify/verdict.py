@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.graph.network import Floats, Network
 from surefoot.verify.bracket import Replay
-from surefoot.verify.critical import Clock, critical
-from surefoot.verify.network import Floats, Network
+from surefoot.verify.bracket_search import Clock, critical
 
 
 @dataclass(frozen=True)

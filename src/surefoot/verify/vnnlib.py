@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.verify.network import Floats
+from surefoot.graph.network import Floats
 
 _DIGITS = 17
 _BOUND = re.compile(r"\(assert\s+\((<=|>=)\s+X_(\d+)\s+([-+.\deE]+)\s*\)\s*\)")

@@ -1,0 +1,1 @@
+"""An ONNX file read once: run, differentiated, and turned into affine layers for proofs."""

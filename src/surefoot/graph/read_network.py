@@ -1,0 +1,169 @@
+"""An ONNX file as dense layers: affine operators are multiplied out, branches carried along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.graph.affine_operators import AFFINE, apply_affine
+from surefoot.graph.affine_value import Value, unit_value
+from surefoot.graph.network import Floats, Layer, Loss, Network, linear
+from surefoot.graph.onnx_file import Graph, Source, attributes_of, parse_graph, require_onnx
+from surefoot.graph.reader_check import check_reader
+
+__all__ = ["check_reader", "read_network"]
+
+_MOST = 120_000_000
+_CAN = sorted({*AFFINE, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"})
+
+
+@dataclass(eq=False)
+class _Reading:
+    """What is known while the nodes are walked through."""
+
+    layers: list[Layer]
+    constants: dict[str, NDArray[Any]]
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
+    """The network in an ONNX file; `shape` of one input where the file leaves it open.
+
+    A last Softmax is left out: the label stays. Anything that is not affine, ReLU or LeakyReLU is
+    refused by name.
+    """
+    graph = parse_graph(source, shape)
+    helper = require_onnx().numpy_helper
+    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.wide.graph.initializer})
+    n = int(np.prod(graph.shape))
+    _check_size(n, n, "the input")
+    reading.values[graph.feed] = unit_value(np.eye(n).reshape(n, *graph.shape))
+    nodes = _until(graph)
+    for i, node in enumerate(nodes):
+        needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores}
+        _checked_step(reading, node, needed)
+    if graph.scores not in reading.values:
+        raise InvalidArgument(f"the output {graph.scores} does not depend on the input")
+    scores = linear(*_matrix(reading.values[graph.scores]))
+    one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
+    return Network((*reading.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
+
+
+def _until(graph: Graph) -> list[Any]:
+    """The nodes that the label depends on, in the file's order."""
+    wanted, kept = {graph.scores}, []
+    for node in reversed(graph.wide.graph.node):
+        if wanted & set(node.output):
+            wanted |= set(node.input)
+            kept.append(node)
+    return kept[::-1]
+
+
+def _checked_step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+    """One node, or a sentence that says why it cannot be read."""
+    if node.domain not in ("", "ai.onnx"):
+        raise InvalidArgument(
+            f"proofs do not read the operator {node.op_type} of {node.domain}: use the operators "
+            "of ONNX itself, or a statistical method, which takes any model"
+        )
+    try:
+        _step(reading, node, needed)
+    except InvalidArgument:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:160]
+        raise InvalidArgument(
+            f"the operator {node.op_type} that makes {node.output[0]} cannot be read "
+            f"({type(error).__name__}: {text}): export the model again, or use a statistical "
+            "method, which takes any model"
+        ) from error
+
+
+def _step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+    onnx = require_onnx()
+    at, values = attributes_of(onnx, node), reading.values
+    inputs = [name for name in node.input if name]
+    known = [name for name in inputs if name in values]
+    out = node.output[0]
+    if node.op_type == "Shape" and known:
+        reading.constants[out] = np.array(values[inputs[0]].shape, np.int64)
+    elif not known:
+        reading.constants[out] = _folded(onnx, node, [reading.constants[i] for i in inputs])
+    elif node.op_type in ("Relu", "LeakyRelu"):
+        slope = 0.0 if node.op_type == "Relu" else float(at.get("alpha", 0.01))
+        _activate(reading, inputs[0], out, slope, needed)
+    elif node.op_type in ("Add", "Sub") and len(known) == 2:
+        second = values[inputs[1]]
+        sign = np.asarray(-1.0 if node.op_type == "Sub" else 1.0)
+        values[out] = values[inputs[0]].plus(second.scaled(sign))
+    else:
+        others = [reading.constants.get(name) for name in node.input if name not in known]
+        swapped = bool(inputs) and inputs[0] not in known
+        made = None
+        if len(known) == 1:
+            made = apply_affine(node.op_type, values[known[0]], others, at, swapped)
+        if made is None:
+            raise InvalidArgument(
+                f"proofs do not read the operator {node.op_type} on values that depend on the "
+                f"input: use a network of {', '.join(_CAN)}, or a statistical method, which takes "
+                "any model"
+            )
+        _check_size(len(made.columns), made.constant.size, node.op_type)
+        values[out] = made
+
+
+def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  # noqa: ANN401
+    """The output of a node that takes only constants."""
+    from onnx.reference import ReferenceEvaluator
+
+    helper = onnx.helper
+    names = [name for name in node.input if name]
+    infos = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in zip(names, inputs, strict=True)
+    ]
+    outputs = [helper.make_empty_tensor_value_info(node.output[0])]
+    graph = helper.make_graph([node], "constant", infos, outputs)
+    run = ReferenceEvaluator(helper.make_model(graph)).run
+    return np.asarray(run(None, dict(zip(names, inputs, strict=True)))[0])
+
+
+def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[str]) -> None:
+    """A new layer: the activated tensor, and beside it every tensor that is needed later."""
+    kept = [k for k in reading.values if k in needed]
+    parts = [reading.values[name], *(reading.values[k] for k in kept)]
+    total = sum(p.constant.size for p in parts)
+    _check_size(total, total, "a layer")
+    matrices = [_matrix(p) for p in parts]
+    weights = np.concatenate([m for m, _, _ in matrices])
+    bias = np.concatenate([b for _, b, _ in matrices])
+    lost = np.concatenate([loss.constant for _, _, loss in matrices])
+    factor = np.concatenate([loss.factor for _, _, loss in matrices])
+    slopes = np.concatenate(
+        [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
+    )
+    reading.layers.append(Layer(weights, bias, slopes, Loss(lost, factor)))
+    unit, start = np.eye(total), 0
+    reading.values = {}
+    for key, part in zip([out, *kept], parts, strict=True):
+        stop = start + part.constant.size
+        reading.values[key] = unit_value(unit[:, start:stop].reshape(total, *part.shape))
+        start = stop
+
+
+def _matrix(value: Value) -> tuple[Floats, Floats, Loss]:
+    flat = value.columns.reshape(len(value.columns), -1)
+    loss = Loss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
+    return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
+
+
+def _check_size(n: int, m: int, what: str) -> None:
+    if n * m > _MOST:
+        raise InvalidArgument(
+            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: "
+            "proofs are for small networks; a statistical method takes any model"
+        )

@@ -1,0 +1,165 @@
+"""Is the network that was read the network of the file? Compared with two other evaluations of it.
+
+What matters is the difference of two scores, since only that decides a label: each pair of classes
+is compared by itself and in its own size, so neither tiny scores nor a huge one hide a wrong one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.graph.margins import score_sizes
+from surefoot.graph.network import Floats, Network
+from surefoot.graph.onnx_file import Graph, Source, parse_graph, require_onnx
+
+_READING = 1e-9
+"""Allowed against a second evaluation in float64, as a share of the largest difference of the two
+scores; a misread attribute moves it by more than 1e-3, two orders of summation by 1e-14."""
+_RUNNING = 1e-4
+"""The same against onnxruntime in float32, which differs by up to 1e-5 on natural networks."""
+_CLEAR = 1e-5
+"""A difference of two probabilities that rounding in Softmax does not turn round."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Differences of all pairs of scores: input, class, class."""
+
+    ours: Floats
+    sizes: Floats
+
+    def allowed(self, share: float, unit: float) -> Floats:
+        """How far an evaluation with rounding `unit` may be off, at each input and pair."""
+        largest = np.abs(self.ours).max(axis=0)
+        return np.asarray(np.maximum(share * largest, unit * self.sizes))
+
+
+def check_reader(
+    network: Network,
+    source: Source,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    inputs: int = 16,
+    seed: int = 0,
+) -> float:
+    """The largest difference from onnxruntime on random inputs, as a share of the largest margin.
+
+    Refused where the layers read differ from the file evaluated in float64 by onnx's reference
+    implementation, where they differ from onnxruntime by more than rounding in float32 can, or
+    where the model's output has another label: then a proof about them would be worthless.
+    """
+    graph = parse_graph(source, network.shape)
+    x = _inputs(graph, low, high, inputs, seed)
+    ours = _raw_scores(network, x.astype(np.float64))
+    widest = max(layer.weights.shape[1] for layer in network.layers)
+    terms = widest * len(network.layers)
+    sizes = score_sizes(network, x.reshape(len(x), -1).astype(np.float64))
+    pairs = _Pairs(_pairs(ours), sizes[:, :, None] + sizes[:, None, :])
+    _compare(pairs, _reference(graph, x), _READING, terms * 2.0**-52, "onnx's reference")
+    unit = terms * float(np.finfo(graph.dtype).eps)
+    run, output = _as_run(graph, x)
+    apart = _compare(pairs, run, _RUNNING, unit, "onnxruntime")
+    _check_labels(network, x, pairs.allowed(_RUNNING, unit), output)
+    return apart
+
+
+def _inputs(graph: Graph, low: float, high: float, count: int, seed: int) -> NDArray[Any]:
+    """Random points, random corners and points mostly at the lower end, in turn."""
+    share = np.random.default_rng(seed).random((count, *graph.shape))
+    share[1::3] = np.rint(share[1::3])
+    share[2::3] = np.maximum(4 * share[2::3] - 3, 0.0)
+    return np.asarray((low + share * (high - low)).astype(graph.dtype))
+
+
+def _reference(graph: Graph, x: NDArray[Any]) -> Floats:
+    """The scores of the file in float64."""
+    from onnx.reference import ReferenceEvaluator
+
+    try:
+        run = ReferenceEvaluator(_until_scores(graph, graph.wide)).run
+        scores = [run(None, {graph.feed: one.astype(np.float64)})[0].reshape(-1) for one in x]
+    except Exception as error:
+        text = " ".join(str(error).split())[:160]
+        raise InvalidArgument(
+            f"the file cannot be evaluated by onnx's reference implementation ({text}), so its "
+            "reading cannot be checked: use a statistical method, which takes any model"
+        ) from error
+    return np.stack(scores).astype(np.float64)
+
+
+def _as_run(graph: Graph, x: NDArray[Any]) -> tuple[Floats, Floats]:
+    """The scores and the output by onnxruntime."""
+    import onnxruntime
+
+    model, both = _until_scores(graph, graph.model), graph.model.graph.output[0]
+    if both.name != graph.scores:
+        model.graph.output.append(both)
+    quiet = onnxruntime.SessionOptions()
+    quiet.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
+    )
+    told = [[part.reshape(-1) for part in session.run(None, {graph.feed: one})] for one in x]
+    scores = np.stack([parts[0] for parts in told]).astype(np.float64)
+    return scores, np.stack([parts[-1] for parts in told]).astype(np.float64)
+
+
+def _until_scores(graph: Graph, source: Any) -> Any:  # noqa: ANN401  ONNX models
+    """The model with the scores as its output."""
+    onnx = require_onnx()
+    model = onnx.ModelProto()
+    model.CopyFrom(source)
+    del model.graph.output[:]
+    model.graph.output.append(onnx.helper.make_empty_tensor_value_info(graph.scores))
+    return model
+
+
+def _compare(pairs: _Pairs, theirs: Floats, share: float, unit: float, whose: str) -> float:
+    """The largest difference of a pair over the largest margin; refused if one is not allowed."""
+    if theirs.shape != pairs.ours.shape[:2] or not np.isfinite(theirs).all():
+        raise InvalidArgument(
+            f"{whose} gives {theirs.shape[1]} scores of which {np.isfinite(theirs).mean():.0%} are "
+            f"finite, for a network read with {pairs.ours.shape[1]} classes: nothing can be proved "
+            "about it"
+        )
+    off = np.abs(_pairs(theirs) - pairs.ours)
+    largest = float(np.abs(pairs.ours).max())
+    if not (off <= pairs.allowed(share, unit)).all():
+        raise InvalidArgument(
+            f"the layers read from the file differ from {whose} by {off.max():.3g} in a difference "
+            f"of two scores (the largest is {largest:.3g}): the file means something else than "
+            "what was read; please report it"
+        )
+    return float(off.max() / largest) if largest > 0 else 0.0
+
+
+def _check_labels(network: Network, x: NDArray[Any], allowed: Floats, output: Floats) -> None:
+    """Where a label is beyond rounding, the model's output must have it too."""
+    real = network.outputs(x.reshape(len(x), *network.shape))
+    top = real.argmax(axis=1)
+    for i, label in enumerate(top):
+        lead = np.delete(real[i, label] - real[i], label)
+        slack = _CLEAR if network.ends_in_softmax else np.delete(allowed[i, label], label)
+        given = int(output[i].argmax())
+        if (lead > slack).all() and given != label:
+            raise InvalidArgument(
+                f"onnxruntime gives label {given} where the layers read give {label}: what follows "
+                "the scores in the file changes the label; export only the scores"
+            )
+
+
+def _pairs(scores: Floats) -> Floats:
+    return np.asarray(scores[:, :, None] - scores[:, None, :])
+
+
+def _raw_scores(network: Network, x: Floats) -> Floats:
+    h = x.reshape(len(x), -1)
+    for layer in network.layers:
+        h = layer(h)
+    return h

@@ -1,0 +1,33 @@
+"""One row of scores an input, from an output of any rank."""
+
+from __future__ import annotations
+
+import math
+
+from array_api_compat import array_namespace
+
+from surefoot.errors import ModelFailed
+from surefoot.subject import Array
+
+
+def as_rows(raw: Array, expected: int) -> Array:
+    """(n, columns) from an output of any rank with one axis of scores."""
+    if raw.ndim == 0 or raw.shape[0] != expected:
+        raise ModelFailed(
+            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
+            "its first axis must be the batch"
+        )
+    columns = math.prod(raw.shape[1:])
+    if columns == 0 or columns != max(raw.shape[1:], default=1):
+        raise ModelFailed(
+            f"the model answered with an output of shape {tuple(raw.shape)}: a classifier gives "
+            "each input one row of scores"
+        )
+    xp = array_namespace(raw)
+    votes = columns > 1 and xp.isdtype(raw.dtype, "integral")
+    if not (votes or xp.isdtype(raw.dtype, "real floating")):
+        raise ModelFailed(
+            f"the model answered with one {raw.dtype} an input: scores of the classes are needed, "
+            "not labels"
+        )
+    return xp.reshape(raw, (expected, columns))

@@ -1,0 +1,222 @@
+"""Maps that act along the rows and along the columns of an image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
+from numpy.typing import NDArray
+
+from surefoot.perturb._ops.convolve import reflection
+from surefoot.subject import Array
+
+_TRUNCATE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Entries [top, bottom) of the outcome need entries [left, right) of the given alone."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, eq=False)
+class Banded:
+    """A matrix (1, outcome, given) that is zero outside its strips."""
+
+    matrix: NDArray[np.float32]
+    strips: tuple[Strip, ...]
+
+
+def along(x: Array, rows: Array | Banded, columns: Array | Banded) -> Array:
+    """Images (n or 1, channels, h, w) under `rows` (n or 1, h', h) and `columns` (n or 1, w', w).
+
+    One product an image, so a row is the same in any batch. A `Banded` matrix saves the products
+    with its zeros.
+    """
+    return _across(_down(x, rows), columns)
+
+
+@lru_cache(maxsize=1)
+def _roomy() -> None:
+    """Let OpenBLAS touch its working memory once.
+
+    It reads ahead of small matrices, and as long as nothing larger was ever multiplied, what it
+    reads ahead into is not there: 32 x 32 products then take three times as long.
+    """
+    one = np.ones((128, 128), dtype=np.float32)
+    np.matmul(one, one)
+
+
+def _down(x: Array, rows: Array | Banded) -> Array:
+    xp = array_namespace(x)
+    matrix, strips = _parts(rows, x)
+    if len(strips) > 1 and _is_lent(x):
+        return xp.from_numpy(_down(x.numpy(), rows))
+    if isinstance(x, np.ndarray):
+        x = np.ascontiguousarray(x)  # a permuted one is multiplied without BLAS
+    if len(strips) == 1:
+        return xp.matmul(matrix[:, None, :, :], x)
+    n, channels, _, width = x.shape
+    out = xp.empty((n, channels, matrix.shape[1], width), dtype=x.dtype, device=device(x))
+    for s in strips:
+        block = matrix[:, None, s.top : s.bottom, s.left : s.right]
+        _multiply(block, x[:, :, s.left : s.right, :], out[:, :, s.top : s.bottom, :])
+    return out
+
+
+def _across(x: Array, columns: Array | Banded) -> Array:
+    xp = array_namespace(x)
+    matrix, strips = _parts(columns, x)
+    if len(strips) > 1 and _is_lent(x):
+        return xp.from_numpy(_across(x.numpy(), columns))
+    n, channels, height, width = x.shape
+    lines = xp.reshape(x, (n, channels * height, width))
+    turned = xp.permute_dims(matrix, (0, 2, 1))
+    if len(strips) == 1:
+        out = xp.matmul(
+            lines, turned if isinstance(x, np.ndarray) or len(turned) > 1 else turned[0]
+        )
+    else:
+        shape = (n, channels * height, matrix.shape[1])
+        out = xp.empty(shape, dtype=x.dtype, device=device(x))
+        for s in strips:
+            block = turned[:, s.left : s.right, s.top : s.bottom]
+            _multiply(lines[:, :, s.left : s.right], block, out[:, :, s.top : s.bottom])
+    return xp.reshape(out, (out.shape[0], channels, height, matrix.shape[1]))
+
+
+def _is_lent(x: Array) -> bool:
+    """Whether Torch has it in main memory, where NumPy is quicker with many small products."""
+    return bool(is_torch_array(x) and device(x).type == "cpu")
+
+
+def _multiply(a: Array, b: Array, out: Array) -> None:
+    """a · b, written where it belongs."""
+    if isinstance(out, np.ndarray):
+        np.matmul(a, b, out=out)
+    else:
+        out[...] = array_namespace(a).matmul(a, b)
+
+
+def _parts(matrix: Array | Banded, like: Array) -> tuple[Array, tuple[Any, ...]]:
+    """The matrix beside the image, and its strips; one for all where it has none."""
+    if isinstance(like, np.ndarray):
+        _roomy()
+    if isinstance(matrix, Banded):
+        return placed(matrix.matrix, like), matrix.strips
+    return matrix, (None,)
+
+
+def placed(array: NDArray[Any], like: Array) -> Array:
+    """An array of the host in the namespace and on the device of `like`."""
+    if isinstance(like, np.ndarray):
+        return array
+    return array_namespace(like).asarray(array, device=device(like))
+
+
+def banded(matrix: NDArray[np.float32], longest: int = 32) -> Banded:
+    """The matrix (1, outcome, given) cut into strips of about the same length."""
+    size, given = matrix.shape[1:]
+    count = math.ceil(size / longest)
+    edges = [size * i // count for i in range(count + 1)]
+    strips = []
+    for top, bottom in pairwise(edges):
+        used = np.flatnonzero(matrix[0, top:bottom].any(axis=0))
+        left, right = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, given)
+        strips.append(Strip(top, bottom, left, right))
+    return Banded(matrix, tuple(strips))
+
+
+def symmetric(x: Array, bands: Sequence[Banded]) -> Array:
+    """Images under a kernel that is the same upside down, edges mirrored.
+
+    Band a is what the kernel has a rows from its middle: rows a above and a below are added first.
+    """
+    xp = array_namespace(x)
+    height = x.shape[-2]
+    total = _across(x, bands[0])
+    for a, band in enumerate(bands[1:], start=1):
+        above = placed(reflection(height, a, 0)[:height], x)
+        below = placed(reflection(height, 0, a)[a:], x)
+        pair = xp.take(x, above, axis=2)
+        pair += xp.take(x, below, axis=2)
+        total += _across(pair, band)
+    return total
+
+
+def mirrored_band(taps: NDArray[np.float32], size: int) -> Banded:
+    """Convolution along an axis with an odd number of taps, edges mirrored."""
+    half = len(taps) // 2
+    source = reflection(size, half, half)
+    matrix = np.zeros((1, size, size), dtype=np.float32)
+    for step, tap in enumerate(taps[::-1]):
+        matrix[0, np.arange(size), source[step : step + size]] += tap
+    return banded(matrix)
+
+
+def gaussian(deviations: Array, size: int) -> Array:
+    """(n, size, size): a Gaussian of each deviation along an axis, the edge pixel continued.
+
+    As `skimage.filters.gaussian` with mode "nearest" and truncate 4: taps up to
+    int(4 · deviation + 0.5), weights normalised. What falls beyond an edge counts for the edge.
+    """
+    xp, there = array_namespace(deviations), device(deviations)
+    if size == 1:
+        return xp.ones((len(deviations), 1, 1), dtype=xp.float32, device=there)
+    wide = xp.clip(xp.astype(deviations, xp.float64), 1e-3, None)[:, None]
+    reach = xp.floor(_TRUNCATE * wide + 0.5)
+    steps = xp.arange(max(size, int(xp.max(reach)) + 1), dtype=xp.float64, device=there)
+    taps = xp.where(steps <= reach, xp.exp(-0.5 * (steps / wide) ** 2), 0.0)
+    tails = _from_the_end(taps)
+    whole = tails[:, :1] + tails[:, 1:2]
+    taps, tails = xp.astype(taps / whole, xp.float32), xp.astype(tails / whole, xp.float32)
+    i = np.arange(size)
+    apart = xp.asarray(np.abs(i[:, None] - i).reshape(-1), device=there)
+    matrix = xp.reshape(xp.take(taps, apart, axis=1), (-1, size, size))
+    matrix[:, :, 0] = tails[:, :size]
+    matrix[:, :, -1] = xp.flip(tails[:, :size], axis=1)
+    return matrix
+
+
+def _from_the_end(taps: Array) -> Array:
+    """Sums of all from each place on, added in order: no length and no batch changes a sum."""
+    if isinstance(taps, np.ndarray):
+        return np.cumsum(taps[:, ::-1], axis=1)[:, ::-1]
+    tails, last = array_namespace(taps).empty_like(taps), taps[:, -1] * 0
+    for k in range(taps.shape[1] - 1, -1, -1):
+        last = last + taps[:, k]
+        tails[:, k] = last
+    return tails
+
+
+def zoom(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
+    """(n, size, size): the centre enlarged by each factor of at least 1, read off linearly."""
+    i = np.arange(size)
+    middle = (size - 1) / 2
+    read = middle + (i - middle) / np.asarray(factors, dtype=np.float64)[:, None]
+    return np.asarray(np.clip(1 - np.abs(read[:, :, None] - i), 0, 1), dtype=np.float32)
+
+
+@lru_cache(maxsize=64)
+def gaussian_band(deviation: float, size: int) -> Banded:
+    """`gaussian` of one deviation, kept for the next call."""
+    return banded(gaussian(np.asarray([deviation]), size))
+
+
+def smoothed(x: Array, deviations: Array | float) -> Array:
+    """The images under a Gaussian of this deviation, or of one for each row, beside them."""
+    height, width = x.shape[-2:]
+    if isinstance(deviations, float):
+        return along(x, gaussian_band(deviations, height), gaussian_band(deviations, width))
+    rows = gaussian(deviations, height)
+    return along(x, rows, rows if height == width else gaussian(deviations, width))

@@ -1,0 +1,91 @@
+"""Images sampled along their rows and columns, where neither depends on the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.perturb._ops.edges import Edge, parted, pieces
+from surefoot.perturb._ops.neighbours import Images, towards
+from surefoot.subject import Array
+
+Places = NDArray[np.int32]
+
+
+def apart(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
+    """Columns of the rows that are seen, then rows; written to `out`.
+
+    Rows are at ys (n or 1, rows, 1), columns at xs (n or 1, 1, columns).
+    """
+    if len(ys) == len(xs) == 1:  # planes are as good as images then
+        x, out = x.reshape(-1, 1, *x.shape[2:]), out.reshape(-1, 1, *out.shape[2:])
+    top, down = parted(ys[:, None], x.shape[2], edge)
+    left, right = parted(xs[:, None], x.shape[3], edge)
+    across, along = not _in_order(left, right), not _in_order(top, down)
+    stretch = _longest(left[0, 0, 0]) if len(left) == 1 else slice(0, 0)
+    for _, rows in pieces(1, *out.shape[2:]):
+        tops, shares = top[:, :, rows], down[:, :, rows]
+        first = int(tops.min())
+        seen, tops = x[:, :, first : int(tops.max()) + 2], tops - first
+        for some, _ in pieces(len(out), tops.shape[2], out.shape[3]):
+            here, target = _part(seen, some), out[some, :, rows]
+            if across:
+                here = _between_columns(here, _part(left, some), _part(right, some), stretch)
+            if along:
+                _between_rows(here, _part(tops, some), _part(shares, some), target)
+            else:
+                target[...] = here[:, :, : tops.shape[2]]
+
+
+def _part(array: Array, some: slice) -> Array:
+    """These rows of an array, or the one of all."""
+    return array if len(array) == 1 else array[some]
+
+
+def _in_order(whole: Places, beyond: Images) -> bool:
+    """Whether places along an axis are its pixels from the first on."""
+    flat = whole.reshape(len(whole), -1)
+    return not beyond.any() and bool((flat == np.arange(flat.shape[1])).all())
+
+
+def _longest(at: Places) -> slice:
+    """The longest stretch in which every place is the neighbour of the one before."""
+    ends = np.concatenate(([0], np.flatnonzero(np.diff(at) != 1) + 1, [len(at)]))
+    longest = int(np.argmax(np.diff(ends)))
+    return slice(int(ends[longest]), int(ends[longest + 1]))
+
+
+def _between_columns(x: Images, left: Places, right: Images, stretch: slice) -> Images:
+    """Every row of pixels at the same places of its image; in a stretch they are neighbours."""
+    here: Images
+    if len(left) > 1:
+        starts = np.arange(x.size // x.shape[3]).reshape(*x.shape[:3], 1) * x.shape[3]
+        at, flat = starts + left, x.reshape(-1)
+        here, other = flat.take(at, mode="clip"), flat[1:].take(at, mode="clip")
+    elif 2 * (stretch.stop - stretch.start) > left.size:
+        here, other = (_columns(x, left[0, 0, 0] + beyond, stretch) for beyond in (0, 1))
+    else:
+        here, other = (x.take(left[0, 0, 0] + beyond, axis=3, mode="clip") for beyond in (0, 1))
+    towards(here, other, right)
+    return here
+
+
+def _columns(x: Images, at: Places, stretch: slice) -> Images:
+    """These columns, those of the stretch copied at once; the last stands for any beyond it."""
+    found = np.empty((*x.shape[:3], len(at)), dtype=x.dtype)
+    begin, end = stretch.start, min(stretch.stop, stretch.start + x.shape[3] - int(at[stretch][0]))
+    found[..., begin:end] = x[..., at[begin] : at[end - 1] + 1]
+    for rest in (slice(begin), slice(end, None)):
+        found[..., rest] = x.take(at[rest], axis=3, mode="clip")
+    return found
+
+
+def _between_rows(x: Images, top: Places, down: Images, out: Images) -> None:
+    """Every column of pixels at the same places of its image, written to `out`."""
+    planes = np.arange(len(x) * x.shape[1]).reshape(len(x), -1, 1, 1) * x.shape[2]
+    index, lines = (planes + top)[..., 0], x.reshape(-1, x.shape[3])
+    upper = lines.take(index, axis=0, mode="clip")
+    lower = lines.take(index + 1, axis=0, mode="clip")
+    lower -= upper
+    lower *= down
+    np.add(upper, lower, out=out)

@@ -1,0 +1,68 @@
+"""Images sampled between their pixels by compiled code: fold, take, blend and clip in one go.
+
+What `warp` does with NumPy in dozens of passes over the coordinates, with the same values bit for
+bit. `sampler.c` is compiled when the package is installed and a C compiler is there; where it is
+not, `sampler` says so and NumPy does the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.perturb._ops.edges import Edge
+from surefoot.results import Interval
+
+Images = NDArray[np.float32]
+Sampler = Callable[[Images, Images, Images, Edge, Interval | None], Images]
+
+_SOURCE = Path(__file__).with_name("sampler.c")
+_BESIDE = Path(__file__).with_name("_sampler.so")
+_Steps = ctypes.c_ssize_t * 3
+
+
+@lru_cache(maxsize=4)
+def sampler(library: Path = _BESIDE) -> Sampler | None:
+    """The compiled sampler, or None where there is none of this very source."""
+    try:
+        found = ctypes.CDLL(str(library))
+    except OSError:
+        return None
+    found.digest.restype = ctypes.c_longlong
+    if found.digest() != int(hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:15], 16):
+        return None
+    sample = found.sample
+    long, whole, real, place = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float, ctypes.c_void_p
+    sample.restype = None
+    sample.argtypes = [
+        place, place, place, place, long, long, whole, whole, whole, whole, long, _Steps, _Steps,
+        whole, real, real, real,
+    ]  # fmt: skip
+
+    def sampled(x: Images, ys: Images, xs: Images, edge: Edge, bounds: Interval | None) -> Images:
+        """`x` (contiguous) at rows ys and columns xs; the edge is not black."""
+        n, (channels, height, width) = max(len(x), len(ys), len(xs)), x.shape[1:]
+        rows, columns = ys.shape[1], xs.shape[2]
+        out: Images = np.empty((n, channels, rows, columns), dtype=np.float32)
+        low, high = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
+        sample(
+            out.ctypes.data, x.ctypes.data, ys.ctypes.data, xs.ctypes.data, n, channels, height,
+            width, rows, columns, 0 if len(x) == 1 else x[0].size, _steps(ys), _steps(xs),
+            edge in (Edge.MIRROR, Edge.SYMMETRIC), 0.5 * (edge is Edge.SYMMETRIC), low, high,
+        )  # fmt: skip
+        return out
+
+    return sampled
+
+
+def _steps(at: Images) -> ctypes.Array[ctypes.c_ssize_t]:
+    """How many numbers on the next grid, row and column begin; 0 where there is one for all."""
+    sizes = zip(at.shape, at.strides, strict=True)
+    return _Steps(*(0 if count == 1 else step // at.itemsize for count, step in sizes))

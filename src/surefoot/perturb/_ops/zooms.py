@@ -1,0 +1,119 @@
+"""The mean of an image and its enlargements."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from numpy.typing import NDArray
+
+from surefoot.perturb._ops.linear import Banded, along, banded, placed, zoom
+from surefoot.perturb._ops.strengths import Floats
+from surefoot.subject import Array
+
+_FEW_PIXELS = 64 * 64
+_FEW_ENTRIES = 1_000_000
+"""Pixels times enlargements up to which main memory holds one sparse matrix for all of them."""
+_FEW_PLANES = 4
+
+
+def weights_of(levels: Floats, step: float, count: int) -> tuple[Floats, Floats]:
+    """(n, count) enlargements beyond 1, and their weights, which sum to 1.
+
+    0, step, 2 · step, … up to each level weigh 1, and the image itself one more; the level
+    itself, where it lies between two steps, weighs the share of the step that it is along.
+    """
+    steps = np.arange(count)
+    along_it = np.maximum(levels[:, None] / step, 0)
+    nearest = np.rint(along_it)
+    along_it = np.where(np.abs(along_it - nearest) < 1e-6, nearest, along_it)
+    shares = np.clip(along_it - steps + 1, 0, 1)
+    shares[:, 0] = 2
+    beyond = np.minimum(steps, along_it) * step
+    return beyond, shares / np.cumsum(shares, axis=1)[:, -1:]
+
+
+def zoomed(x: Array, level: float, step: float) -> Array:
+    """The mean for one level: by one sparse matrix, or by each zoom where that were too large."""
+    height, width = x.shape[-2:]
+    entries = height * width * steps_to(level, step)
+    on_host = isinstance(x, np.ndarray) or x.device.type == "cpu"
+    if height * width <= _FEW_PIXELS or (on_host and entries <= _FEW_ENTRIES):
+        return _under(x, _mean_map(level, step, height, width))
+    total = None
+    for rows, columns in _zooms(level, step, height, width):
+        part = along(x, rows, columns)
+        if total is None:
+            total = part
+        else:
+            total += part
+    return total
+
+
+def zoomed_rows(x: Array, levels: Floats, step: float, count: int) -> Array:
+    """The mean for a level a row, none of more than count - 1 steps."""
+    height, width = x.shape[-2:]
+    beyond, weights = weights_of(levels, step, count)
+    total: Any = 0.0
+    for k in range(count):
+        rows = zoom(1 + beyond[:, k], height) * weights[:, k, None, None].astype(np.float32)
+        columns = zoom(1 + beyond[:, k], width)
+        total = total + along(x, placed(rows, x), placed(columns, x))
+    return total
+
+
+def steps_to(level: float, step: float) -> int:
+    """How many enlargements there are up to this level, 1 among them."""
+    return int(np.ceil(level / step - 1e-6)) + 1
+
+
+@lru_cache(maxsize=8)
+def _zooms(level: float, step: float, height: int, width: int) -> list[tuple[Banded, Banded]]:
+    """Each enlargement as a matrix along either axis, its weight in the first."""
+    beyond, weights = weights_of(np.asarray([level]), step, steps_to(level, step))
+    return [
+        (
+            banded(zoom(np.asarray([1 + b]), height) * np.float32(w)),
+            banded(zoom(np.asarray([1 + b]), width)),
+        )
+        for b, w in zip(beyond[0], weights[0], strict=True)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _mean_map(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401
+    """The whole map of flat images, sparse."""
+    from scipy import sparse
+
+    total = sparse.csr_array((height * width, height * width), dtype=np.float64)
+    for rows, columns in _zooms(level, step, height, width):
+        total = total + sparse.kron(
+            sparse.csr_array(rows.matrix[0]), sparse.csr_array(columns.matrix[0]), format="csr"
+        )
+    return total.astype(np.float32)
+
+
+def _under(x: Array, matrix: Any) -> Array:  # noqa: ANN401
+    """Flat images under a sparse matrix; every value is its own sum, whatever the batch.
+
+    Torch in main memory lends its numbers to SciPy, which is faster there.
+    """
+    xp = array_namespace(x)
+    if is_torch_array(x) and x.device.type == "cpu":
+        return xp.from_numpy(_under(x.numpy(), matrix))
+    planes = xp.reshape(x, (-1, matrix.shape[1]))
+    flat = xp.permute_dims(planes, (1, 0))
+    if isinstance(x, np.ndarray):
+        if len(planes) <= _FEW_PLANES:
+            return np.stack([matrix @ plane for plane in planes]).reshape(x.shape)
+        mapped: NDArray[np.float32] = matrix @ flat
+        return np.ascontiguousarray(mapped.T).reshape(x.shape)
+    entries = matrix.tocoo()
+    where = xp.asarray(np.stack(entries.coords), device=x.device)
+    values = xp.asarray(entries.data, device=x.device)
+    sparse = xp.sparse_coo_tensor(
+        where, values, matrix.shape, is_coalesced=True, check_invariants=False
+    )
+    return xp.reshape(xp.permute_dims(xp.sparse.mm(sparse, flat), (1, 0)), x.shape)

@@ -1,0 +1,287 @@
+"""Images turned, moved, enlarged, slanted and seen from aside.
+
+Every one samples the image bilinearly where its pixels come from, so the effect is continuous in
+the level. The centre is that of the image. All but `Perspective` draw nothing: given the level
+they are the same for every trial, and a negative level means the other direction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace, device
+
+from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.edges import check_edge
+from surefoot.perturb._ops.levels import check_level, is_zero, unchanged
+from surefoot.perturb._ops.warp import warped
+from surefoot.results import Interval
+from surefoot.subject import Array, Level, Stream, View
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Turned about the centre by `level` degrees, counter-clockwise as one sees it."""
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "rotation"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a rotation by {level} degrees about the centre"
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 180, "degrees", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Half a turn at most."""
+        return Interval(0.0, 180.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from where the opposite turn brings it."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        xp, angle = array_namespace(x), _each(level, x) * (math.pi / 180)
+        cos, sin = xp.cos(angle), xp.sin(angle)
+        down, right, middle, centre = _axes(x)
+        ys = (cos * down + middle) + sin * right
+        xs = (cos * right + centre) - sin * down
+        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class TranslationX:
+    """Moved to the right by `level` as a share of the width; parts of a pixel count."""
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "translate-x"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a move sideways by {level} of the width"
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 1, "of the width", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """The whole width at most."""
+        return Interval(0.0, 1.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from further left."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        down, right, middle, centre = _axes(x)
+        xs = (right + centre) - _each(level, x) * x.shape[3]
+        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class TranslationY:
+    """Moved downwards by `level` as a share of the height; parts of a pixel count."""
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "translate-y"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a move downwards by {level} of the height"
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 1, "of the height", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """The whole height at most."""
+        return Interval(0.0, 1.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from further up."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        down, right, middle, centre = _axes(x)
+        ys = (down + middle) - _each(level, x) * x.shape[2]
+        return _for_all(warped(x, ys, right + centre, self.edge, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """Enlarged about the centre 1 + `level` times; a negative level makes it smaller.
+
+    Nothing is averaged when it becomes smaller. A level below -0.9 means -0.9.
+    """
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "zoom"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    least: ClassVar[float] = -0.9
+    phrase: ClassVar[str] = "a zoom about the centre to 1 + {level} times the size"
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 9, "(ten times the size)", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Ten times the size at most."""
+        return Interval(0.0, 9.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from nearer to the centre."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        factor = array_namespace(x).clip(_each(level, x) + 1.0, 0.1)
+        down, right, middle, centre = _axes(x)
+        ys, xs = down / factor + middle, right / factor + centre
+        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Shear:
+    """Upright lines lean to the right by `level` degrees; the row of the centre stays."""
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "shear"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = "a sideways shear by {level} degrees"
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 80, "degrees", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Up to 80 degrees: 90 would be infinitely far."""
+        return Interval(0.0, 80.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Nothing."""
+        return stream.uniform((n, 0))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Rows above the centre come from further left, rows below from further right."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        slope = array_namespace(x).tan(_each(level, x) * (math.pi / 180))
+        down, right, middle, centre = _axes(x)
+        xs = (right + centre) + slope * down
+        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+
+
+@dataclass(frozen=True)
+class Perspective:
+    """Seen from aside: each corner moves inwards, by two independent uniform amounts.
+
+    Along an edge of the image a corner moves by up to `level` times half that edge. This is the
+    distortion that Torchvision and Kornia call `distortion_scale`, without rounding the corners to
+    pixels. Above a level of about 0.5 the corners can come to lie so that a part of the image
+    turns over.
+    """
+
+    level: float | None = None
+    edge: str = "mirror"
+    kind: ClassVar[str] = "perspective"
+    view: ClassVar[View] = View.IMAGE
+    signed: ClassVar[bool] = True
+    phrase: ClassVar[str] = (
+        "a change of perspective in which every corner moves inwards by random amounts, "
+        "up to {level} of half the edges"
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.kind, self.level, 1, "of half an edge", self.edge)
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Half of each edge at most."""
+        return Interval(0.0, 1.0)
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Moves of the corners, clockwise from the top left, across and down: uniform in [0, 1)."""
+        return stream.uniform((n, 4, 2))
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Each pixel comes from where the projection that brings the corners back takes it."""
+        if is_zero(level):
+            return unchanged(x, len(drawn))
+        xp = array_namespace(x)
+        tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
+        across, along, weight = _projection(drawn * (0.5 * _each(level, x)))
+        down, right, middle, centre = _axes(x)
+        down, right = down + middle, right + centre
+        under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
+        if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
+            under[xp.abs(under) < 1e-6] = 1e-6  # the horizon itself
+        xs = (across[0] * right + across[2] * wide) + across[1] * (wide / tall) * down
+        ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
+        xs /= under
+        ys /= under
+        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+
+
+def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
+    """The projection that brings the moved corners back to those of the unit square.
+
+    Three rows of a 3 × 3 matrix, up to a common factor; each entry is of shape (n, 1, 1). Heckbert
+    1989, section 2.2.3, gives the way from the square to the corners; the adjugate undoes it.
+    """
+    at = moves[..., None, None]
+    x0, x1, x2, x3 = at[:, 0, 0], 1 - at[:, 1, 0], 1 - at[:, 2, 0], at[:, 3, 0]
+    y0, y1, y2, y3 = at[:, 0, 1], at[:, 1, 1], 1 - at[:, 2, 1], 1 - at[:, 3, 1]
+    px, py = x0 - x1 + x2 - x3, y0 - y1 + y2 - y3
+    ux, uy, vx, vy = x1 - x2, y1 - y2, x3 - x2, y3 - y2
+    i = ux * vy - vx * uy
+    g, h = px * vy - vx * py, ux * py - px * uy
+    a, b, c = i * (x1 - x0) + g * x1, i * (x3 - x0) + h * x3, i * x0
+    d, e, f = i * (y1 - y0) + g * y1, i * (y3 - y0) + h * y3, i * y0
+    return (
+        (e * i - f * h, c * h - b * i, b * f - c * e),
+        (f * g - d * i, a * i - c * g, c * d - a * f),
+        (d * h - e * g, b * g - a * h, a * e - b * d),
+    )
+
+
+def _check(kind: str, level: float | None, most: float, unit: str, edge: str) -> None:
+    """Refuse a level that is no strength or too much, and an unknown edge."""
+    check_level(kind, level)
+    if level is not None and level > most:
+        raise InvalidArgument(f"{kind}: the level is at most {most} {unit}, got {level}")
+    check_edge(kind, edge)
+
+
+def _each(level: Level, x: Array) -> Array:
+    """The level of each row, or the one of all, as an array (n or 1, 1, 1) of the type of x."""
+    xp = array_namespace(x)
+    if isinstance(level, int | float):
+        return xp.full((1, 1, 1), level, dtype=x.dtype, device=device(x))
+    return xp.reshape(xp.astype(level, x.dtype), (-1, 1, 1))
+
+
+def _axes(x: Array) -> tuple[Array, Array, float, float]:
+    """Where rows and columns are, from the centre of an image; and where the centre is."""
+    xp, (height, width) = array_namespace(x), x.shape[2:]
+    middle, centre = (height - 1) / 2, (width - 1) / 2
+    down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle
+    right = xp.arange(width, dtype=x.dtype, device=device(x)) - centre
+    return down[None, :, None], right[None, None, :], middle, centre
+
+
+def _for_all(y: Array, n: int) -> Array:
+    """The images, or n copies where they are all the same one."""
+    return y if len(y) == n else unchanged(y, n)

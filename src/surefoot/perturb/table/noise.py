@@ -1,0 +1,265 @@
+"""Noise on the columns of a table, each in its own units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.levels import (
+    ANY_LEVEL,
+    check_level,
+    clipped,
+    is_zero,
+    per_row,
+    unchanged,
+)
+from surefoot.perturb.table.columns import Column, Feature, OneHot
+from surefoot.results import Interval
+from surefoot.subject import Array, Drawn, Level, Stream, View
+
+_TOLD = 6
+
+
+@dataclass(frozen=True)
+class TableNoise:
+    """Every feature moves by its own noise, times the level.
+
+    A number moves by noise · level · z, z standard normal or uniform in [-1, 1), rounded where it
+    is whole, and stays in its range. A category changes with probability min(1, noise · level):
+    what changes at one level changes to the same value at every higher one. A code that is none of
+    its feature's values counts as the last of them.
+    """
+
+    level: float | None
+    features: tuple[Column, ...]
+    kind: ClassVar[str] = "table"
+    view: ClassVar[View] = View.VALUES
+
+    def __post_init__(self) -> None:
+        check_level(self.kind, self.level)
+        object.__setattr__(self, "features", tuple(self.features))
+        for feature in self.features:
+            if not isinstance(feature, Feature | OneHot):
+                raise InvalidArgument(
+                    f"table: a feature is Feature(name, noise) or OneHot(names), got {feature!r}"
+                )
+        names = self.columns
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice or not names:
+            raise InvalidArgument(
+                f"table: every column needs a name of its own, {twice[0]!r} comes twice"
+                if twice
+                else "table: it needs at least one feature, got none"
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(
+            name
+            for f in self.features
+            for name in ((f.name,) if isinstance(f, Feature) else f.names)
+        )
+
+    @property
+    def phrase(self) -> str:
+        """What is done to each feature; the first six when there are more."""
+        moving = [f.words for f in self.features if f.noise > 0]
+        told = "; ".join(moving[:_TOLD]) if moving else "nothing changes"
+        if len(moving) > _TOLD:
+            told += f"; and {len(moving) - _TOLD} more"
+        fixed = len(self.features) - len(moving)
+        rest = f"; {fixed} never change" if fixed and moving else ""
+        plain = (told + rest).replace("{", "{{").replace("}", "}}")
+        return f"noise in each feature's own units, times {{level}} ({plain})"
+
+    def levels(self, bounds: Interval | None) -> Interval:
+        """Any: the ranges of the features hold it."""
+        return ANY_LEVEL
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
+        """Normal numbers, and uniform ones: one a number that moves, two a category that may."""
+        if tuple(shape) != (len(self.columns),):
+            raise InvalidArgument(
+                f"table: {len(self.columns)} columns are described, but one input has shape "
+                f"{tuple(shape)}: describe every column, those that never change with noise 0"
+            )
+        plan = self._plan
+        return (
+            stream.normal((n, plan.normals)),
+            stream.uniform((n, plan.uniforms + 2 * (len(plan.codes.at) + len(plan.groups.at)))),
+        )
+
+    def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
+        """Move the numbers, change the categories, clip."""
+        normal, uniform = drawn
+        out = unchanged(x, len(normal))
+        if is_zero(level):
+            return out
+        plan = self._plan
+        strength = per_row(level, normal)
+        cut = plan.uniforms
+        if len(plan.numbers.noise):
+            _move(out, x, plan.numbers, (normal, uniform[:, :cut]), strength)
+        if len(plan.codes.at):
+            end = cut + 2 * len(plan.codes.at)
+            _recode(out, x, plan.codes, uniform[:, cut:end], strength)
+            cut = end
+        if len(plan.groups.at):
+            _regroup(out, plan.groups, uniform[:, cut:], strength)
+        return clipped(out, bounds)
+
+    @cached_property
+    def _plan(self) -> _Plan:
+        return _plan(self.features)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Columns that move, the normal ones first."""
+
+    at: slice | list[int]
+    noise: NDArray[np.float32]
+    low: NDArray[np.float32] | None
+    high: NDArray[np.float32] | None
+    whole: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True)
+class _Categories:
+    """Codes: a column and its values each. Groups: the columns are the values."""
+
+    at: list[int]
+    noise: NDArray[np.float32]
+    sizes: NDArray[np.float32]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    normals: int
+    uniforms: int
+    numbers: _Numbers
+    codes: _Categories
+    groups: _Categories
+
+
+def _plan(features: tuple[Column, ...]) -> _Plan:
+    """Which columns are treated alike."""
+    widths = [1 if isinstance(f, Feature) else len(f.names) for f in features]
+    starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
+    placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise > 0]
+    plain = [(f, at) for f, at in placed if isinstance(f, Feature) and not f.values]
+    normal = [(f, at) for f, at in plain if f.shape == "normal"]
+    uniform = [(f, at) for f, at in plain if f.shape == "uniform"]
+    codes = [(f.values, f.noise, at) for f, at in placed if isinstance(f, Feature) and f.values]
+    groups = [
+        (tuple(map(float, range(at, at + len(f.names)))), f.noise, at)
+        for f, at in placed
+        if isinstance(f, OneHot)
+    ]
+    return _Plan(
+        len(normal),
+        len(uniform),
+        _numbers(normal + uniform),
+        _categories(codes),
+        _categories(groups),
+    )
+
+
+def _numbers(placed: list[tuple[Feature, int]]) -> _Numbers:
+    at = [column for _, column in placed]
+    beside = bool(at) and at == list(range(at[0], at[0] + len(at)))
+    low = [-np.inf if f.low is None else f.low for f, _ in placed]
+    high = [np.inf if f.high is None else f.high for f, _ in placed]
+    whole = [f.whole for f, _ in placed]
+    return _Numbers(
+        slice(at[0], at[0] + len(at)) if beside else at,
+        np.asarray([f.noise for f, _ in placed], np.float32),
+        np.asarray(low, np.float32) if np.isfinite(low).any() else None,
+        np.asarray(high, np.float32) if np.isfinite(high).any() else None,
+        np.asarray(whole) if any(whole) else None,
+    )
+
+
+def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categories:
+    """Values side by side, the shorter lists filled up with NaN."""
+    longest = max((len(values) for values, _, _ in placed), default=0)
+    values = np.full((len(placed), longest), np.nan, np.float32)
+    for row, (known, _, _) in zip(values, placed, strict=True):
+        row[: len(known)] = known
+    return _Categories(
+        [at for _, _, at in placed],
+        np.asarray([noise for _, noise, _ in placed], np.float32),
+        np.asarray([len(known) for known, _, _ in placed], np.float32),
+        values,
+    )
+
+
+def _like(constant: Any, x: Array) -> Array:  # noqa: ANN401
+    return array_namespace(x).asarray(constant, device=device(x))
+
+
+def _move(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
+    """Write the moved numbers into `out`."""
+    xp = array_namespace(x)
+    normal, uniform = drawn
+    moved = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
+    moved = moved * (_like(numbers.noise, x) * level)
+    if numbers.whole is not None:
+        moved = xp.where(_like(numbers.whole, x), xp.round(moved), moved)
+    here = x[:, numbers.at]
+    moved += here
+    if numbers.low is not None:
+        moved = xp.maximum(moved, xp.minimum(_like(numbers.low, x), here))
+    if numbers.high is not None:
+        moved = xp.minimum(moved, xp.maximum(_like(numbers.high, x), here))
+    out[:, numbers.at] = moved
+
+
+def _recode(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+    """Write other codes into `out` where they change.
+
+    One of all values but the last is picked; where that is the code itself, the last is taken.
+    """
+    xp = array_namespace(x)
+    count, longest = codes.values.shape
+    here = x[:, codes.at]
+    picked = _picked(drawn[:, count:], _like(codes.sizes - 1, x))
+    fresh = _like(codes.values.reshape(-1), x)[picked + _like(longest * np.arange(count), x)]
+    last = codes.values[np.arange(count), codes.sizes.astype(np.int64) - 1]
+    fresh = xp.where(fresh == here, _like(last, x), fresh)
+    change = drawn[:, :count] < _like(codes.noise, x) * level
+    out[:, codes.at] = xp.where(change, fresh, here)
+
+
+def _regroup(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+    """Let the largest of each group change places with another in `out`."""
+    xp = array_namespace(out)
+    count, longest = groups.values.shape
+    filled = np.isfinite(groups.values)
+    columns = np.where(filled, groups.values, 0).astype(np.int64)
+    here = xp.where(_like(filled, out), out[:, _like(columns, out)], -xp.inf)
+    place = xp.argmax(here, axis=-1)
+    picked = _picked(drawn[:, count:], _like(groups.sizes - 1, out))
+    picked = picked + xp.astype(picked >= place, picked.dtype)
+    change = drawn[:, :count] < _like(groups.noise, out) * level
+    flat, offset = _like(columns.reshape(-1), out), _like(longest * np.arange(count), out)
+    source = flat[place + offset]
+    target = xp.where(change, flat[picked + offset], source)
+    rows = xp.arange(len(out), device=device(out))[:, None]
+    largest, other = out[rows, source], out[rows, target]
+    out[rows, source] = other
+    out[rows, target] = largest
+
+
+def _picked(uniform: Array, sizes: Array) -> Array:
+    """A whole number below each size, all alike."""
+    xp = array_namespace(uniform)
+    return xp.astype(xp.minimum(xp.floor(uniform * sizes), sizes - 1), xp.int64)

@@ -1,0 +1,1 @@
+"""The failure rate of an attack."""

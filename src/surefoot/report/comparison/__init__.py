@@ -1,0 +1,1 @@
+"""Several models or levels side by side."""

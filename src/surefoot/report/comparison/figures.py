@@ -1,0 +1,95 @@
+"""Models, or levels, side by side: drawn."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from surefoot.population import sound
+from surefoot.report.figures import STEADY, WEAK
+from surefoot.report.tables import quantity_heading
+from surefoot.results import Estimate, ExtrapolatedMean
+from surefoot.store.records import Comparison, Record
+
+
+def chart(record: Record, found: Comparison) -> Any:  # noqa: ANN401
+    """The figure: models below each other, or failing against the level."""
+    return _models(record, found) if found.along == "model" else _levels(record, found)
+
+
+def _points_of(record: Record, found: Comparison) -> list[dict[str, Any]]:
+    """As failing, or as a robust share where that is the quantity."""
+    shares = record.spec["method"].get("kappa") is not None
+
+    def shown(kept: float) -> float:
+        return 100 * (kept if shares else 1 - kept)
+
+    return [
+        {
+            "name": m.name,
+            "level": m.level,
+            "value": shown(plain.value),
+            "low": min(shown(plain.interval.low), shown(plain.interval.high)),
+            "high": max(shown(plain.interval.low), shown(plain.interval.high)),
+            "guess": 100 * m.whole.failure if isinstance(m.whole, ExtrapolatedMean) else None,
+        }
+        for m in found.members
+        if m.whole is not None and isinstance(plain := sound(m.whole), Estimate)
+    ]
+
+
+def _models(record: Record, found: Comparison) -> Any:  # noqa: ANN401
+    """Each model with its interval, the most robust on top."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=_points_of(record, found)))
+    y = alt.Y("name:N", sort=[m.name for m in found.members], title=None)
+    x = alt.X("low:Q", title=f"{quantity_heading(record)} (%)", scale=alt.Scale(zero=False))
+    lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
+    dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
+    return (lines + dots + _guesses(base, y, "guess:Q")).properties(width=560, height=alt.Step(26))
+
+
+def _levels(record: Record, found: Comparison) -> Any:  # noqa: ANN401
+    """Failing against the level: counted, with its intervals; dashed what is extrapolated."""
+    import altair as alt
+
+    points = _points_of(record, found)
+    dashed = any(p["guess"] is not None for p in points)
+    base = alt.Chart(alt.InlineData(values=points))
+    x = alt.X("level:Q", title="level of the perturbation")
+    most = max((p["high"] for p in points), default=100.0)
+    y = alt.Y(
+        "low:Q",
+        title=f"{quantity_heading(record)} (%)",
+        scale=alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False),
+    )
+    bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
+    names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
+    names += ["extrapolated, without any guarantee"] * dashed
+    legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300)
+    shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
+    dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
+
+    def line(column: str, name: str) -> Any:  # noqa: ANN401
+        named = base.transform_filter(f"datum.{column} != null").transform_calculate(
+            what=f"'{name}'"
+        )
+        return named.mark_line(strokeWidth=1.5).encode(
+            x=x,
+            y=f"{column}:Q",
+            color=alt.Color("what:N", scale=shade, legend=legend),
+            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
+        )
+
+    dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
+    layers = bars + line("value", names[0]) + dots
+    if dashed:
+        layers += line("guess", names[1]) + _guesses(base, "guess:Q", x)
+    return layers.properties(width=600, height=280)
+
+
+def _guesses(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401
+    """Diamonds where a value is extrapolated."""
+    known = base.transform_filter("datum.guess != null")
+    return known.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)

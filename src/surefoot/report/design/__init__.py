@@ -1,0 +1,1 @@
+"""When an estimate stops and what it costs."""

@@ -1,0 +1,109 @@
+"""A sequential design as a figure: when it stops, and what it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.report.design.view import cost
+from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
+from surefoot.statistics.designs import Design
+
+_PANEL = {"width": 310, "height": 250}
+_POINTS = 51
+
+
+def design_figure(design: Design) -> str:
+    """Two panels: the stopping boundary, and expected trials against p."""
+    import altair as alt
+
+    both = alt.hconcat(_boundary(design), _costs(design), spacing=36)
+    return svg(both.resolve_scale(color="independent", strokeDash="independent"))
+
+
+def _boundary(design: Design) -> Any:  # noqa: ANN401
+    """Share held against trials; between the two bounds the design goes on."""
+    import altair as alt
+
+    looks, few = design.arrays
+    low = np.clip(few / looks, 0.0, 0.5)[:-1]
+    rows = [
+        {"trials": int(n), "low": round(100 * a, 3), "high": round(100 * (1 - a), 3)}
+        for n, a in zip(looks[:-1].tolist(), low.tolist(), strict=True)
+    ]
+    last = int(looks[-1])
+    base = alt.Chart(alt.InlineData(values=rows))
+    whole = alt.Axis(format=",d", tickCount=5, tickMinStep=1)
+    across = alt.Scale(domain=[0, 1.04 * last], nice=False)
+    x = alt.X("trials:Q", title="trials so far", scale=across, axis=whole)
+    y = alt.Y("low:Q", title="share that held so far (%)", scale=alt.Scale(domain=[0, 100]))
+    between = base.mark_area(color=STEADY, opacity=0.13).encode(x=x, y=y, y2="high:Q")
+    bars = base.mark_rule(aria=False, color=STEADY, opacity=0.3).encode(x=x, y=y, y2="high:Q")
+    ends = [
+        base.mark_circle(aria=False, color=STEADY, size=16, opacity=1).encode(x=x, y=f"{end}:Q")
+        for end in ("low", "high")
+    ]
+    stop = alt.Chart(alt.InlineData(values=[{"trials": last}]))
+    final = stop.mark_rule(color=WEAK, strokeWidth=2).encode(x="trials:Q")
+    title = f"When to stop (in any case at {last:,} trials)"
+    layers = alt.layer(between, bars, *ends, final, *_notes(design))
+    return layers.properties(title=_title(title), **_PANEL)
+
+
+def _notes(design: Design) -> list[Any]:
+    """What each region means; a design of one look has none."""
+    import altair as alt
+
+    if len(design.looks) == 1:
+        return []
+    middle = (design.looks[0] + design.looks[-1]) / 2
+    told = [
+        {"x": middle, "y": y, "text": text}
+        for y, text in ((96, "stop"), (50, "go on"), (4, "stop"))
+    ]
+    words = alt.Chart(alt.InlineData(values=told)).mark_text(color=INK, fontSize=12)
+    return [words.encode(x="x:Q", y="y:Q", text="text:N")]
+
+
+def _costs(design: Design) -> Any:  # noqa: ANN401
+    """Expected trials against p, with the two fixed numbers and the limit."""
+    import altair as alt
+
+    half = 0.5 * np.linspace(0.0, 1.0, _POINTS) ** 1.2
+    bill = cost(design, half.tolist())
+    names = ["Okamoto", "fixed size", "exact sequential", "limit for small widths"]
+    curves: dict[str, list[tuple[float, float]]] = {
+        names[0]: [(0.0, bill.okamoto), (1.0, bill.okamoto)],
+        names[1]: [(0.0, bill.fixed_size), (1.0, bill.fixed_size)],
+        names[2]: _mirrored([(e.p, e.trials) for e in bill.expected]),
+        names[3]: _mirrored([(e.p, e.limit) for e in bill.expected]),
+    }
+    rows = [
+        {"p": round(p, 5), "trials": round(trials, 2), "what": what}
+        for what, curve in curves.items()
+        for p, trials in curve
+    ]
+    shade = alt.Scale(domain=names, range=[WEAK, QUIET, STEADY, INK])
+    dash = alt.Scale(domain=names, range=[[1, 0], [1, 0], [1, 0], [4, 3]])
+    lines = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2)
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolSize=250)
+    return lines.encode(
+        x=alt.X("p:Q", title="true probability of holding, p", axis=alt.Axis(tickCount=5)),
+        y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
+        color=alt.Color("what:N", scale=shade, legend=legend),
+        strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
+    ).properties(title=_title("What it costs"), **_PANEL)
+
+
+def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """From [0, 1/2] to [0, 1]: a design treats held and failed alike."""
+    return [*half, *((1 - p, y) for p, y in half[-2::-1])]
+
+
+def _title(text: str) -> Any:  # noqa: ANN401
+    import altair as alt
+
+    return alt.TitleParams(
+        text, anchor="start", frame="group", fontSize=12, color=INK, fontWeight="bold"
+    )

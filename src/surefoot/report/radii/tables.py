@@ -1,0 +1,170 @@
+"""Critical radii in rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from surefoot.claims import About
+from surefoot.errors import InvalidArgument
+from surefoot.report.claim_parts import sure
+from surefoot.report.formatting import percent, radius_range, signed_range, tiny
+from surefoot.report.tables import Table
+from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
+from surefoot.store.records import Comparison, InputRow, Radii, Record
+
+KINDS = {
+    "shortest-ranks": "nearest ranks",
+    "order-statistics": "order statistics",
+    "log-normal": "log-normal posterior",
+}
+_SHOWN = 12
+
+
+def radii_in(record: Record) -> Radii:
+    """What was found of radii."""
+    if not isinstance(record.details, Radii):
+        raise InvalidArgument(f"run {record.digest[:12]} holds no critical radii")
+    return record.details
+
+
+def brackets_of(record: Record) -> list[tuple[InputRow, Bracket]]:
+    """Every input with its bracket."""
+    return [(row, row.result) for row in record.inputs if isinstance(row.result, Bracket)]
+
+
+def closed(record: Record) -> int:
+    """How many brackets are as narrow as was asked, or proved for every point there is."""
+    tolerance = float(record.spec["method"]["tolerance"]) * (1 + 1e-6)
+    return sum(
+        b.reason.startswith("proved for the whole") or b.high - b.low <= tolerance
+        for _, b in brackets_of(record)
+    )
+
+
+def seconds(value: float | None) -> str:
+    """A time as a person reads it."""
+    if value is None:
+        return "not known"
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
+
+
+def _cells(result: Quantile | Undecided) -> tuple[str, str]:
+    """The radius and its interval; no number where there is none."""
+    if isinstance(result, Undecided):
+        return "undecided", result.reason
+    return tiny(result.value), radius_range(result.interval)
+
+
+def quantile_table(records: Mapping[str, Record]) -> Table:
+    """One line for each estimator; the first is the one that is claimed."""
+    several = any(records)
+    rows: list[tuple[str, ...]] = []
+    notes: dict[str, None] = {}
+    for name, record in records.items():
+        for row in radii_in(record).quantiles:
+            kind = KINDS.get(row.estimator, row.estimator)
+            share = "" if isinstance(row.result, Undecided) else percent(row.result.share)
+            rows.append(
+                (name, kind, *_cells(row.result)) if several else (kind, share, *_cells(row.result))
+            )
+            if isinstance(row.result, Quantile) and row.result.fit:
+                condition = "; ".join(row.result.guarantee.assumptions)
+                notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
+    first = ("network", "estimator") if several else ("estimator", "quantile")
+    headings = (*first, "critical radius", "interval")
+    several_ways = any(len(radii_in(record).quantiles) > 1 for record in records.values())
+    claimed = ["The first way is the one claimed above; the others are for comparison."]
+    lines = [*(claimed if several_ways else []), *(f"{n}." for n in notes)]
+    return Table("Quantile", headings, tuple(rows), 2, " ".join(lines))
+
+
+def class_table(record: Record) -> Table | None:
+    """What is claimed of each class."""
+    claims = [c for c in record.claims if c.about.of is About.CLASS]
+    if not claims:
+        return None
+    rows = tuple(
+        (
+            f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
+            f"{c.about.inputs:,}",
+            "undecided" if c.value is None else tiny(c.value),
+            c.reason if c.interval is None else radius_range(c.interval),
+        )
+        for c in claims
+    )
+    networks = len({c.names for c in claims})
+    each = ", for each network by itself" if networks > 1 else ""
+    together = next((sure(c) for c in claims if c.interval is not None), "")
+    note = f"{together[:1].upper()}{together[1:]}{each}." if together else ""
+    return Table("Class by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
+
+
+def bracket_table(record: Record, name: str = "") -> Table:
+    """The least robust inputs."""
+    weakest = sorted(brackets_of(record), key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
+    rows = tuple(
+        (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
+        for row, b in weakest[:_SHOWN]
+    )
+    headings = ("input", "critical radius", "how it ended", "seconds")
+    return Table(_titled("Weakest inputs", name), headings, rows, 1)
+
+
+def points_table(record: Record, name: str = "") -> Table | None:
+    """How often points fail within the proved radius and at multiples of the refuted one."""
+    brackets = [b for _, b in brackets_of(record)]
+    even = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
+    inside = [s for b, s in even if s.radius <= b.low]
+    near = [s for b in brackets for s in b.sampled if s.near_ties]
+    rows = [_points("within what is proved", inside)] if inside else []
+    rows += [_points("within what is proved, near ties", near)] if near else []
+    beyond: dict[float, list[PointsDrawn]] = {}
+    for b, s in even:
+        if 0 < b.high <= s.radius:
+            beyond.setdefault(round(s.radius / b.high, 6), []).append(s)
+    for factor, at in sorted(beyond.items()):
+        rows.append(_points(f"{factor:g} × the nearest counterexample", at))
+    headings = ("points drawn within", "inputs", "points", "failed", "share", "most of one input")
+    note = (
+        "Points are drawn evenly, but for those near ties; shares are counts of these points, not "
+        "claims. Radii wider than the bounds are left out."
+    )
+    title = _titled("How often points fail there", name)
+    return Table(title, headings, tuple(rows), 1, note) if rows else None
+
+
+def _points(name: str, at: list[PointsDrawn]) -> tuple[str, ...]:
+    trials, failed = sum(s.trials for s in at), sum(s.failed for s in at)
+    worst = max(s.failed / max(s.trials, 1) for s in at)
+    share = percent(failed / max(trials, 1))
+    return name, f"{len(at):,}", f"{trials:,}", f"{failed:,}", share, percent(worst)
+
+
+def _titled(title: str, name: str) -> str:
+    return f"{title}, {name}" if name else title
+
+
+def pair_table(record: Record) -> Table | None:
+    """By how much the quantiles of two networks differ on the inputs that both have."""
+    if not isinstance(record.details, Comparison) or not record.details.differences:
+        return None
+    claims = [c for c in record.claims if c.kind == "quantile_difference"]
+    rows = tuple(
+        (
+            f"{d.first} − {d.second}",
+            f"{d.value:+.4g}",
+            signed_range(d.interval),
+            _larger(d.interval, d.first, d.second),
+        )
+        for d in record.details.differences
+    )
+    share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
+    note = f"The {share} quantiles on the same {inputs:,} inputs; {sure(claims[0])}."
+    headings = ("networks", "difference", "interval", "shown to differ")
+    return Table("Network against network", headings, rows, 1, note)
+
+
+def _larger(around: Interval, first: str, second: str) -> str:
+    if around.low > 0:
+        return f"{first} is more robust"
+    return f"{second} is more robust" if around.high < 0 else "no"

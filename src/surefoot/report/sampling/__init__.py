@@ -1,0 +1,1 @@
+"""Failure probabilities, decisions and extrapolated tails."""

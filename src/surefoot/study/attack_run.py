@@ -1,0 +1,96 @@
+"""An attack: the ball around each input searched for a point that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.claims import About, Claim, Continues, Randomness, Scope
+from surefoot.engine.attack_bench import AttackBench, beside
+from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.perturb._ops.levels import level_words
+from surefoot.procedure import Pinned
+from surefoot.results import Bracket, Footing, Guarantee, Interval
+from surefoot.search.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
+from surefoot.store.records import AttackSummary
+from surefoot.study.sampling_run import rows_of, workers_for
+from surefoot.study.setup import Setup
+from surefoot.study.work import Conclusion, Work
+
+
+def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+    """One search an input."""
+    model: Any = study.model
+    made: Any = study.perturbation
+    _try_gradients(study)
+    bench = AttackBench(
+        study.fitted, study.references, study.model, model, made, made.ball, study.property,
+        study.method, study.seed,
+    )  # fmt: skip
+    pinned: Any = Pinned(study.method, study.level)
+    return Work(
+        subjects=study.fitted.subjects(),
+        procedures=dict.fromkeys(study.fitted.ids, pinned),
+        bench=bench,
+        batch=batch or bench.batch_size(),
+        workers=workers_for(study, workers),
+        conclude=lambda local: _conclude(study, local),
+        doing="attacking",
+        unit="inputs",
+    )
+
+
+def _try_gradients(study: Setup) -> None:
+    """Refuse a model whose gradients cannot be had, before anything is run."""
+    model: Any = study.model
+    x = model.place(study.fitted.x[:1])
+    first, second = (beside(x, np.full(1, label)) for label in (0, 1))
+    try:
+        model.margin_and_gradient(x, first, second)
+    except (InvalidArgument, MissingPackage, ModelFailed) as error:
+        raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
+
+
+def _conclude(study: Setup, local: Sequence[Bracket]) -> Conclusion:
+    def count(*outcomes: str) -> int:
+        return sum(one.reason in outcomes for one in local)
+
+    n, broken = len(local), count(FOUND, WRONG_CLEAN)
+    made: Any = study.perturbation
+    bounds = study.model.signature.bounds
+    within = "" if bounds is None else f" within [{bounds.low:g}, {bounds.high:g}]"
+    whole = ", whole numbers only" if study.model.signature.whole_numbers else ""
+    found = AttackSummary(
+        study.method.starts,
+        study.method.iterations,
+        min(study.method.targets, study.model.signature.classes - 1),
+        n,
+        study.level,
+        ball=f"{made.ball} ball of radius {level_words(study.level)}{within}{whole}",
+        failure_rate=1 - broken / n,
+        broken=broken,
+        clean=count(WRONG_CLEAN),
+        blind=count(NO_GRADIENT),
+        discarded=sum(one.discarded for one in local),
+    )
+    claim = robust_accuracy_claim(study.level, 0, broken, n)
+    return Conclusion(rows_of(study, local), found, (claim,), n)
+
+
+def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
+    """How many of these inputs are proved and refuted at a radius."""
+    arithmetic = ("proofs are in real arithmetic",) if proved else ()
+    footing = Footing.CONDITIONAL if proved else Footing.SOUND
+    return Claim(
+        "robust_accuracy",
+        Scope(About.THESE, n),
+        Randomness.NOTHING,
+        "share of inputs that keep their label at every point of the ball",
+        Guarantee(footing, 0.0, arithmetic),
+        Continues.ANYTIME,
+        interval=Interval(proved / n, (n - refuted) / n),
+        limit=radius,
+        trials=n,
+    )

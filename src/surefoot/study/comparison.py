@@ -1,0 +1,136 @@
+"""Several studies that differ in the model, the perturbation or the level, side by side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.engine.loop import Progress
+from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.levels import level_words
+from surefoot.procedure import Needs
+from surefoot.search import Attack
+from surefoot.store.records import Record, Source
+from surefoot.study.comparison_claims import beside_each_other, compared
+from surefoot.study.result import Result
+from surefoot.study.study import Study
+
+MODELS, LEVELS, CURVES = "model", "level", "curve"
+
+
+def compare(
+    studies: Mapping[str, Study],
+    *,
+    error: float | None = None,
+    reference: Mapping[str, float] | None = None,
+    store: str | None = None,
+    workers: int | None = None,
+    batch: int | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
+    attack: Attack | None = None,
+    sources: Mapping[str, Source] | None = None,
+    each: Callable[[str], None] = lambda _: None,
+    early: Callable[[Result], None] = lambda _: None,
+) -> Result:
+    """Models on the same inputs and perturbations; curves or radii side by side.
+
+    `reference` holds a number for each model, such as its accuracy on corrupted data, to
+    correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
+    gradient attack on each as well. `each` is called with a name before that study runs.
+    """
+    if not studies:
+        raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
+    needs = {study.needs for study in studies.values()}
+    if len(needs) > 1:
+        raise InvalidArgument(
+            "only methods of the same kind can be compared, got "
+            + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
+        )
+    parts: dict[str, Result] = {}
+    for name, study in studies.items():
+        each(name)
+        parts[name] = study.run(
+            store,
+            workers=workers,
+            batch=batch,
+            watch=watch,
+            source=None if sources is None else sources[name],
+            attack=attack,
+            early=early,
+        )
+    return joined(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
+
+
+def sweep(
+    study: Study,
+    levels: Sequence[float],
+    *,
+    error: float | None = None,
+    store: str | None = None,
+    workers: int | None = None,
+    batch: int | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
+    attack: Attack | None = None,
+    sources: Mapping[str, Source] | None = None,
+    each: Callable[[str], None] = lambda _: None,
+) -> Result:
+    """One study at several levels: failure against the level, on the same noise."""
+    parts: dict[str, Result] = {}
+    for name, made in at_levels(study, levels).items():
+        each(name)
+        parts[name] = made.run(
+            store,
+            workers=workers,
+            batch=batch,
+            watch=watch,
+            source=None if sources is None else sources[name],
+            attack=attack,
+        )
+    return joined(parts, LEVELS, error)
+
+
+def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
+    """The study at each level, by the level as text, in rising order."""
+    if len(set(levels)) < 2:
+        raise InvalidArgument(f"give two different levels or more, got {list(levels)}")
+    perturbation: Any = study.perturbation
+    exact = len({level_words(level) for level in levels}) < len(set(levels))
+    return {
+        repr(level) if exact else level_words(level): replace(
+            study, perturbation=replace(perturbation, level=level)
+        )
+        for level in sorted(set(levels))
+    }
+
+
+def joined(
+    parts: Mapping[str, Result],
+    along: str,
+    error: float | None = None,
+    reference: Mapping[str, float] | None = None,
+) -> Result:
+    """Finished results side by side, with the claims that hold of them together."""
+    if len(parts) == 1 and along == CURVES:
+        return next(iter(parts.values()))
+    records = {name: part.record for name, part in parts.items()}
+    if len(records) < 2:
+        raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
+    if along == CURVES:
+        made, claims = beside_each_other(records)
+    else:
+        made, claims, error = compared(records, along, error, reference)
+    first: Record = next(iter(records.values()))
+    digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
+    whole = Record(
+        digest=digest,
+        spec={**first.spec, "along": along, "error": error},
+        claims=claims,
+        inputs=(),
+        details=made,
+        findings=(),
+        trials=sum(r.trials for r in records.values()),
+        environment=first.environment,
+    )
+    return Result(whole, parts)

@@ -1,0 +1,47 @@
+"""What a run will cost, before it begins: a forecast, not a claim."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import wait
+from dataclasses import dataclass
+
+from surefoot.errors import InvalidArgument
+from surefoot.executors import open_pool
+from surefoot.procedure import Needs
+from surefoot.statistics.planning import Rehearsal, rehearse
+from surefoot.study.sampling_run import batch_size, workers_for
+from surefoot.study.setup import Setup
+from surefoot.tasks import Task
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study will cost, for inputs that are kept with an assumed probability."""
+
+    inputs: int
+    rate: float
+    workers: int
+    rehearsals: tuple[Rehearsal, ...]
+
+    def seconds(self, rehearsal: Rehearsal) -> float:
+        """The time of the whole run if every input were like this."""
+        return self.inputs * rehearsal.mean / self.rate
+
+
+def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
+    """Rehearse the method on assumed probabilities and time the model on one batch."""
+    if study.needs is not Needs.SAMPLES:
+        raise InvalidArgument(
+            f"{type(study.method).__name__} cannot be rehearsed: plan a method that samples at "
+            "one level, such as sf.ExactSequential(0.02, 0.01)"
+        )
+    bench, subject, level = study.bench(), study.fitted.subjects()[0], study.level
+    batch, crew = batch_size(study, bench, subject, level), workers_for(study, workers)
+    with open_pool(crew) as pool:
+        begun = time.perf_counter()
+        wait([pool.submit(bench.answer, [Task(subject, level, 0, batch)]) for _ in range(2 * crew)])
+        rate = 2 * crew * batch / (time.perf_counter() - begun)
+    rehearsals = tuple(rehearse(study.method, p) for p in assumed)
+    return Plan(len(study.fitted), rate, crew, rehearsals)

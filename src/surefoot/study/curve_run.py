@@ -1,0 +1,140 @@
+"""A robustness curve: the inputs in one random order, the levels as the method asks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.engine.example_strip import strip
+from surefoot.results import Curve, Footing, Guarantee, Interval, Reading
+from surefoot.store.records import CurveRow, Curves
+from surefoot.study.class_groups import names_apart
+from surefoot.study.sampling_run import batch_size, workers_for
+from surefoot.study.setup import Setup
+from surefoot.study.work import Conclusion, Work
+from surefoot.tasks import Subject
+
+WHOLE = "all"
+_ROUNDING = 1e-9
+_QUANTITIES = {
+    "true": "accuracy",
+    "confidence": "mean confidence",
+    "same": "share of labels kept",
+}
+
+
+def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+    """One procedure for all inputs together, and one for each class where that is wanted."""
+    bench, named = study.bench(), _subjects(study)
+    subjects = list(named.values())
+    method: Any = study.method
+    return Work(
+        subjects=subjects,
+        procedures={s.name: replace(method, size=len(s.rows)) for s in subjects},
+        bench=bench,
+        batch=batch or batch_size(study, bench, subjects[0], method.low),
+        workers=workers_for(study, workers),
+        conclude=lambda found: _conclude(study, named, found),
+    )
+
+
+def shuffled(study: Setup) -> tuple[int, ...]:
+    """The inputs in an order that is random by the seed and depends on nothing but their ids."""
+    ids = study.fitted.ids
+
+    def drawn(i: int) -> bytes:
+        return hashlib.sha256(f"{study.seed}\0{ids[i]}".encode()).digest()
+
+    return tuple(sorted(range(len(ids)), key=drawn))
+
+
+def _subjects(study: Setup) -> dict[str, Subject]:
+    """The whole set, and each class where that is wanted, by the name a reader sees."""
+    inputs, order = study.fitted, shuffled(study)
+    found = {WHOLE: Subject(WHOLE, order)}
+    if not study.class_by_class:
+        return found
+    labels = study.predicted if inputs.labels is None else inputs.labels
+    names = names_apart(sorted({int(label) for label in labels}), inputs.class_name)
+    for label, name in names.items():
+        rows = tuple(i for i in order if labels[i] == label)
+        plain = name == WHOLE or name.isdecimal()
+        found[f"class {name}" if plain else name] = Subject(f"class {label}", rows)
+    return found
+
+
+def _conclude(study: Setup, named: dict[str, Subject], found: Sequence[Curve]) -> Conclusion:
+    curves = dict(zip(named, found, strict=True))
+    whole = curves.pop(WHOLE)
+    rows = tuple(CurveRow(name, curve.size, curve) for name, curve in curves.items())
+    made = Curves(whole, rows, strip(study.bench(), named[WHOLE], whole.span))
+    claims = [_claim(study, whole, reading, "") for reading in whole.readings]
+    claims += [_claim(study, row.curve, r, row.name) for row in rows for r in row.curve.readings]
+    trials = whole.trials + sum(row.curve.trials for row in rows)
+    return Conclusion((), made, tuple(claims), trials)
+
+
+def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
+    """Up to which level, where the curve falls once; else on which share of the levels."""
+    population = getattr(study.method, "over", "set") == "population"
+    scope = Scope(
+        About.CLASS if name else About.POPULATION if population else About.THESE,
+        curve.size,
+        name,
+        Sampling.INDEPENDENT if population else None,
+    )
+    quantity, value, interval = _measured(study, curve, reading)
+    promise = reading.guarantee
+    if population and promise.footing is not Footing.NONE:
+        sample = "the inputs are an independent random sample of the population they stand for"
+        promise = Guarantee(
+            promise.footing, promise.error, (sample, *promise.assumptions), promise.jointly
+        )
+    return Claim(
+        "curve_population" if population else "curve_set",
+        scope,
+        study.randomness,
+        quantity,
+        promise,
+        Continues.ONCE,
+        value,
+        interval,
+        reading.threshold,
+        trials=curve.trials,
+        seed=study.seed if study.randomness is Randomness.FIXED else None,
+    )
+
+
+def _measured(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
+    kind, span = study.property.kind, curve.span
+    known = reading.guarantee.footing is not Footing.NONE
+
+    def level(share: float) -> float:
+        return span.high if share == 1 else span.low + share * span.width
+
+    around = Interval(level(reading.interval.low), level(reading.interval.high))
+    if known and _falls_once(reading, around, span):
+        return f"level up to which the {curve_of(kind)} is at least", level(reading.value), around
+    return share_of_levels(span, kind), reading.value, reading.interval if known else None
+
+
+def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
+    """Whether all that is open lies where the curve falls: elsewhere a dip might hide."""
+    if len(reading.crossings) != 1 or not reading.crossings[0].falls:
+        return False
+    there, spare = reading.crossings[0].interval, _ROUNDING * span.width
+    return there.low - spare <= around.low and around.high <= there.high + spare
+
+
+def curve_of(kind: str) -> str:
+    """What a curve is of, for this kind of property."""
+    return _QUANTITIES.get(kind, "share of inputs kept")
+
+
+def share_of_levels(span: Interval, kind: str) -> str:
+    """The quantity of a curve's robustness, as ASAP defines it."""
+    levels = f"share of the levels from {span.low:g} to {span.high:g}"
+    return f"{levels} at which the {curve_of(kind)} is at least"

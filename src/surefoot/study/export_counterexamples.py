@@ -1,0 +1,124 @@
+"""Critical levels for other tools: counterexamples as arrays, radii as VNN-LIB properties."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from surefoot.engine.proof_bench import unpacked
+from surefoot.errors import ReportFailed
+from surefoot.report.page import write_whole
+from surefoot.report.radii.tables import brackets_of
+from surefoot.results import Interval
+from surefoot.store.records import Record
+from surefoot.study.setup import Setup
+from surefoot.study.verifiers import graph_of
+
+if TYPE_CHECKING:
+    from surefoot.verify.vnnlib import Property
+
+_LONGEST = 60
+
+
+def write_counterexamples(study: Setup, record: Record, path: Path) -> int:
+    """Inputs, counterexamples, distances, labels and ids as .npz; how many there are."""
+    rows = [(row.id, b) for row, b in brackets_of(record) if b.witness]
+    shape = study.fitted.x.shape[1:]
+    places = [study.fitted.ids.index(name) for name, _ in rows]
+    points = [unpacked(b.witness).astype(np.float32).reshape(shape) for _, b in rows]
+    found = np.stack(points) if points else np.zeros((0, *shape), np.float32)
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        ids=np.array([name for name, _ in rows], dtype=str),
+        x=study.fitted.x[places],
+        counterexample=found,
+        distance=np.array([b.high for _, b in rows], dtype=float),
+        label=study.references[places],
+        predicted=_labels(study, found),
+    )
+    write_whole(path, file.getvalue())
+    return len(rows)
+
+
+def _labels(study: Setup, points: np.ndarray) -> np.ndarray:
+    if not len(points):
+        return np.zeros(0, np.int64)
+    scores = np.asarray(study.model.predict(study.model.place(points)))
+    found: np.ndarray = np.argmax(scores, axis=1)
+    return found
+
+
+def write_properties(study: Setup, record: Record, graph: Path, folder: Path) -> int:
+    """A VNN-LIB property for each end of each bracket, and instances.csv; how many there are.
+
+    Another verifier should say unsat of `ID-proved.vnnlib` and sat of `ID-refuted.vnnlib`. Bounds
+    are rounded outwards; with a normalisation outside the graph they are those the graph is given.
+    """
+    from surefoot.verify.vnnlib import Instance, write_instances, write_property
+
+    bounds = study.model.signature.bounds or Interval(0.0, 1.0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReportFailed(f"{folder} cannot be made ({error.strerror or error})") from error
+    seen = os.path.relpath(graph, folder)
+    names = _names([row.id for row in record.inputs])
+    instances = []
+    for row, bracket in brackets_of(record):
+        i = study.fitted.ids.index(row.id)
+        for word, radius in (("proved", bracket.low), ("refuted", bracket.high)):
+            if not 0 < radius <= bounds.width:
+                continue
+            name = f"{names[row.id]}-{word}.vnnlib"
+            point = unpacked(bracket.witness) if word == "refuted" and bracket.witness else None
+            wanted = _property(study, i, radius, bounds, point)
+            write_whole(folder / name, write_property(wanted))
+            instances.append(Instance(seen, name, study.method.seconds))
+    write_whole(folder / "instances.csv", write_instances(instances))
+    return len(instances)
+
+
+def _property(
+    study: Setup, i: int, radius: float, bounds: Interval, point: np.ndarray | None
+) -> Property:
+    """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
+    from surefoot.verify.vnnlib import Property, box_property
+
+    x, label = study.fitted.x[i], int(study.references[i])
+    classes = study.model.signature.classes
+    made = box_property(x, label, radius, classes, low=bounds.low, high=bounds.high)
+    graph = graph_of(study)
+    if graph.plain:
+        return made
+    shape = (1, *x.shape)
+    ends = [
+        np.asarray(graph.prepared(end.reshape(shape)), np.float64).reshape(-1)
+        for end in (made.lower, made.upper)
+    ]
+    lower = np.nextafter(np.minimum(*ends), -np.inf)
+    upper = np.nextafter(np.maximum(*ends), np.inf)
+    if point is not None:
+        single = point.astype(np.float32).reshape(shape)
+        given = np.asarray(graph.prepared(single), np.float32).astype(np.float64).reshape(-1)
+        lower, upper = np.minimum(lower, given), np.maximum(upper, given)
+    return Property(lower, upper, made.label, made.classes)
+
+
+def _names(ids: Sequence[str]) -> dict[str, str]:
+    """A file's name for each id; where two would get the same, or none, it is numbered."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for place, name in enumerate(ids):
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[-_LONGEST:]
+        kept = plain if plain.strip(".") else f"input{place}"
+        while kept.lower() in taken:
+            kept += f"-{place}"
+        taken.add(kept.lower())
+        found[name] = kept
+    return found

@@ -1,0 +1,198 @@
+"""How a command line writes a perturbation: `rotation:-10..10`, `fog:s3`, `blur:1+jpeg:0.5`."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.models.python import named_object
+from surefoot.perturb import Chain, Mixture, Spread, load_features
+from surefoot.perturb._ops.levels import level_of
+from surefoot.perturb._ops.severity import LONGEST_SMALL
+from surefoot.results import Interval
+from surefoot.study.registry import PERTURBATIONS, number
+from surefoot.subject import Perturbation
+
+_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` shows all"
+
+
+def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
+    """The perturbation of this text; `frame` tells which published severities an image has.
+
+    KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
+    options as ,name=value; A+B one after the other; A|B one of them each time; @module:name one
+    of your own.
+    """
+    choices = [_chain(part, frame) for part in text.split("|")]
+    return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
+
+
+def parse_range(
+    text: str, frame: tuple[int, ...] = (), bounds: Interval | None = None
+) -> tuple[Perturbation, Interval]:
+    """A perturbation and the range of levels to go through.
+
+    KIND:LOW..HIGH, KIND:HIGH (from 0), KIND (from 0 to the strongest published severity, or to the
+    strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
+    both as stated at level 1. The perturbation's own level is open.
+    """
+    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+        made: Any = parse_perturbation(text, frame)
+        return replace(made, level=None), Interval(0.0, level_of(made))
+    kind, _, rest = text.partition(":")
+    level, comma, options = rest.partition(",")
+    if not level:
+        level = _whole_range(kind, frame, bounds)
+    low, dots, high = level.partition("..")
+    if not dots:
+        low, high = "0", level
+    if kind not in PERTURBATIONS:
+        parse_perturbation(f"{kind}:1")  # says what there is
+    ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
+    if not ends[0] < ends[1]:
+        raise InvalidArgument(
+            f"{text}: a range of levels goes from a lower to a higher one, such as {kind}:0..1"
+        )
+    if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
+        raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
+    strongest = max(abs(ends[0]), ends[1])
+    made = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
+    return replace(made, level=None), Interval(*ends)
+
+
+def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:
+    """Up to the strongest level there is, where that is known."""
+    made = PERTURBATIONS.get(kind)
+    if made is not None and getattr(made, "presets", None) is not None:
+        return "s5"
+    example = parse_perturbation(f"{kind}:0", frame).levels(bounds)
+    if not math.isfinite(example.high):
+        raise InvalidArgument(f"{kind} needs a range of levels: write {kind}:0..1")
+    return repr(example.high)
+
+
+def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if text.strip().endswith("+"):
+        raise InvalidArgument(f"{text!r} ends with +: write what comes after it")
+    parts = [_one(part.strip(), frame) for part in re.split(r"\+(?=\s*[a-z@])", text)]
+    return parts[0] if len(parts) == 1 else Chain(tuple(parts))
+
+
+def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
+    if text.startswith("@"):
+        return _own(text[1:])
+    kind, colon, rest = text.partition(":")
+    if kind not in PERTURBATIONS:
+        raise InvalidArgument(
+            f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
+        )
+    made = PERTURBATIONS[kind]
+    if not colon or not rest:
+        example = (
+            f"{kind}:s3 for a published severity" if hasattr(made, "presets") else kind + ":0.1"
+        )
+        raise InvalidArgument(f"{kind} needs a level: write {example}")
+    level, *pairs = rest.split(",")
+    options = _options(kind, pairs, made)
+    if kind == "table" and "features" not in options:
+        raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
+    if ".." in level:
+        return _spread(kind, level, made, options, frame)
+    strength = _level(kind, level, made, frame)
+    if strength < 0 and getattr(made, "signed", False):
+        raise InvalidArgument(
+            f"{text}: a level below 0 is written in a range, such as {kind}:{level}..{-strength:g}"
+        )
+    found: Perturbation = made(level=strength, **options)
+    return found
+
+
+def _level(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+    """A number, or a published severity."""
+    return _severity(kind, text, made, frame) if re.match(r"s\d", text) else number(text)
+
+
+def _near(kind: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
+    return f"one such as {', '.join(close)}" if close else "one that exists"
+
+
+def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+    """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
+    presets = getattr(made, "presets", None)
+    if presets is None:
+        raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
+    severity = number(text[1:])
+    if not 0 <= severity <= 5:
+        raise InvalidArgument(f"published severities run from s1 to s5, got {text}")
+    small = bool(frame) and max(frame) <= LONGEST_SMALL
+    levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
+    below = min(int(severity), 4)
+    return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
+
+
+def _spread(
+    kind: str, text: str, made: type[Any], options: dict[str, Any], frame: tuple[int, ...]
+) -> Perturbation:
+    low, high = (_level(kind, part.strip(), made, frame) for part in text.split("..", 1))
+    if not abs(low) <= high or high <= 0 or low == high:
+        raise InvalidArgument(
+            f"{kind}:{text}: a range runs from its lowest to its highest strength, such as 0..2 "
+            "or -10..10"
+        )
+    inner: Perturbation = made(level=high, **options)
+    return Spread(high, inner, round(low / high, 12))
+
+
+def _own(text: str) -> Perturbation:
+    """A perturbation of the user's own, from an importable module."""
+    found: Perturbation = named_object(text)
+    if not hasattr(found, "apply") or not hasattr(found, "draw"):
+        raise InvalidArgument(
+            f"@{text} is {type(found).__name__}, not a perturbation: see sf.perturb.Batched"
+        )
+    return found
+
+
+def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, Any]:
+    known = {f.name: str(f.type) for f in fields(made) if f.name != "level"}
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in known:
+            allowed = f"it takes {', '.join(known)}" if known else "it takes the level only"
+            raise InvalidArgument(f"{kind} has no option {pair!r}: {allowed}")
+        if name == "features":
+            options[name] = load_features(value)
+        else:
+            options[name] = value if known[name].startswith("str") else number(value)
+    return options
+
+
+def written_level(text: str) -> str:
+    """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
+    return text.partition(":")[2].partition(",")[0].strip()
+
+
+def at_level(text: str, level: float) -> str:
+    """The same text at another level, for a single perturbation; other options stay.
+
+    Of a range only the proportion of its ends stays.
+    """
+    if ":" not in text and not text.startswith("@"):
+        text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
+    kind, _, rest = text.partition(":")
+    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+        raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
+    given, comma, options = rest.partition(",")
+    low, dots, high = given.partition("..")
+    if not dots:
+        return f"{kind}:{level!r}{comma}{options}"
+    if number(high) == 0:
+        raise InvalidArgument(f"{text!r} has no strength to scale: write {kind}:0..1")
+    return f"{kind}:{number(low) / number(high) * level!r}..{level!r}{comma}{options}"

@@ -1,0 +1,31 @@
+"""Choosing inputs where the choice may depend on the model, or on all of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.clean_predictions import clean_labels
+from surefoot.inputs import Selection, fit
+from surefoot.inputs import select as chosen
+from surefoot.subject import Inputs, Model
+
+
+def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection) -> Inputs:
+    """The chosen inputs; the result of a study says how they were chosen.
+
+    With several models "correct" means correct for all of them, as a comparison needs it.
+    """
+    models = model if isinstance(model, Sequence) else (model,)
+    fitted = [fit(inputs, one.signature.shape) for one in models]
+
+    def agreed(rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        called = [clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)]
+        same = np.all([labels == called[0] for labels in called], axis=0)
+        return np.where(same, called[0], -1)
+
+    if len(models) == 1:
+        return chosen(fitted[0], selection, agreed)
+    return chosen(inputs, selection, agreed, f"all {len(models)} models classify")

@@ -1,0 +1,73 @@
+"""Who proves: our prover on the network as read, or another program on the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.engine.proof_bench import OtherProver, OwnProver, Prover
+from surefoot.errors import InvalidArgument
+from surefoot.results import Interval
+from surefoot.study.setup import Setup
+from surefoot.subject import Graph
+
+if TYPE_CHECKING:
+    from surefoot.graph.network import Network
+
+
+def bounds_of(study: Setup) -> Interval:
+    """The range of input values, without which nothing can be proved."""
+    bounds = study.model.signature.bounds
+    if bounds is None:
+        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
+    return bounds
+
+
+def graph_of(study: Setup) -> Graph:
+    """The graph of the model."""
+    model: Any = study.model  # that it has one is checked by the study
+    graph: Graph = model.graph
+    return graph
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The network as read from the file, and how far that is from the model."""
+
+    network: Network
+    apart: float
+
+
+def prover_for(study: Setup) -> tuple[Prover, Reading | None]:
+    """The prover; and the network as it was read, where it is ours."""
+    graph, command = graph_of(study), getattr(study.method, "verifier", "")
+    if not command:
+        read = read_model(study)
+        return OwnProver(read.network), read
+    from surefoot.verify.external_verifier import External
+
+    if not graph.plain:
+        raise InvalidArgument(
+            f"--verifier {command}: it reads the file, and these inputs are normalised before it; "
+            "export a file that normalises by itself"
+        )
+    return OtherProver(External(command), graph.path, study.model.signature.classes), None
+
+
+def read_model(study: Setup) -> Reading:
+    """The file as layers, compared with onnxruntime; with the normalisation before it."""
+    from surefoot.graph.network import normalised
+    from surefoot.graph.read_network import check_reader, read_network
+
+    graph, bounds = graph_of(study), bounds_of(study)
+    shape = study.model.signature.shape
+    network = read_network(graph.content, shape)
+    apart = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
+    if graph.plain:
+        return Reading(network, apart)
+    none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
+    shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
+    scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
+    return Reading(normalised(network, scale, shift), apart)

@@ -1,0 +1,44 @@
+"""What is run and what comes back: subjects, tasks and entries of a journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Inputs measured together: one row for a local measure, many for a curve."""
+
+    name: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Trials [start, stop) of a subject at a level; `known` is what the answer builds on."""
+
+    subject: Subject
+    level: float
+    start: int
+    stop: int
+    known: Any = None
+
+    @property
+    def units(self) -> int:
+        """How many trials."""
+        return self.stop - self.start
+
+    def __str__(self) -> str:
+        """As an error names it."""
+        return f"input {self.subject.name}, trials {self.start} to {self.stop - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Evidence of trials [start, stop) at a level, as a journal keeps it."""
+
+    level: float
+    start: int
+    stop: int
+    evidence: Any
