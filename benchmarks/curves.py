@@ -56,7 +56,7 @@ class World:
     orders: int
     tried: Tried
     wiggle: float = 0.0
-    over: str = "set"
+    scope: str = "set"
 
 
 def compared(
@@ -108,15 +108,15 @@ def simulated(world: World, curves: list[Measured], seed: int) -> Iterator[dict[
             for threshold in THRESHOLDS:
                 case = f"{curve.name} at {threshold:g}"
                 ask = SequentialCurve(
-                    0, 1, (threshold,), over=world.over, breaks=curve.breaks, size=world.size
+                    0, 1, (threshold,), scope=world.scope, breaks=curve.breaks, size=world.size
                 )
                 real = (
                     truth(met.accuracies, row, threshold)
-                    if world.over == "set"
+                    if world.scope == "set"
                     else truth(curve, curve(grid), threshold)
                 )
                 runs = compared(case, ask, met.right, real, world.tried, seed=order)
-                if world.over == "set":
+                if world.scope == "set":
                     few = row[:: CELLS // (ORACLE_LEVELS - 1)]
                     runs[ORACLE] = oracle(case, few, threshold, real)
                 yield runs
@@ -227,10 +227,10 @@ def main() -> None:
     worlds = [
         World("1,000 images", 1000, few, comparators if options.quick else with_quad),
         World("1,000 images that come and go", 1000, few, comparators, wiggle=WIGGLE),
-        World("1,000 images, over the population", 1000, many, none, over="population"),
+        World("1,000 images, over the population", 1000, many, none, scope="population"),
         World("5,000 images", 5000, few, comparators),
         World("5,000 images that come and go", 5000, few, none, wiggle=WIGGLE),
-        World("5,000 images, over the population", 5000, few, none, over="population"),
+        World("5,000 images, over the population", 5000, few, none, scope="population"),
     ]
     curves = measured(options.data)
     figures: dict[str, float] = {}

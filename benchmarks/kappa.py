@@ -84,7 +84,7 @@ def false_certificates(kappa: float, runs: int, most: int) -> tuple[float, float
     rng = np.random.default_rng(7)
     ours = 0
     for seed in range(runs):
-        found, _ = run(KappaTest(kappa, ERROR, most=most), 1 - kappa, seed)
+        found, _ = run(KappaTest(kappa, ERROR, max_trials=most), 1 - kappa, seed)
         ours += isinstance(found, Decision) and found.holds
     doubling, often = (
         sum(published(kappa, kappa, rng, most, pace)[0] == "robust" for _ in range(runs)) / runs
@@ -123,7 +123,7 @@ def main() -> None:
          "published rule, doubling (unsound)"],
         [row for rows, _ in found for row in rows],
     )  # fmt: skip
-    ours, doubling, often = false_certificates(1e-2, runs, most=40_000)
+    ours, doubling, often = false_certificates(1e-2, runs, max_trials=40_000)
     print(f"\nfalsely declared robust at p = κ = 0.01, {runs:,} runs of at most 40,000 samples")
     print_table(
         ["κ-test", "promised", "published rule, doubling", "published rule, 1 % more each time"],

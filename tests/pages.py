@@ -34,7 +34,7 @@ def _curve(folder: Path, **more: object) -> sf.Study:
     known = shades(folder)
     parts = {
         "perturbation": sf.perturb.GaussianNoise(),
-        "method": sf.SequentialCurve(0.0, 0.5, (0.8, 0.6), precision=0.02),
+        "method": sf.SequentialCurve(0.0, 0.5, (0.8, 0.6), resolution=0.02),
         "by_class": True,
     }
     return replace(known, **{**parts, **more})

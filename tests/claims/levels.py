@@ -33,7 +33,7 @@ SLOW: dict[str, object] = {"workers": 1}
 def _curve_set(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 21])
     critical = rng.uniform(0.05, 1.0, 60)
-    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, precision=0.01)
+    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01)
     result = shift_study(critical, method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_set")[0]
     assert claim.random is Randomness.NOTHING
@@ -60,7 +60,7 @@ def _curve_fixed(seed: int) -> Outcome:
             seed=seed,
         )  # fmt: skip
 
-    method = sf.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, precision=0.01)
+    method = sf.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, resolution=0.01)
     claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
     assert claim.random is Randomness.FIXED
     scan = study(sf.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
@@ -75,7 +75,7 @@ def _curve_fixed(seed: int) -> Outcome:
 @world("curve_population", "critical levels uniform", 0.1)
 def _curve_population(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 25])
-    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, precision=0.01, over="population")
+    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01, scope="population")
     result = shift_study(rng.uniform(0.0, 1.0, 150), method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_population")[0]
     return missed(claim, 0.3)

@@ -34,7 +34,7 @@ def binomial_rates(procedure, p):
 @pytest.mark.parametrize("looks", [1, 3, 6])
 @pytest.mark.parametrize("p", [0.05, 0.1, 0.11, 0.2])
 def test_the_exact_test_at_planned_looks_keeps_its_error(looks, p):
-    yes, no = binomial_rates(ExactBinomial(0.1, 0.1, most=200, looks=looks), p)
+    yes, no = binomial_rates(ExactBinomial(0.1, 0.1, max_trials=200, looks=looks), p)
     if p >= 0.1:
         assert yes <= 0.1
     if p <= 0.1:
@@ -42,11 +42,11 @@ def test_the_exact_test_at_planned_looks_keeps_its_error(looks, p):
 
 
 def test_the_exact_test_decides_and_stays_undecided():
-    test = ExactBinomial(0.01, 0.05, most=4000)
+    test = ExactBinomial(0.01, 0.05, max_trials=4000)
     assert test.sizes()[-1] == 4000
     assert told(test, [0] * 8)[1].holds
     assert not told(test, [20])[1].holds
-    _, open_end = told(ExactBinomial(0.01, 0.05, most=200, looks=2), [1, 1])
+    _, open_end = told(ExactBinomial(0.01, 0.05, max_trials=200, looks=2), [1, 1])
     assert "does show at most" in open_end.reason
 
 

@@ -311,7 +311,7 @@ def test_the_weakest_of_decided_inputs_is_told_whatever_stopped_the_trials(kappa
     rng, runs, error, wrong = np.random.default_rng(3), 150, 0.2, 0
     p = np.array([kappa, 0.7 * kappa, kappa, 1.3 * kappa, kappa])
     for _ in range(runs):
-        local = [simulate(KappaTest(kappa, 0.2, most=300), 1 - q, rng)[0] for q in p]
+        local = [simulate(KappaTest(kappa, 0.2, max_trials=300), 1 - q, rng)[0] for q in p]
         place, around = weakest(local, error)
         wrong += 1 - p[place] not in around
     assert binom.sf(wrong - 1, runs, error) > 0.001

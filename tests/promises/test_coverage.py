@@ -95,7 +95,7 @@ def test_the_mean_covers_the_population_with_the_estimates_of_every_method(metho
     assert misses <= allowed(runs, error)
 
 
-TESTS = [KappaTest(0.2, 0.2, most=200), ExactBinomial(0.2, 0.2, most=200, looks=3)]
+TESTS = [KappaTest(0.2, 0.2, max_trials=200), ExactBinomial(0.2, 0.2, max_trials=200, looks=3)]
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])

@@ -71,7 +71,7 @@ def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
     size=st.sampled_from([1, 4, 9, 40, 150]),
     threshold=st.sampled_from([0.01, 0.3, 0.5, 0.8, 0.995, 1.0]),
     span=st.sampled_from([(-1.0, 1.0), (-5.0, -4.9), (0.0, 255.0), (1e-3, 2e-3)]),
-    precision=st.sampled_from([0.001, 0.02, 0.5]),
+    resolution=st.sampled_from([0.001, 0.02, 0.5]),
     rises=st.booleans(),
     cuts=st.lists(st.integers(1, 99), max_size=4),
 )
@@ -82,7 +82,7 @@ def test_any_threshold_range_and_direction(
     critical = low + (high - low) * SHAPES[shape](np.random.default_rng(seed), size)
     breaks = tuple(low + (high - low) * cut / 100 for cut in cuts)
     procedure = SequentialCurve(
-        low, high, (threshold,), precision=precision, breaks=breaks, size=size
+        low, high, (threshold,), resolution=precision, breaks=breaks, size=size
     )
     found = drive(procedure, (recovering if rises else breaking)(critical)).curve
     truth = (
@@ -221,7 +221,7 @@ def test_a_curve_no_rougher_than_said_is_covered_without_going_one_way(size):
 
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(size)
-        procedure = SequentialCurve(0.0, 1.0, (0.7,), curvature=40.0, precision=0.01, size=size)
+        procedure = SequentialCurve(0.0, 1.0, (0.7,), curvature=40.0, resolution=0.01, size=size)
         found = drive(procedure, world).curve
         (reading,) = found.readings
         assert reading.guarantee.footing is Footing.CONDITIONAL
@@ -261,7 +261,7 @@ def test_mean_confidence_is_caught_too(over, size):
             return start - slope * level
 
         procedure = SequentialCurve(
-            0.0, 1.0, (0.6,), measure="confidence", over=over, size=size, precision=0.005
+            0.0, 1.0, (0.6,), measure="confidence", scope=over, size=size, resolution=0.005
         )
         (reading,) = drive(procedure, world).curve.readings
         truth = (start.mean() - 0.6) / slope.mean() if over == "set" else 0.6

@@ -15,7 +15,7 @@ def test_a_flat_curve_of_a_population_at_the_edge(p):
     """Fresh coins at every level. Seeded: 1 in 20 allowed."""
     missed = 0
     for seed in range(20):
-        procedure = SequentialCurve(0.0, 1.0, error=0.05, over="population", size=150)
+        procedure = SequentialCurve(0.0, 1.0, error=0.05, scope="population", size=150)
         found = drive(procedure, coins(150, p, seed)).curve
         apart = any(p not in point.interval for point in found.points)
         missed += apart or not within(float(p >= 0.8), found.readings[0].interval)
@@ -48,7 +48,7 @@ def test_a_population_is_covered_and_all_points_with_it(name, size, bends):
         critical = source.rvs(size, random_state=seed)
         smooth = bends if name != "steep" else None
         procedure = SequentialCurve(
-            0.0, 1.0, error=0.1, over="population", curvature=smooth, size=size, precision=0.01
+            0.0, 1.0, error=0.1, scope="population", curvature=smooth, size=size, resolution=0.01
         )
         found = drive(procedure, breaking(critical)).curve
         apart = any(source.sf(p.level) not in p.interval for p in found.points)
@@ -73,7 +73,7 @@ def test_no_level_is_looked_at_more_often_than_its_error_pays_for(over, bends, m
         taken.clear()
         critical = np.random.default_rng(seed).normal(0.5, 0.25, 1000)
         procedure = SequentialCurve(
-            0.0, 1.0, (0.8, 0.5), over=over, curvature=bends, precision=0.01, size=1000
+            0.0, 1.0, (0.8, 0.5), scope=over, curvature=bends, resolution=0.01, size=1000
         )
         drive(procedure, breaking(critical))
         for sizes in taken.values():

@@ -60,7 +60,7 @@ def position(procedure, failed, trials):
         return None, procedure._decide(seen, target, holds=True)
     if trials and log_evidence_above(failed, trials, procedure.kappa) >= target:
         return None, procedure._decide(seen, target, holds=False)
-    if trials >= procedure.most:
+    if trials >= procedure.max_trials:
         return None, procedure._undecided(seen)
     return procedure._more(seen), None
 
@@ -81,7 +81,7 @@ def told(procedure, failures):
 @pytest.mark.parametrize("error", [0.05, 0.2])
 @pytest.mark.parametrize("kappa", [0.05, 0.2])
 def test_false_certificates_at_kappa_are_rare_exactly(kappa, error):
-    rates = ends(KappaTest(kappa, error, most=250), kappa, 250)
+    rates = ends(KappaTest(kappa, error, max_trials=250), kappa, 250)
     assert rates["yes"] <= error
     assert rates["no"] <= error
     assert rates["yes"] > error / 4, "the test is far from using its error"
@@ -89,8 +89,8 @@ def test_false_certificates_at_kappa_are_rare_exactly(kappa, error):
 
 @pytest.mark.parametrize("factor", [1.05, 1.5, 3])
 def test_a_worse_model_is_certified_even_more_rarely(factor):
-    assert ends(KappaTest(0.1, 0.1, most=300), 0.1 * factor, 300)["yes"] <= 0.1
-    assert ends(KappaTest(0.1, 0.1, most=300), 0.1 / factor, 300)["no"] <= 0.1
+    assert ends(KappaTest(0.1, 0.1, max_trials=300), 0.1 * factor, 300)["yes"] <= 0.1
+    assert ends(KappaTest(0.1, 0.1, max_trials=300), 0.1 / factor, 300)["no"] <= 0.1
 
 
 def test_the_mean_of_an_e_value_at_kappa_is_exactly_one():
@@ -122,7 +122,7 @@ class BothAtEveryLook:
                 return self.test._decide(seen, found, holds=True)
             if (found := log_evidence_above(failed, seen.trials, self.test.kappa)) >= target:
                 return self.test._decide(seen, found, holds=False)
-            if seen.trials >= self.test.most:
+            if seen.trials >= self.test.max_trials:
                 return self.test._undecided(seen)
 
 
@@ -133,7 +133,7 @@ KAPPAS = st.floats(-6, -0.05).map(lambda power: 10**power)
 @given(KAPPAS, st.floats(1e-6, 0.99), st.floats(0, 5), st.integers(1, 100), st.integers(0))
 def test_evidence_that_is_not_weighed_would_not_have_decided(kappa, error, ratio, budget, seed):
     """The same questions, decisions and p-values, to the last bit."""
-    test = KappaTest(kappa, error, most=math.ceil(budget / kappa))
+    test = KappaTest(kappa, error, max_trials=math.ceil(budget / kappa))
     p = max(0.0, 1 - ratio * kappa)
     ours, plain = (
         simulate(way, p, np.random.default_rng(seed)) for way in (test, BothAtEveryLook(test))
@@ -170,7 +170,7 @@ def test_many_failures_are_refuted_early():
 
 
 def test_a_budget_ends_undecided_with_what_is_shown():
-    _, result = told(KappaTest(1e-3, 0.05, most=2000), [0] * 100)
+    _, result = told(KappaTest(1e-3, 0.05, max_trials=2000), [0] * 100)
     assert isinstance(result, Undecided)
     assert result.trials == 2000
     assert "does show at most 0.00165" in result.reason
@@ -180,7 +180,7 @@ def test_a_budget_ends_undecided_with_what_is_shown():
 
 @pytest.mark.parametrize("failures", [1, 2])
 def test_a_budget_in_which_everything_fails_shows_nothing(failures):
-    _, result = told(KappaTest(0.9, 0.05, most=failures), [1] * failures)
+    _, result = told(KappaTest(0.9, 0.05, max_trials=failures), [1] * failures)
     assert isinstance(result, Undecided)
     assert "does show at most 1" in result.reason
 
@@ -272,12 +272,12 @@ def test_the_shown_bound_is_wrong_rarely():
         {"error": 0},
         {"error": 1},
         {"error": 9e-13},
-        {"most": 0},
-        {"most": 10**11},
+        {"max_trials": 0},
+        {"max_trials": 10**11},
     ],
 )
 def test_meaningless_tests_are_refused(bad):
     with pytest.raises(InvalidArgument):
-        KappaTest(**{"kappa": 0.1, "error": 0.1, "most": 10, **bad})
+        KappaTest(**{"kappa": 0.1, "error": 0.1, "max_trials": 10, **bad})
     with pytest.raises(InvalidArgument):
-        ExactBinomial(**{"kappa": 0.1, "error": 0.1, "most": 10, **bad})
+        ExactBinomial(**{"kappa": 0.1, "error": 0.1, "max_trials": 10, **bad})

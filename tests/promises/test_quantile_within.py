@@ -47,7 +47,7 @@ def test_looks_cost_less_than_sharing_the_error_blindly():
 @pytest.mark.parametrize("share", [0.05, 0.25])
 def test_the_intervals_at_all_planned_numbers_hold_together(world, share):
     """Seeded, real brackets: a run is wrong if the interval is at any of the numbers."""
-    rule, draw = QuantileWithin(0.01, share, most=300), WORLDS[world]
+    rule, draw = QuantileWithin(0.01, share, max_inputs=300), WORLDS[world]
     rng, runs, wrong, truth = np.random.default_rng(3), 300, 0, float(draw(share))
     for _ in range(runs):
         local = as_found(rng, draw(rng.random(300)))
@@ -75,13 +75,13 @@ def run_until_known(procedure, draw, rng, make=lambda _, x: points(x)):
 
 
 @pytest.mark.parametrize("world", ["log-normal", "a fifth weak", "a tenth at zero", "four levels"])
-@pytest.mark.parametrize("width", [0.003, 0.008])
+@pytest.mark.parametrize("within", [0.003, 0.008])
 @pytest.mark.parametrize("make", [as_found, lambda _, x: points(x)], ids=["brackets", "exact"])
 def test_stopping_when_it_is_narrow_keeps_the_promise(world, width, make):
     draw, runs = WORLDS[world], 200
     rng, missed, truth = np.random.default_rng(11), 0, float(draw(0.05))
     for _ in range(runs):
-        found = run_until_known(QuantileWithin(width, most=600), draw, rng, make)
+        found = run_until_known(QuantileWithin(width, max_inputs=600), draw, rng, make)
         assert isinstance(found, Quantile)
         missed += truth not in found.interval
         if not found.note:
@@ -117,13 +117,13 @@ def searched(method, world):
 
 
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "a fifth weak"])
-@pytest.mark.parametrize("width", [None, 0.008])
+@pytest.mark.parametrize("within", [None, 0.008])
 def test_a_search_for_the_quantile_holds_it(world, width):
     draw, runs = WORLDS[world], 150
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))
-        found = searched(sf.CriticalQuantile(width=width, size=250), Search(rng, radii))
+        found = searched(sf.CriticalQuantile(within=width, size=250), Search(rng, radii))
         for radius, bracket in zip(radii, found.brackets, strict=False):
             assert bracket.low <= radius <= bracket.high
         missed += truth not in found.quantile.interval
@@ -140,17 +140,18 @@ def test_it_stops_at_the_first_number_if_nothing_varies():
 
 def test_it_says_when_inputs_were_not_enough():
     rng = np.random.default_rng(12)
-    found = run_until_known(QuantileWithin(1e-6, most=200), WORLDS["square root"], rng)
+    found = run_until_known(QuantileWithin(1e-6, max_inputs=200), WORLDS["square root"], rng)
     assert found.inputs == 200
     assert "not enough" in found.note
 
 
 @pytest.mark.parametrize(
-    "change", [{"width": 0}, {"most": 0}, {"growth": 1.0}, {"share": 2}, {"width": math.nan}]
+    "change",
+    [{"within": 0}, {"max_inputs": 0}, {"growth": 1.0}, {"share": 2}, {"within": math.nan}],
 )
 def test_a_search_that_cannot_end_is_refused(change):
     with pytest.raises(InvalidArgument):
-        QuantileWithin(**{"width": 0.01, **change})
+        QuantileWithin(**{"within": 0.01, **change})
 
 
 @pytest.mark.parametrize("looks", [(), (10, 10), (10, 5), (0, 5)])

@@ -58,7 +58,7 @@ def test_a_single_input_declared_fragile_refutes():
 
 
 def test_a_hundred_inputs_at_twice_kappa_are_refuted_every_time():
-    rng, test = np.random.default_rng(3), KappaTest(0.01, 0.05, most=10_000)
+    rng, test = np.random.default_rng(3), KappaTest(0.01, 0.05, max_trials=10_000)
     for _ in range(10):
         local = [simulate(test, 0.98, rng)[0] for _ in range(100)]
         assert all_robust(local).holds is False

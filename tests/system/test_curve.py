@@ -42,7 +42,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     shutil.copy(full.folder / "model.onnx", full.folder / "twin.onnx")
     done = full.run("curve", "model.onnx", "twin.onnx", "more.npz", "--perturb", "blur:0..3",
                     "--perturb", "rotation:-40..40", "--by-class", "--report", "c.html",
-                    "--json", "--precision", "0.01")  # fmt: skip
+                    "--json", "--resolution", "0.01")  # fmt: skip
     assert done.returncode == 0, done.stderr
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
@@ -56,7 +56,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
 
 @pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("0.9", 1)])
 def test_a_requirement_decides_the_exit_code(full, least, code):
-    done = full.run(*BLUR, "--require", least, "--precision", "0.01")
+    done = full.run(*BLUR, "--require", least, "--resolution", "0.01")
     assert done.returncode == code, done.stderr
     assert ("PASS" if code == 0 else "FAIL") in done.stdout
 
@@ -75,10 +75,10 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
 def test_population_confidence_and_unlabelled_data(full):
     full.save("plain.npz", x=full.x[:150])
     for words in (("--of", "population"), ("--measure", "confidence", "--threshold", "0.5")):
-        done = full.run(*BLUR, *words, "--json", "--precision", "0.02")
+        done = full.run(*BLUR, *words, "--json", "--resolution", "0.02")
         assert done.returncode == 0, done.stderr
     done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
-                    "--precision", "0.02")  # fmt: skip
+                    "--resolution", "0.02")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "share of labels kept" in done.stdout
 
@@ -104,7 +104,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "rotation:0..400"), "at most 180 degrees"),
         (("--perturb", "blur:0..2", "--threshold", "80"), "got 80"),
         (("--perturb", "blur:0..2", "--threshold", "0"), "got 0"),
-        (("--perturb", "blur:0..2", "--precision", "0"), "got 0"),
+        (("--perturb", "blur:0..2", "--resolution", "0"), "got 0"),
         (("--perturb", "blur:0..2", "--of", "world"), "got 'world'"),
         (("--perturb", "blur:0..2", "--method", "best"), "there is no method 'best'"),
         (("--perturb", "blur:0..2", "--levels", "9"), "chooses its levels itself"),

@@ -121,7 +121,9 @@ def test_levels_are_in_rising_order_and_share_the_error():
         found.require(not_worse=("0.1", 0.1))
 
 
-@pytest.mark.parametrize("method", [sf.KappaTest(0.1, 0.1, most=500), sf.NormalTail(draws=60)])
+@pytest.mark.parametrize(
+    "method", [sf.KappaTest(0.1, 0.1, max_trials=500), sf.NormalTail(draws=60)]
+)
 def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
     scores = sf.load_model(
         lambda x: 1 / (1 + np.exp(-3 * linear(x))), shape=SHAPE, scores="probabilities"

@@ -49,8 +49,8 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
 CURVES = {
     "one threshold": SequentialCurve(0.0, 1.0, (0.8,), size=SIZE),
     "three, and a break": SequentialCurve(0.0, 1.0, (0.9, 0.8, 0.3), breaks=(0.4,), size=SIZE),
-    "population": SequentialCurve(0.0, 1.0, (0.7,), over="population", size=SIZE),
-    "bends": SequentialCurve(0.0, 1.0, (0.7,), curvature=20.0, precision=0.01, size=SIZE),
+    "population": SequentialCurve(0.0, 1.0, (0.7,), scope="population", size=SIZE),
+    "bends": SequentialCurve(0.0, 1.0, (0.7,), curvature=20.0, resolution=0.01, size=SIZE),
 }
 
 
@@ -167,7 +167,7 @@ def test_evidence_of_two_writers_counts_once():
     [
         SequentialCurve(0.0, 1.0, (0.3,), size=SIZE),
         SequentialCurve(0.0, 2.0, (0.8,), size=SIZE),
-        SequentialCurve(0.0, 1.0, (0.8,), over="population", size=SIZE),
+        SequentialCurve(0.0, 1.0, (0.8,), scope="population", size=SIZE),
     ],
     ids=["threshold", "range", "population"],
 )

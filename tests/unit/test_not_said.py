@@ -156,7 +156,7 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "method",
     [
-        sf.SequentialCurve(0, 2, breaks=(0.2, 0.4), over="population", error=0.1),
+        sf.SequentialCurve(0, 2, breaks=(0.2, 0.4), scope="population", error=0.1),
         sf.AdaptiveCurve(0, 2, curvature=60.0, resolution=8),
     ],
 )

@@ -20,7 +20,7 @@ def test_a_rehearsal_agrees_with_the_exact_expectation(p):
 
 
 def test_a_budget_that_is_too_small_shows_as_undecided():
-    assert rehearse(KappaTest(0.01, 0.05, most=1000), 0.99, runs=50).decided < 0.5
+    assert rehearse(KappaTest(0.01, 0.05, max_trials=1000), 0.99, runs=50).decided < 0.5
 
 
 def test_a_simulated_run_says_what_it_asked():

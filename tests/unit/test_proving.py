@@ -52,7 +52,7 @@ def linear_study(folder, points, asked=None, labels=None, **more):
     x = np.asarray(points, np.float32)
     own = (x.sum(axis=1) <= 1).astype(np.int64) if labels is None else np.asarray(labels)
     inputs = sf.load_inputs(x, own)
-    asked = asked or sf.CriticalLevel(tolerance=1e-3, seconds=5)
+    asked = asked or sf.CriticalLevel(tolerance=1e-3, seconds_per_input=5)
     noise = sf.perturb.LinfNoise()
     return sf.Study(model, inputs, noise, asked, property=sf.TrueLabel(), **more)
 
@@ -150,7 +150,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
 
 
 def test_a_requirement_passes_fails_or_stays_open(tmp_path):
-    asked = sf.CriticalLevel(tolerance=1e-3, seconds=5, quantile=0.3)
+    asked = sf.CriticalLevel(tolerance=1e-3, seconds_per_input=5, quantile=0.3)
     found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2)), asked).run()
 
     def verdict(least):

@@ -36,7 +36,7 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
 def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
     points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
-    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.06, samples=0)
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, within=0.06, samples=0)
     found = linear_study(tmp_path, points, asked).run()
     whole = found.details.quantiles[0].result
     assert len(found.inputs) < 300
@@ -45,7 +45,7 @@ def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
 
 
 def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
-    asked = sf.CriticalQuantile(1e-3, 5, 0.3, width=0.2, samples=0)
+    asked = sf.CriticalQuantile(1e-3, 5, 0.3, within=0.2, samples=0)
     study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
     found = study.run()
     assert len(found.details.quantiles) == 1

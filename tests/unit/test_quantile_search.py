@@ -89,9 +89,9 @@ def test_an_input_that_no_proof_settles_lowers_the_end_and_ends_the_search():
     true = levels(100)
     hardest = int(np.argsort(true)[60])
     world = World(true, hard=[hardest])
-    settled = world.run(sf.CriticalQuantile(seconds=60, size=100))
+    settled = world.run(sf.CriticalQuantile(seconds_per_input=60, size=100))
     ranks = shortest(100, 0.05, 0.05)
-    plain = World(true).run(sf.CriticalQuantile(seconds=60, size=100))
+    plain = World(true).run(sf.CriticalQuantile(seconds_per_input=60, size=100))
     assert settled.quantile.interval.low <= plain.quantile.interval.low
     assert settled.quantile.interval.low <= np.sort(true)[ranks.low - 1]
 
@@ -112,11 +112,11 @@ def test_a_requirement_is_sought_where_it_is_claimed():
 
 def test_it_stops_when_the_quantile_is_known():
     true = levels(2000, 7)
-    settled = World(true).run(sf.CriticalQuantile(width=0.006, size=2000))
+    settled = World(true).run(sf.CriticalQuantile(within=0.006, size=2000))
     assert len(settled.brackets) < 1000
     assert settled.quantile.interval.width <= 0.012
     assert settled.quantile.note == ""
-    short = World(true[:80]).run(sf.CriticalQuantile(width=1e-5, size=80))
+    short = World(true[:80]).run(sf.CriticalQuantile(within=1e-5, size=80))
     assert "80 inputs were not enough" in short.quantile.note
 
 
@@ -138,7 +138,7 @@ def test_bad_settings_are_refused(bad):
 
 def test_times_of_the_tries_add_up():
     for seconds in (1, 10, 11, 60, 200, 1000):
-        assert sum(sf.CriticalLevel(seconds=seconds).efforts) == pytest.approx(seconds)
+        assert sum(sf.CriticalLevel(seconds_per_input=seconds).efforts) == pytest.approx(seconds)
 
 
 def test_a_bracket_says_in_which_arithmetic():
@@ -175,6 +175,6 @@ def test_a_first_radius_that_is_too_near_is_widened():
 
 def test_a_narrow_width_asks_for_narrow_brackets():
     true = np.full(300, 0.05)
-    settled = World(true, blunt=0.0).run(sf.CriticalQuantile(0.01, width=0.004, size=300))
+    settled = World(true, blunt=0.0).run(sf.CriticalQuantile(0.01, within=0.004, size=300))
     assert settled.quantile.interval.width <= 0.008
     assert len(settled.brackets) == 104

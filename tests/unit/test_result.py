@@ -38,14 +38,14 @@ def make(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(make):
     noise, ball = sf.perturb.LinfNoise(0.4), sf.perturb.LinfNoise()
-    radii = sf.CriticalLevel(tolerance=0.05, seconds=0.2, samples=5, quantile=0.4)
+    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2, samples=5, quantile=0.4)
     sized = {name: make(noise, sf.FixedSize(0.3, 0.1), i) for i, name in enumerate("ab")}
     return {
         "estimates": make(noise, sf.ExactSequential(0.2, 0.1)).run(),
-        "decisions": make(noise, sf.KappaTest(0.3, 0.1, most=40)).run(),
+        "decisions": make(noise, sf.KappaTest(0.3, 0.1, max_trials=40)).run(),
         "tails": make(noise, sf.NormalTail(draws=60), property=sf.NoConfidentMistake(0.6)).run(),
         "curve": make(
-            sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, precision=0.1), by_class=True
+            sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, resolution=0.1), by_class=True
         ).run(),
         "radii": make(ball, radii).run(),
         "attack": make(noise, sf.Attack(1, 5, 2)).run(),
@@ -257,7 +257,7 @@ def test_what_is_random_is_said(results):
 
 def test_a_level_that_plays_no_part_changes_no_digest(make):
     """It cannot be given: so there is one study of all radii, and one of each range of levels."""
-    radii = sf.CriticalLevel(tolerance=0.05, seconds=0.2)
+    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
     with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
         make(sf.perturb.LinfNoise(0.3), radii)
     assert make(sf.perturb.LinfNoise(), radii).spec["perturbation"] == {
@@ -290,10 +290,10 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
             noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
         "tail --perturb linf:8/255 --draws 40": (
             noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
-        "curve --perturb linf:0..0.5 --threshold 0.7 --precision 0.1": (
-            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), precision=0.1), sf.TrueLabel()),
+        "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
+            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.TrueLabel()),
         "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.CriticalLevel(tolerance=0.05, seconds=0.1, samples=3), sf.TrueLabel()),
+            ball, sf.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.TrueLabel()),
     }  # fmt: skip
     for words, (perturbation, method, held) in typed.items():
         command, *options = words.split()

@@ -31,7 +31,7 @@ def certify(
     ] = None,
     confidence: Annotated[str, typer.Option(help="How sure to be of each decision.")] = "0.95",
     method: Annotated[str, typer.Option(help="kappa-test or exact-binomial.")] = "kappa-test",
-    budget: Annotated[
+    max_trials: Annotated[
         int | None,
         typer.Option(min=1, help=f"Most trials an input (default: {_BUDGET}/kappa)."),
     ] = None,
@@ -57,7 +57,7 @@ def certify(
     requiring.check()
     side.check()
     attack = attacking.method()
-    method_ = method_for(method, kappa, sil, confidence, budget, looks)
+    method_ = method_for(method, kappa, sil, confidence, max_trials, looks)
     asked = Asked(data, prop, method_)
     if side.levels is not None:
         return run_levels(reading, model, asked, running, side, requiring, attack)
@@ -70,7 +70,7 @@ def method_for(
     kappa: str | None,
     sil: int | None,
     confidence: str,
-    budget: int | None,
+    max_trials: int | None,
     looks: int | None = None,
 ) -> Any:  # noqa: ANN401
     """The test of this name."""
@@ -83,7 +83,7 @@ def method_for(
     if looks is not None and method != "exact-binomial":
         raise InvalidArgument(f"--looks is for --method exact-binomial, not for {method}")
     more = {} if looks is None else {"looks": looks}
-    most = budget or max(1, round(_BUDGET / max(limit, 1e-12)))
+    most = max_trials or max(1, round(_BUDGET / max(limit, 1e-12)))
     return TESTS[method](limit, error, most, **more)
 
 

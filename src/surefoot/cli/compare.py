@@ -34,7 +34,7 @@ def compare(
         str | None,
         typer.Option(help="Compare the share of inputs that fail at most this often instead."),
     ] = None,
-    delta: Annotated[
+    limit: Annotated[
         str | None, typer.Option(help="Compare RoMA's tails at this confidence instead.")
     ] = None,
     confidence: Annotated[str, typer.Option(help="How sure to be of the whole outcome.")] = "0.95",
@@ -73,14 +73,14 @@ def compare(
         raise InvalidArgument(
             "compare takes two models or more, then the data: a.onnx b.onnx x.npz"
         )
-    if kappa is not None and delta is not None:
-        raise InvalidArgument("say either --kappa or --delta, not both")
+    if kappa is not None and limit is not None:
+        raise InvalidArgument("say either --kappa or --limit, not both")
     attack = attacking.method()
     check_file(running.report)
     names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
     given = None if reference is None else _reference(reference, names, models)
-    asked = _asked(data, prop, width, kappa, delta, confidence)
+    asked = _asked(data, prop, width, kappa, limit, confidence)
     held = parse_property(asked.prop)
     parse_perturbation(running.perturb)
     loaded, inputs = reading.load_all(models, data, running.seed)
@@ -118,10 +118,10 @@ def compare(
 
 
 def _asked(
-    data: str, prop: str, width: str, kappa: str | None, delta: str | None, confidence: str
+    data: str, prop: str, width: str, kappa: str | None, limit: str | None, confidence: str
 ) -> Asked:
-    if delta is not None:
-        return Asked(data, f"confident:{delta}", tail_for(1000, confidence))
+    if limit is not None:
+        return Asked(data, f"confident:{limit}", tail_for(1000, confidence))
     made: Any = (
         estimate_for("exact-sequential", width, confidence)
         if kappa is None

@@ -47,14 +47,12 @@ def curve(
             help="What counts as right: true, same, topk:5 (default: true, without labels same).",
         ),
     ] = None,
-    over: Annotated[
+    scope: Annotated[
         str,
-        typer.Option(
-            "--of", help="set: these very inputs. population: what they are a random sample of."
-        ),
+        typer.Option(help="set: these very inputs. population: what they are a random sample of."),
     ] = "set",
     confidence: Annotated[str, typer.Option(help="How sure to be of the outcome.")] = "0.95",
-    precision: Annotated[
+    resolution: Annotated[
         str, typer.Option(help="How narrowly to catch a crossing, as a share of the range.")
     ] = "0.001",
     breaks: Annotated[
@@ -117,8 +115,8 @@ def curve(
     chosen = {
         "thresholds": tuple(number(part) for part in threshold.split(",")),
         "error": round(1 - share("--confidence", confidence), 12),
-        "precision": number(precision),
-        "over": over,
+        "resolution": number(resolution),
+        "scope": scope,
         "measure": measure,
         "breaks": None if breaks is None else tuple(number(part) for part in breaks.split(",")),
         "curvature": None if curvature is None else number(curvature),
@@ -182,10 +180,9 @@ def method_for(method: str, span: Interval, chosen: dict[str, Any]) -> Any:  # n
     known = {f.name for f in fields(made)}
     if chosen["levels"] is not None and "levels" not in known:
         raise InvalidArgument(f"{method} chooses its levels itself: leave out --levels")
-    for name in ("curvature", "over", "measure", "breaks"):
-        usual = {"over": "set", "measure": "accuracy"}.get(name)
+    for name in ("curvature", "scope", "measure", "breaks"):
+        usual = {"scope": "set", "measure": "accuracy"}.get(name)
         if chosen[name] != usual and name not in known:
-            word = "of" if name == "over" else name
-            raise InvalidArgument(f"--{word} is not for {method}: use sequential")
+            raise InvalidArgument(f"--{name} is not for {method}: use sequential")
     given = {k: v for k, v in chosen.items() if k in known and v is not None}
     return made(span.low, span.high, **given)

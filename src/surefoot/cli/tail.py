@@ -21,7 +21,7 @@ def tail(
     data: DataArg,
     *,
     reading: Reading,
-    delta: Annotated[
+    limit: Annotated[
         str,
         typer.Option(help="The confidence that no other label may reach, from 0.5 to 1."),
     ] = DELTA,
@@ -41,15 +41,15 @@ def tail(
     """Extrapolate how likely a confident mistake is, from the spread of the scores (RoMA).
 
     A normal distribution is fitted to the highest wrong confidence of each trial and read off at
-    delta. That is a model's guess and carries no guarantee; what the trials themselves show stands
+    limit. That is a model's guess and carries no guarantee; what the trials themselves show stands
     beside it, and a contradiction is flagged. What is required is required of the counted mean.
 
-    Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --delta 0.6
+    Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """
     requiring.check()
     side.check()
     method_ = method_for(draws, confidence, normality, transforms)
-    asked = Asked(data, f"confident:{delta}", method_)
+    asked = Asked(data, f"confident:{limit}", method_)
     if side.levels is not None:
         return run_levels(reading, model, asked, running, side, requiring)
     study, source = running.study(reading, model, asked)

@@ -53,19 +53,19 @@ class CriticalQuantile:
     estimate. Which inputs are asked for what does not matter for the guarantee: every bracket is
     true, and the ranks depend on the number of inputs alone.
 
-    With a `width` it takes inputs in their order, which must be random, until the quantile is known
-    to ± `width`, and the error covers every number of inputs it may stop at. With a `goal` the
+    With `within` it takes inputs in their order, which must be random, until the quantile is known
+    to ± `within`, and the error covers every number of inputs it may stop at. With a `goal` the
     lower end is sought there, as a requirement wants it. `size` is the number of inputs there are
     and `top` the widest radius: the study sets both. A glance at input i is trial i, a proof trial
     i + `size`.
     """
 
     tolerance: float = 0.002
-    seconds: float = 60.0
+    seconds_per_input: float = 60.0
     quantile: float = 0.05
     error: float = 0.05
     samples: int = 200
-    width: float | None = None
+    within: float | None = None
     goal: float | None = None
     size: int = 0
     top: float = 1.0
@@ -74,9 +74,9 @@ class CriticalQuantile:
 
     def __post_init__(self) -> None:
         check_proving(self)
-        if self.width is not None and not 0 < self.width < math.inf:
+        if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
-                f"the quantile is to be known to ± a radius above 0, got {self.width:g}: try 0.005"
+                f"the quantile is to be known to ± a radius above 0, got {self.within:g}: try 0.005"
             )
         if self.goal is not None and not 0 < self.goal < math.inf:
             raise InvalidArgument(f"a goal is a radius above 0, got {self.goal:g}: try 8/255")
@@ -84,7 +84,7 @@ class CriticalQuantile:
     @property
     def efforts(self) -> tuple[float, ...]:
         """The seconds of a glance, and of a proof."""
-        return (min(_GLANCE, self.seconds), self.seconds)
+        return (min(_GLANCE, self.seconds_per_input), self.seconds_per_input)
 
     @property
     def forecast(self) -> int:
@@ -94,13 +94,13 @@ class CriticalQuantile:
     @property
     def _gap(self) -> float:
         """How far below a counterexample a proof is asked for."""
-        return self.tolerance if self.width is None else min(self.tolerance, self.width / _PARTS)
+        return self.tolerance if self.within is None else min(self.tolerance, self.within / _PARTS)
 
     @property
     def _rule(self) -> QuantileWithin | None:
-        if self.width is None:
+        if self.within is None:
             return None
-        return QuantileWithin(self.width, self.quantile, self.error, self.size)
+        return QuantileWithin(self.within, self.quantile, self.error, self.size)
 
     def steps(self) -> Generator[tuple[Ask, ...], list[Proof], Settled]:
         """Ask about inputs, some at a time, until the quantile is known as well as it can be."""
@@ -153,7 +153,7 @@ class CriticalQuantile:
         found = []
         for place, i in enumerate(order, start=1):
             radius = max((aim for rank, aim in aims.items() if rank <= place), default=0.0)
-            if known[i].low < radius < known[i].far and known[i].seconds < self.seconds:
+            if known[i].low < radius < known[i].far and known[i].seconds < self.seconds_per_input:
                 found.append(Ask(radius, 1, i + self.size, known[i]))
         return found
 
@@ -183,7 +183,7 @@ class CriticalQuantile:
         return tuple(
             bracket_of(
                 replace(proof, reason=_GLANCED)
-                if proof.reason == "out of time" and proof.seconds < self.seconds
+                if proof.reason == "out of time" and proof.seconds < self.seconds_per_input
                 else proof
             )
             for proof in known

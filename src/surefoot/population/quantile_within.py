@@ -15,36 +15,36 @@ from surefoot.statistics.ranks import Ranks, at_every_look, check_share, fewest
 
 @dataclass(frozen=True)
 class QuantileWithin:
-    """Take growing numbers of inputs; stop at the first that tells the quantile to ± `width`.
+    """Take growing numbers of inputs; stop at the first that tells the quantile to ± `within`.
 
     The intervals at all these numbers hold together with probability 1 - `error`, whatever the
     distribution and whenever it stops (`statistics/ranks.py`). Narrower brackets stop it sooner;
-    an interval that is still wider after `most` inputs is given as it is, and noted.
+    an interval that is still wider after `max_inputs` inputs is given as it is, and noted.
     """
 
-    width: float
+    within: float
     share: float = 0.05
     error: float = 0.05
-    most: int = 2000
+    max_inputs: int = 2000
     growth: float = 1.3
 
     def __post_init__(self) -> None:
         check_share(self.share, self.error)
-        if not self.width > 0:
-            raise InvalidArgument(f"width must be more than 0, got {self.width}: try 0.005")
-        if self.most < 1 or not self.growth > 1:
+        if not self.within > 0:
+            raise InvalidArgument(f"within must be more than 0, got {self.within}: try 0.005")
+        if self.max_inputs < 1 or not self.growth > 1:
             raise InvalidArgument(
-                f"most is a number of inputs and growth is more than 1, got {self.most} and "
-                f"{self.growth}: try 2000 and 1.3"
+                f"max_inputs must be at least 1 and growth more than 1, got {self.max_inputs} "
+                f"and {self.growth}: try 2000 and 1.3"
             )
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of inputs it may stop at: the first can bound the quantile from below."""
         first = fewest(self.share, self.error / 10)
-        found = [min(first, self.most)]
-        while found[-1] < self.most:
-            found.append(min(self.most, math.ceil(found[-1] * self.growth)))
+        found = [min(first, self.max_inputs)]
+        while found[-1] < self.max_inputs:
+            found.append(min(self.max_inputs, math.ceil(found[-1] * self.growth)))
         return tuple(found)
 
     @property
@@ -67,9 +67,9 @@ class QuantileWithin:
         ends = Ends.of(local)
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
         promise = Guarantee(Footing.CONDITIONAL, self.error, assumptions_of(local))
-        if around.width <= 2 * self.width:
+        if around.width <= 2 * self.within:
             value, note = (around.low + around.high) / 2, ""
         else:
             value = min(max(sample_quantile(ends, self.share), around.low), around.high)
-            note = f"{len(local)} inputs were not enough for ± {self.width:g}"
+            note = f"{len(local)} inputs were not enough for ± {self.within:g}"
         return Quantile(self.share, value, around, promise, len(local), note=note)

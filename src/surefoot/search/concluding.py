@@ -76,6 +76,6 @@ def _guessed(point: Point, guess: float) -> Point:
 
 def middle(asked: CurveRequest, threshold: float) -> float:
     """Between the last count that is enough and the first that is not, where counts step."""
-    if asked.measure != "accuracy" or asked.over != Over.SET:
+    if asked.measure != "accuracy" or asked.scope != Over.SET:
         return threshold
     return (math.ceil(threshold * asked.size - 1e-9) - 0.5) / asked.size

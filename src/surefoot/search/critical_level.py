@@ -29,7 +29,7 @@ class Proving(Protocol):
         ...
 
     @property
-    def seconds(self) -> float:
+    def seconds_per_input(self) -> float:
         """CPU seconds for an input."""
         ...
 
@@ -53,7 +53,7 @@ def check_proving(asked: Proving) -> None:
     """Refuse what no proof can be asked for."""
     tolerance, seconds, quantile, error = (
         asked.tolerance,
-        asked.seconds,
+        asked.seconds_per_input,
         asked.quantile,
         asked.error,
     )
@@ -97,7 +97,7 @@ class CriticalLevel:
     """
 
     tolerance: float = 0.002
-    seconds: float = 60.0
+    seconds_per_input: float = 60.0
     quantile: float = 0.05
     error: float = 0.05
     samples: int = 200
@@ -111,9 +111,9 @@ class CriticalLevel:
     @property
     def efforts(self) -> tuple[float, ...]:
         """The seconds of each try."""
-        if self.seconds <= 2 * _FIRST:
-            return (self.seconds,)
-        rest = self.seconds - _FIRST
+        if self.seconds_per_input <= 2 * _FIRST:
+            return (self.seconds_per_input,)
+        rest = self.seconds_per_input - _FIRST
         return (_FIRST, rest) if rest <= _LONG else (_FIRST, rest / 4, rest * 3 / 4)
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:

@@ -29,12 +29,12 @@ class CurveRequest(Protocol):
         ...
 
     @property
-    def precision(self) -> float:
+    def resolution(self) -> float:
         """To which share of the range a crossing is narrowed down."""
         ...
 
     @property
-    def over(self) -> str:
+    def scope(self) -> str:
         """The set of inputs, or the population."""
         ...
 

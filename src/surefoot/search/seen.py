@@ -28,7 +28,7 @@ class Terms:
     """
 
     size: int
-    over: Over
+    scope: Over
     counts: bool
     error: float
     scan: frozenset[float]
@@ -37,7 +37,7 @@ class Terms:
     def spend(self, level: float) -> float:
         """The share of the error for one look at one level."""
         schedule = looks(self.size)
-        if self.over is Over.SET:
+        if self.scope is Over.SET:
             times = max(1, len(schedule) - 1)
         else:
             times = len(schedule) if level in self.scan else 1
@@ -78,7 +78,7 @@ class Seen:
     @property
     def certain(self) -> Interval:
         """What the inputs that are known leave possible, whichever they are."""
-        if self.terms.over is not Over.SET:
+        if self.terms.scope is not Over.SET:
             return Interval(0.0, 1.0)
         held, missing = float(np.nansum(self.values)), float(np.count_nonzero(~self.known))
         return Interval(held / self.terms.size, (held + missing) / self.terms.size)
@@ -93,7 +93,7 @@ class Seen:
         found = bounds_after(
             self.values[:first],
             terms.size,
-            terms.over,
+            terms.scope,
             terms.spend(self.level),
             counts=terms.counts,
         )

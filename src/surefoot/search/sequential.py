@@ -26,7 +26,7 @@ class SequentialCurve:
     """The default of `surefoot curve`: a sequential test at every level that matters.
 
     Inputs are taken in a random order, the same at every level, until it is plain on which side
-    of the threshold the level lies; levels are chosen where the curve may meet it. `precision` is
+    of the threshold the level lies; levels are chosen where the curve may meet it. `resolution` is
     the length, as a share of the range, to which a crossing is narrowed down. The curve is taken
     to go one way on each segment between `breaks` (at 0, if that is inside); or, with `curvature`,
     to bend no more than so (in accuracy per squared share of the range). `size` is the number of
@@ -37,8 +37,8 @@ class SequentialCurve:
     high: float
     thresholds: tuple[float, ...] = (0.8,)
     error: float = 0.05
-    precision: float = 0.001
-    over: str = "set"
+    resolution: float = 0.001
+    scope: str = "set"
     measure: str = "accuracy"
     breaks: tuple[float, ...] | None = None
     curvature: float | None = None
@@ -53,13 +53,13 @@ class SequentialCurve:
                 f"error must lie between 1e-9 and 1, got {self.error}: it is 1 - confidence, try "
                 "0.05"
             )
-        if not _FINEST <= self.precision <= 0.5:
+        if not _FINEST <= self.resolution <= 0.5:
             raise InvalidArgument(
-                f"precision is a share of the range between {_FINEST:g} and 0.5, got "
-                f"{self.precision:g}: try 0.001"
+                f"resolution is a share of the range between {_FINEST:g} and 0.5, got "
+                f"{self.resolution:g}: try 0.001"
             )
-        if self.over not in tuple(Over):
-            raise InvalidArgument(f"a curve is about the set or the population, got {self.over!r}")
+        if self.scope not in tuple(Over):
+            raise InvalidArgument(f"a curve is about the set or the population, got {self.scope!r}")
         if self.measure not in MEASURES:
             raise InvalidArgument(f"a curve is of {' or '.join(MEASURES)}, got {self.measure!r}")
         outside = [b for b in self.cuts if not self.low < b < self.high]

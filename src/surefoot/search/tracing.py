@@ -43,9 +43,9 @@ class Tracing:
     """
 
     def __init__(self, asked: CurveRequest) -> None:
-        self.asked, self.size, self.over = asked, asked.size, Over(asked.over)
-        exact = self.over is Over.SET
-        precision = asked.precision if exact else max(asked.precision, 1 / 256)
+        self.asked, self.size, self.scope = asked, asked.size, Over(asked.scope)
+        exact = self.scope is Over.SET
+        precision = asked.resolution if exact else max(asked.resolution, 1 / 256)
         depth = math.ceil(math.log2(max((8 if exact else 2) / precision, _CELLS * _FINER)))
         self.parts = segments(asked.low, asked.high, asked.cuts, depth)
         self.span = asked.high - asked.low
@@ -57,7 +57,7 @@ class Tracing:
         )
         others = sum(2**part.depth for part in self.parts)
         counts = asked.measure == "accuracy"
-        self.terms = Terms(self.size, self.over, counts, asked.error, frozenset(finer), others)
+        self.terms = Terms(self.size, self.scope, counts, asked.error, frozenset(finer), others)
         self.settled = same_side if asked.curvature is None else stays(asked.curvature, self.span)
         self.exact = exact and counts
         self.seen: dict[float, Seen] = {}
@@ -122,7 +122,7 @@ class Tracing:
         """Means to find the levels of, and on which side of them all inputs must be known."""
         error, counts = self.terms.spend(math.nan), self.terms.counts
         slack = self._expected(part)
-        up, down = targets(threshold, self.size, self.over, error, slack, counts=counts)
+        up, down = targets(threshold, self.size, self.scope, error, slack, counts=counts)
         if up == down:
             return [(up, (True, False))]
         found: list[tuple[float, tuple[bool, ...]]] = [(up, (True,)), (down, (False,))]
@@ -223,7 +223,7 @@ class Tracing:
             if depth < abs(loose.value - threshold) / 2 and not loose.whole:
                 yield [LevelRequest(loose.level, loose.later[0])]
             elif (level := part.middle(a.level, b.level)) not in self.seen:
-                once = self.over is Over.POPULATION and level not in self.terms.scan
+                once = self.scope is Over.POPULATION and level not in self.terms.scan
                 yield [LevelRequest(level, self.size if once else self.terms.few)]
             elif not self.seen[level].whole:
                 yield [LevelRequest(level, self._enough(self.seen[level]))]

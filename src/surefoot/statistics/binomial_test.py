@@ -24,7 +24,7 @@ from surefoot.statistics.kappa import (
 
 @dataclass(frozen=True)
 class ExactBinomial:
-    """Decide p ≤ kappa or p > kappa by exact tests at `looks` sizes that double up to `most`.
+    """Decide p ≤ kappa or p > kappa by exact tests at `looks` sizes that double up to `max_trials`.
 
     Look i may err with probability error/looks on each side, so that all of them together err
     with at most `error`; with one look it is the plain exact test of a fixed size.
@@ -32,22 +32,23 @@ class ExactBinomial:
 
     kappa: float
     error: float
-    most: int
+    max_trials: int
     looks: int = 8
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_kappa(self.kappa, self.error)
-        check_budget(self.most)
-        if self.looks < 1 or self.most < self.looks:
+        check_budget(self.max_trials)
+        if self.looks < 1 or self.max_trials < self.looks:
             raise InvalidArgument(
-                f"{self.looks} looks within {self.most} trials: at least one look, and a trial each"
+                f"{self.looks} looks within {self.max_trials} trials: at least one look, and a "
+                "trial each"
             )
 
     def sizes(self) -> list[int]:
         """How many trials there are at each look."""
-        return list(_halvings(self.most, self.looks))
+        return list(_halvings(self.max_trials, self.looks))
 
     def steps(self) -> Trials:
         """One question a look."""

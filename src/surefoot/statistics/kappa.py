@@ -169,13 +169,13 @@ class KappaTest:
 
     kappa: float
     error: float
-    most: int = 10_000_000
+    max_trials: int = 10_000_000
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_kappa(self.kappa, self.error)
-        check_budget(self.most)
+        check_budget(self.max_trials)
 
     def steps(self) -> Trials:
         """Look often; the next look never lies beyond where a clean run would end.
@@ -184,7 +184,7 @@ class KappaTest:
         """
         target = math.log(1 / self.error)
         seen = Counts(0, 0)
-        while seen.trials < self.most:
+        while seen.trials < self.max_trials:
             seen += yield self._more(seen)
             failed = seen.trials - seen.held
             if log_largest_ratio(failed, seen.trials, self.kappa) < target:
@@ -196,7 +196,7 @@ class KappaTest:
     def _more(self, seen: Counts) -> int:
         clean = clean_trials(seen.trials - seen.held, self.kappa, self.error) - seen.trials
         step = math.ceil(_GROWTH * max(seen.trials, 1 / self.kappa))
-        return max(1, min(clean, step, self.most - seen.trials))
+        return max(1, min(clean, step, self.max_trials - seen.trials))
 
     def _decide(self, seen: Counts, log_evidence: float, *, holds: bool) -> Decision:
         """One over an e-value is a p-value that stays valid whenever one stops."""

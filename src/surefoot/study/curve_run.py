@@ -79,7 +79,7 @@ def _conclude(study: Setup, named: dict[str, Subject], found: Sequence[Curve]) -
 
 def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
     """Up to which level, where the curve falls once; else on which share of the levels."""
-    population = getattr(study.method, "over", "set") == "population"
+    population = getattr(study.method, "scope", "set") == "population"
     scope = Scope(
         About.CLASS if name else About.POPULATION if population else About.THESE,
         curve.size,

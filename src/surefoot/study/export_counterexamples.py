@@ -79,7 +79,7 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
             point = unpacked(bracket.witness) if word == "refuted" and bracket.witness else None
             wanted = _property(study, i, radius, bounds, point)
             write_whole(folder / name, write_property(wanted))
-            instances.append(Instance(seen, name, study.method.seconds))
+            instances.append(Instance(seen, name, study.method.seconds_per_input))
     write_whole(folder / "instances.csv", write_instances(instances))
     return len(instances)
 

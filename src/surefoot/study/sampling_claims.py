@@ -107,14 +107,14 @@ def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[C
         claims = _about_kappa(common, local, kappa, study.method.error)
     else:
         claims = _about_these(common, found)
-    once = not isinstance(study.over, Mean | TailMean) or _counted_once(study.over, local)
+    once = not isinstance(study.aggregate, Mean | TailMean) or _counted_once(study.aggregate, local)
     continues = Continues.ONCE if once else Continues.ANYTIME
-    claims += _about_populations(common, found, kappa, study.over.error, continues)
+    claims += _about_populations(common, found, kappa, study.aggregate.error, continues)
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
-        claims += _about_weakest(common, rows, study.over.error)
+        claims += _about_weakest(common, rows, study.aggregate.error)
     if found.contrasts:
-        claims.append(_about_classes(common, found, study.over.error))
+        claims.append(_about_classes(common, found, study.aggregate.error))
     return tuple(claims)
 
 

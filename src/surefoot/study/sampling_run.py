@@ -73,7 +73,7 @@ def _conclude(
     study: Setup, bench: SamplingBench[Any], local: Sequence[Any], batch: int
 ) -> Conclusion:
     """Half of the error goes to the whole, the other half is shared by the classes."""
-    over, rows = study.over, rows_of(study, local)
+    over, rows = study.aggregate, rows_of(study, local)
     groups = by_class(rows) if study.class_by_class else {}
     several = len(groups) > 1
     names = names_apart(groups, study.fitted.class_name)

@@ -101,11 +101,11 @@ class Setup:
             return Randomness.NOTHING
         if draws_nothing(self.perturbation, self.fitted):
             return Randomness.NOTHING
-        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "over", "set") == "set"
+        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "scope", "set") == "set"
         return Randomness.FIXED if one_draw else Randomness.FRESH
 
     @cached_property
-    def over(self) -> Population:
+    def aggregate(self) -> Population:
         """What sampling says of the population; by default what suits the method, at its error."""
         if self.population is not None:
             return self.population
@@ -177,7 +177,7 @@ class Setup:
             "perturbation": describe_perturbation(self.perturbation),
             "property": describe(self.property, PROPERTIES),
             "method": describe(self.method, METHODS),
-            "population": _described(self.over) if self.needs is Needs.SAMPLES else None,
+            "population": _described(self.aggregate) if self.needs is Needs.SAMPLES else None,
             "by_class": self.class_by_class,
             "seed": int(self.seed),
             "generator": generator_for(self.model.place(self.fitted.x[:1])),
