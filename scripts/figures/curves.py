@@ -9,14 +9,14 @@ import altair as alt
 import numpy as np
 
 import surefoot as sf
-from surefoot.report.curve.figures import whole_figure
+from surefoot.report.curve.figures import curves_chart
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 
 
 def curves() -> str:
     """Blur on the embedded network; passes over the inputs by method."""
     found = _study(sf.SequentialCurve(0.0, 3.0, (0.8, 0.6))).run()
-    left = whole_figure({"": found.record}).properties(width=380, height=260)
+    left = curves_chart({"": found.record}).properties(width=380, height=260)
     return svg(alt.hconcat(left, _costs()).resolve_scale(color="independent"))
 
 

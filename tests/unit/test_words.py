@@ -85,7 +85,7 @@ def test_a_limit_is_said_to_its_last_digit(kappa, said):
      (4e-7, "wrong with probability at most 4e-07")],
 )  # fmt: skip
 def test_odds_are_never_said_to_be_none(error, said):
-    assert formatting.odds(error) == said
+    assert formatting.error_odds(error) == said
 
 
 @pytest.mark.parametrize(

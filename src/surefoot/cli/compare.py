@@ -96,7 +96,7 @@ def compare(
             command=command_line(),
             perturb=running.perturb,
             property=asked.prop,
-            models=list(models),
+            models=tuple(models),
         )
         for name, path in zip(names, models, strict=True)
     }

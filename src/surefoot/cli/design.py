@@ -19,7 +19,7 @@ from surefoot.errors import InvalidArgument
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from surefoot.report.design.view import Cost
+    from surefoot.report.design.cost import Cost
     from surefoot.statistics.designs import Design
 
 _ASSUMED = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
@@ -42,7 +42,7 @@ def design(
     """
     from rich.console import Console
 
-    from surefoot.report.design.view import cost
+    from surefoot.report.design.cost import cost
 
     _check_figure(figure)
     procedure = method_for("exact-sequential", width, confidence)
@@ -75,10 +75,10 @@ def _draw(made: Design, figure: str) -> None:
 def _show(made: Design, bill: Cost, rows: int) -> None:
     from rich.console import Console
 
-    from surefoot.report.design.view import sentences
+    from surefoot.report.design.sentences import design_sentences
 
     console = Console(highlight=False)
-    for line in sentences(made):
+    for line in design_sentences(made):
         console.print(line, markup=False, soft_wrap=True)
     console.print()
     console.print(_looks(made, rows))

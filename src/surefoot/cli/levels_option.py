@@ -83,10 +83,7 @@ def run_levels(
     if given := written_level(running.perturb):
         used = "is scaled to each of --levels" if ".." in given else "is not used beside --levels"
         sys.stderr.write(f"{given} in --perturb {running.perturb} {used}\n")
-    sources = {
-        name: replace(source, options={**source.options, "perturb": text})
-        for name, text in texts.items()
-    }
+    sources = {name: replace(source, perturb=text) for name, text in texts.items()}
     with progress_on_stderr() as watch:
         found = sweep(
             study,

@@ -133,7 +133,7 @@ class Reading:
         from surefoot.store.records import Source
 
         options = {k: v for k, v in asdict(self).items() if v is not None}
-        return Source(model, data, {**options, **more})
+        return Source(model, data, options, **more)
 
     def load(self, name: str, data: str, seed: int = 1) -> tuple[Model, Inputs]:
         """Model and chosen inputs; the seed is for a random choice."""
@@ -234,8 +234,7 @@ def _class_numbers(text: str | None, inputs: Inputs) -> tuple[int, ...]:
 
 def reading_of(source: Source) -> Reading:
     """The reading that a record remembers."""
-    known = {k: v for k, v in source.options.items() if k in Reading.__dataclass_fields__}
-    return Reading(**known)
+    return Reading(**source.reading)
 
 
 def check_file(path: str | None) -> None:

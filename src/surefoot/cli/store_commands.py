@@ -104,7 +104,7 @@ def _result(store: str, run: str) -> Result:
     from surefoot.study import Result
 
     record = _record(store, run)
-    command = "" if record.source is None else str(record.source.options.get("command", ""))
+    command = "" if record.source is None else record.source.command
     again = command or f"surefoot show {record.digest[:12]} --store {store}"
     return Result(record, from_store=True, command=again, store=store)
 
@@ -130,10 +130,10 @@ def _list(store: str, as_json: bool) -> None:
         return
     for r in runs:
         state = "finished" if r.finished else "unfinished"
-        said = r.spec["words"]
+        words = r.spec.words
         typer.echo(
             f"{r.digest[:12]}  {r.started}  {state:<10}  {r.trials:>12,} trials  "
-            f"{r.spec['method']['kind']}  {said['source']}; {said['perturbation']}"
+            f"{r.spec.method.kind}  {words.source}; {words.perturbation}"
         )
     if not runs:
         typer.echo(f"{store} holds no runs yet")
@@ -149,24 +149,22 @@ def _study(record: Record) -> Study:
         raise InvalidArgument(
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
-    spec, told = record.spec, record.source.options
-    if spec["method"]["kind"] not in {**PROCEDURES, **TESTS, **TAILS}:
+    spec, source = record.study, record.source
+    if spec.method.kind not in {**PROCEDURES, **TESTS, **TAILS}:
         raise InvalidArgument(
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
         )
-    source = record.source
-    models = told.get("models", [source.model])
-    loaded, inputs = o.reading_of(source).load_all(models, source.data, spec["seed"])
+    models = source.models or (source.model,)
+    loaded, inputs = o.reading_of(source).load_all(models, source.data, spec.seed)
     model = loaded[models.index(source.model)]
-    told_method = dict(spec["method"])
-    made = METHODS[told_method.pop("kind")]
+    method, options = METHODS[spec.method.kind], spec.method.options
     study = Study(
         model,
         inputs,
-        parse_perturbation(told["perturb"], inputs.frame),
-        made(**{k: tuple(v) if isinstance(v, list) else v for k, v in told_method.items()}),
-        property=parse_property(told["property"]),
-        seed=spec["seed"],
+        parse_perturbation(source.perturb, inputs.frame),
+        method(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}),
+        property=parse_property(source.property),
+        seed=spec.seed,
     )
     if study.digest != record.digest:
         raise StoreFailed(

@@ -26,7 +26,7 @@ def show_view(view: View) -> None:
     for line in view.cautions:
         console.print(line, style="yellow", markup=False)
     console.print()
-    for line in view.sure:
+    for line in view.statements:
         console.print(line, markup=False)
     if view.assumptions:
         console.print("\nAssumptions", style="bold")
@@ -53,7 +53,7 @@ def show_table(on: Console, table: Table) -> None:
 
     drawn = Drawn(title=table.title, title_justify="left", title_style="bold")
     for i, heading in enumerate(table.headings):
-        drawn.add_column(heading, justify="left" if i < table.names else "right")
+        drawn.add_column(heading, justify="left" if i < table.name_columns else "right")
     for row in table.rows:
         drawn.add_row(*map(Text, row))
     on.print()

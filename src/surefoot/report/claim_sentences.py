@@ -6,28 +6,28 @@ import math
 from collections.abc import Callable
 
 from surefoot.claims import About, Claim, Verdict
-from surefoot.report.claim_parts import (
+from surefoot.report.clauses import (
     assumption,
-    at_limit,
     bracketed,
-    draws,
-    percents,
+    confidence_clause,
+    draws_clause,
+    interval_percent,
+    limit_phrase,
+    scope_phrase,
     subject,
-    sure,
-    whose,
     with_condition,
 )
 from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,
+    four_digits,
     percent,
     percent_range,
     points_apart,
-    points_between,
+    points_range,
     radius_range,
     signed_range,
-    tiny,
 )
 
 
@@ -36,59 +36,61 @@ def _failure(claim: Claim) -> str:
     return with_condition(
         claim,
         f"input {claim.about.name} fails under {value} of the perturbations"
-        f"{bracketed(claim, percents(claim))}",
+        f"{bracketed(claim, interval_percent(claim))}",
     )
 
 
 def _kappa(claim: Claim) -> str:
     name = f"input {claim.about.name}"
     if claim.verdict is Verdict.UNDECIDED:
-        shown = ""
-        if claim.interval is not None and sure(claim):
-            shown = f"; {percents(claim)} of its perturbations fail ({sure(claim)})"
-        return with_condition(claim, f"{name} is not decided: {claim.reason}{shown}")
-    more = "at most" if claim.verdict is Verdict.PASS else "more than"
-    return with_condition(claim, f"{name} fails under {more} {at_limit(claim)}{bracketed(claim)}")
+        counted, certain = "", confidence_clause(claim)
+        if claim.interval is not None and certain:
+            counted = f"; {interval_percent(claim)} of its perturbations fail ({certain})"
+        return with_condition(claim, f"{name} is not decided: {claim.reason}{counted}")
+    side = "at most" if claim.verdict is Verdict.PASS else "more than"
+    limit = f"{side} {limit_phrase(claim)}"
+    return with_condition(claim, f"{name} fails under {limit}{bracketed(claim)}")
 
 
 def _radius(claim: Claim) -> str:
     around, name = claim.interval, claim.about.name
     proved = 0.0 if around is None else around.low
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    said = (
+    radius = (
         f"no perturbation of input {name} up to {at_least(proved)} changes its label{condition}"
         if proved > 0
         else f"nothing is proved of input {name}"
     )
     if around is None or math.isinf(around.high):
-        return f"{said}; no counterexample was found"
+        return f"{radius}; no counterexample was found"
     if around.high == 0:
-        return f"{said}; it fails when clean"
-    return f"{said}; one of size {at_most(around.high)} does: found, and confirmed by the model"
+        return f"{radius}; it fails when clean"
+    return f"{radius}; one of size {at_most(around.high)} does: found, and confirmed by the model"
 
 
 def _worst(claim: Claim) -> str:
     return with_condition(
         claim,
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
-        f"fails under {percents(claim)} of the perturbations{bracketed(claim)}",
+        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}",
     )
 
 
 def _tail(claim: Claim) -> str:
-    value = "nothing" if claim.value is None else tiny(claim.value)
-    what = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
+    value = "nothing" if claim.value is None else four_digits(claim.value)
+    fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
     if claim.about.of is not About.INPUT:
         fitted = f"{claim.limit or 0:,.0f} of {claim.about.inputs:,} inputs"
-        what = f"normal distributions fitted to the scores of {fitted} put the mean"
+        fit = f"normal distributions fitted to the scores of {fitted} put the mean"
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
     counted = ""
     if claim.interval is not None:
         counted = (
-            f"by count it fails under {percents(claim)} of the perturbations ({sure(claim)}); "
+            f"by count it fails under {interval_percent(claim)} of the perturbations "
+            f"({confidence_clause(claim)}); "
         )
     return (
-        f"{subject(claim)}{counted}{what} failure probability at {value}: an extrapolation, "
+        f"{subject(claim)}{counted}{fit} failure probability at {value}: an extrapolation, "
         f"without guarantee{rests}"
     )
 
@@ -96,12 +98,13 @@ def _tail(claim: Claim) -> str:
 def _mean(claim: Claim) -> str:
     value = "" if claim.value is None else f"{percent(claim.value)} of "
     if claim.about.of is About.THESE:
-        said = f"averaged over {whose(claim)}, {value}the perturbations make the model fail"
-        return subject(claim) + with_condition(claim, said + bracketed(claim, percents(claim)))
+        text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
+        text += bracketed(claim, interval_percent(claim))
+        return subject(claim) + with_condition(claim, text)
     return subject(claim) + with_condition(
         claim,
-        f"{percents(claim)} of the perturbations make the model fail on {whose(claim)}"
-        f"{bracketed(claim)}",
+        f"{interval_percent(claim)} of the perturbations make the model fail on "
+        f"{scope_phrase(claim)}{bracketed(claim)}",
     )
 
 
@@ -112,34 +115,34 @@ def _count_kappa(claim: Claim) -> str:
     were = "was" if number == 1 else "were"
     truly = f"; at least {least:,} truly {'does' if least == 1 else 'do'}"
     if least == 0:
-        truly = "; so few may be decided so by chance" if number else ""
+        truly = "; all of these decisions may be wrong" if number else ""
     return with_condition(
         claim,
         f"{number:,} of these {claim.about.inputs:,} inputs {were} decided to fail under more than "
-        f"{at_limit(claim)}{open_}{truly}{bracketed(claim)}",
+        f"{limit_phrase(claim)}{open_}{truly}{bracketed(claim)}",
     )
 
 
 def _all_kappa(claim: Claim) -> str:
     return (
-        f"every one of these {claim.about.inputs:,} inputs fails under at most {at_limit(claim)}"
-        f"{bracketed(claim)}"
+        f"every one of these {claim.about.inputs:,} inputs fails under at most "
+        f"{limit_phrase(claim)}{bracketed(claim)}"
     )
 
 
 def _share_kappa(claim: Claim) -> str:
     return subject(claim) + with_condition(
         claim,
-        f"{percents(claim)} of {whose(claim)} fail under at most {at_limit(claim)}"
-        f"{bracketed(claim)}",
+        f"{interval_percent(claim)} of {scope_phrase(claim)} fail under at most "
+        f"{limit_phrase(claim)}{bracketed(claim)}",
     )
 
 
 def _curve(claim: Claim) -> str:
-    """Everything that the interval needs is in the sentence."""
+    """A level or a share of levels; the assumption of its interval is in the sentence."""
     limit = "" if claim.limit is None else exact_percent(claim.limit)
     around, value = claim.interval, claim.value or 0.0
-    where = f"{subject(claim)}on {whose(claim)}{draws(claim)}, "
+    where = f"{subject(claim)}on {scope_phrase(claim)}{draws_clause(claim)}, "
     if around is None:
         return f"{where}the {claim.quantity} {limit} is not shown: {claim.reason or 'no interval'}"
     shares = claim.quantity.startswith("share")
@@ -147,11 +150,11 @@ def _curve(claim: Claim) -> str:
     if shares and around.low == around.high and around.low in (0.0, 1.0):
         levels = claim.quantity.removeprefix("share of the ").split(" at which the ")
         side = "is at least" if around.low == 1 else "is below"
-        what = levels[1].removesuffix(" is at least")
-        return f"{where}the {what} {side} {limit} at all {levels[0]}{bracketed(claim)}{condition}"
+        height = levels[1].removesuffix(" is at least")
+        return f"{where}the {height} {side} {limit} at all {levels[0]}{bracketed(claim)}{condition}"
     ends = percent_range(around) if shares else radius_range(around)
-    shown = percent(value) if shares else tiny(value)
-    return f"{where}the {claim.quantity} {limit} is {shown}{bracketed(claim, ends)}{condition}"
+    number = percent(value) if shares else four_digits(value)
+    return f"{where}the {claim.quantity} {limit} is {number}{bracketed(claim, ends)}{condition}"
 
 
 def _robust_accuracy(claim: Claim) -> str:
@@ -170,12 +173,13 @@ def _quantile(claim: Claim) -> str:
     around = claim.interval
     if around is None:
         return f"{subject(claim)}undecided: {claim.reason}"
-    safe = f"all but {share} of {whose(claim)} have a critical radius above {at_least(around.low)}"
+    inputs = f"all but {share} of {scope_phrase(claim)}"
+    text = f"{inputs} have a critical radius above {at_least(around.low)}"
     if around.low == 0:
-        safe = f"no radius above 0 is shown that all but {share} of {whose(claim)} exceed"
+        text = f"no radius above 0 is shown that {inputs} exceed"
     note = f"; {claim.reason}" if claim.reason else ""
     quantile = bracketed(claim, f"the {share} quantile is {radius_range(around)}")
-    return subject(claim) + with_condition(claim, f"{safe}{quantile}{note}")
+    return subject(claim) + with_condition(claim, f"{text}{quantile}{note}")
 
 
 def _difference(claim: Claim) -> str:
@@ -185,15 +189,15 @@ def _difference(claim: Claim) -> str:
         return f"by how much {first} and {second} differ is not shown"
     if around.low == around.high == 0:
         return f"{first} and {second} are the same model: they fail equally often"
-    shown = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
-    what = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
+    outcome = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
+    text = f"fails {points_apart(value)} {'less' if value < 0 else 'more'} often than"
     if claim.limit is not None:
         larger = "smaller" if value < 0 else "larger"
-        what = f"has a robust share that is {points_apart(value)} {larger} than that of"
+        text = f"has a robust share that is {points_apart(value)} {larger} than that of"
     return with_condition(
         claim,
-        f"on the same inputs and perturbations {first} {what} {second}"
-        f"{bracketed(claim, points_between(around))}: {shown}",
+        f"on the same inputs and perturbations {first} {text} {second}"
+        f"{bracketed(claim, points_range(around))}: {outcome}",
     )
 
 
@@ -201,12 +205,12 @@ def _best(claim: Claim) -> str:
     number = int(claim.value or 0)
     names = claim.names
     if len(names) == number:
-        said = f"none of the {number} models is shown to be less robust than another"
+        text = f"none of the {number} models is shown to be less robust than another"
     elif len(names) == 1:
-        said = f"{names[0]} is the most robust of {number} models"
+        text = f"{names[0]} is the most robust of {number} models"
     else:
-        said = f"the most robust of {number} models is {', '.join(names[:-1])} or {names[-1]}"
-    return with_condition(claim, said + bracketed(claim))
+        text = f"the most robust of {number} models is {', '.join(names[:-1])} or {names[-1]}"
+    return with_condition(claim, text + bracketed(claim))
 
 
 def _quantile_difference(claim: Claim) -> str:
@@ -214,11 +218,11 @@ def _quantile_difference(claim: Claim) -> str:
     around = claim.interval
     if around is None or (math.isinf(around.low) and math.isinf(around.high)):
         return f"by how much the quantiles of {first} and {second} differ is not shown"
-    shown = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
+    outcome = "shown to differ" if around.low > 0 or around.high < 0 else "not shown to differ"
     return with_condition(
         claim,
         f"the {exact_percent(claim.limit or 0.0)} quantile of the critical radius of {first} is "
-        f"larger than that of {second} by {signed_range(around)}{bracketed(claim)}: {shown}",
+        f"larger than that of {second} by {signed_range(around)}{bracketed(claim)}: {outcome}",
     )
 
 
@@ -226,7 +230,7 @@ def _classes(claim: Claim) -> str:
     return with_condition(
         claim,
         f"{claim.value or 0:,.0f} of {claim.limit or 0:,.0f} pairs of classes are shown to differ "
-        f"(permutation test with Holm's correction, {sure(claim)})",
+        f"(permutation test with Holm's correction, {confidence_clause(claim)})",
     )
 
 

@@ -1,4 +1,4 @@
-"""How numbers and verdicts are said. Words claim no more than the numbers."""
+"""Numbers as text. What is printed never claims more than the number."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from fractions import Fraction
 
 from surefoot.results import Interval
 
-_BINARY = 1e-7  # a decimal number may lie so far from its binary one
+_BINARY_ROUNDING = 1e-7
+"""In units of the last digit: a decimal number may differ this much from its binary value."""
 
 
 def percent(value: float) -> str:
-    """A share as people say it; never rounded up to 100 % or down to 0 %."""
-    shown = f"{100 * value:.2f}".rstrip("0").rstrip(".")
-    if shown == "100" and value < 1:
+    """A share in percent; never rounded up to 100 % or down to 0 %."""
+    digits = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    if digits == "100" and value < 1:
         return "above 99.99 %"
-    if shown == "0" and value > 0:
+    if digits == "0" and value > 0:
         return "below 0.01 %"
-    return f"{shown} %"
+    return f"{digits} %"
 
 
 def percent_range(interval: Interval) -> str:
@@ -28,13 +29,13 @@ def percent_range(interval: Interval) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """A share that was demanded or chosen, to its last digit: it is a number, not a finding."""
-    shown = f"{100 * share:.9f}".rstrip("0").rstrip(".")
-    return f"{100 * share:.3g} %" if shown == "0" else f"{shown} %"
+    """A share that was required or chosen, to its last digit: it was not measured."""
+    digits = f"{100 * share:.9f}".rstrip("0").rstrip(".")
+    return f"{100 * share:.3g} %" if digits == "0" else f"{digits} %"
 
 
 def radius_range(interval: Interval) -> str:
-    """Both ends of a level, rounded outwards to four digits; an open end is said."""
+    """Both ends of a level, rounded outwards to four digits; an open end is in words."""
     low, high = at_least(interval.low), at_most(interval.high)
     if math.isinf(interval.high):
         return f"{low} or more"
@@ -42,7 +43,7 @@ def radius_range(interval: Interval) -> str:
 
 
 def signed_range(interval: Interval) -> str:
-    """Both ends of a difference of levels, rounded outwards; an open end is said."""
+    """Both ends of a difference of levels, rounded outwards; an open end is in words."""
     if math.isinf(interval.low) and math.isinf(interval.high):
         return "not known"
     if math.isinf(interval.high):
@@ -62,7 +63,7 @@ def at_least(value: float) -> str:
 
 
 def at_most(value: float) -> str:
-    """Four digits, rounded up: what is found or shown at no more than this."""
+    """Four digits, rounded up: what is shown to be at most this much."""
     return _directed(value, math.ceil)
 
 
@@ -72,16 +73,16 @@ def _directed(value: float, towards: Callable[[float], int]) -> str:
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
     exact = value / unit
     near = round(exact)
-    whole = near if abs(exact - near) < _BINARY else towards(exact)
+    whole = near if abs(exact - near) < _BINARY_ROUNDING else towards(exact)
     return f"{whole * unit:.4g}"
 
 
-def tiny(value: float) -> str:
+def four_digits(value: float) -> str:
     """A radius, a level or a very small probability."""
     return f"{value:.4g}"
 
 
-def odds(error: float) -> str:
+def error_odds(error: float) -> str:
     """How often at most a statement is wrong."""
     share = Fraction(error).limit_denominator(1_000_000)
     if share.numerator == 1 and abs(share - Fraction(error)) < 1e-9 * error:
@@ -103,13 +104,13 @@ def confidence(error: float) -> str:
     return f"100 % less {100 * error:.2g} %"
 
 
-def nearly_none(failure: float) -> str:
+def small_probability(failure: float) -> str:
     """A failure probability that may be far below a hundredth of a percent."""
     return percent(failure) if failure >= 1e-4 else f"{failure:.2g}"
 
 
-def ended(text: str) -> str:
-    """A sentence with its full stop, unless it asks."""
+def with_full_stop(text: str) -> str:
+    """The sentence with its full stop, unless it ends with one or with a question mark."""
     return text if text.endswith(("?", ".")) else text + "."
 
 
@@ -126,7 +127,7 @@ def points_apart(value: float) -> str:
     return f"{size} points"
 
 
-def points_between(interval: Interval) -> str:
+def points_range(interval: Interval) -> str:
     """Both ends of a difference in percentage points, rounded outwards."""
     low, high = math.floor(1e4 * interval.low) / 100, math.ceil(1e4 * interval.high) / 100
     return f"{low:+.2f} to {high:+.2f}"
@@ -140,8 +141,8 @@ def p_value(p: float) -> str:
     return f"{math.ceil(p / unit - 1e-9) * unit:.0e}"
 
 
-def once_in(kappa: float) -> str:
-    """A limit on a probability as people say it: 1 in 100, or a share to its last digit."""
+def one_in(kappa: float) -> str:
+    """A limit on a probability: 1 in 100, or a share to its last digit."""
     once = 1 / kappa
     whole = abs(once - round(once)) < 1e-9 * once
     return f"1 in {round(once):,}" if whole else exact_percent(kappa)
@@ -149,10 +150,10 @@ def once_in(kappa: float) -> str:
 
 def of_perturbations(kappa: float) -> str:
     """The same, of the perturbations."""
-    said = once_in(kappa)
-    return f"{said} of the perturbations" if said.endswith("%") else f"{said} perturbations"
+    limit = one_in(kappa)
+    return f"{limit} of the perturbations" if limit.endswith("%") else f"{limit} perturbations"
 
 
-def short(place: str) -> str:
+def file_name(place: str) -> str:
     """The last part of a path."""
     return place.rstrip("/").rpartition("/")[2] or place

@@ -1,43 +1,44 @@
-"""What was run on what, and what the checks before the run found."""
+"""Model, inputs and method of a run, and what its preflight found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from surefoot.report.formatting import ended, short
+from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
 from surefoot.store.records import Record
+from surefoot.store.spec import PartSpec
 
 
-def about_run(record: Record, *, failing: bool = True) -> str:
-    """Which model met which inputs, perturbed how, and what failing means."""
-    model = short(record.source.model) if record.source else "a model in memory"
-    inputs, words = record.spec["inputs"], record.spec["words"]
-    fails = f"; perturbed inputs must {words['property']}, else they fail" if failing else ""
+def about_run(record: Record) -> str:
+    """Which model, which inputs, which perturbation, and what counts as failed."""
+    model = file_name(record.source.model) if record.source else "a model in memory"
+    inputs, words = record.study.inputs, record.study.words
     return (
-        f"{model} on {short(words['source'])}: {inputs['selection']} ({inputs['reading']}); "
-        f"{words['perturbation']}{fails}."
+        f"{model} on {file_name(words.source)}: {inputs.selection} ({inputs.reading}); "
+        f"{words.perturbation}; perturbed inputs must {words.property}, else they fail."
     )
 
 
-def odd_findings(record: Record, name: str = "") -> tuple[str, ...]:
-    """What the preflight found odd: read before believing."""
+def preflight_cautions(record: Record, name: str = "") -> tuple[str, ...]:
+    """What the preflight found odd, to be read before the result."""
     head = f"{name}: " if name else ""
-    return tuple(f"Look: {head}{f.name}: {ended(f.finding)}" for f in record.findings if f.odd)
+    return tuple(
+        f"Note: {head}{f.name}: {with_full_stop(f.finding)}" for f in record.findings if f.odd
+    )
 
 
 def findings_section(record: Record) -> Section:
-    """The checks before the run."""
+    """The preflight of a run."""
     rows = tuple((f.name, f.finding) for f in record.findings)
-    table = Table("Checked before the run", ("check", "finding"), rows, 2, page_only=True)
+    table = Table("Checks before the run", ("check", "finding"), rows, 2, page_only=True)
     return Section("preflight", table.title, table=table)
 
 
 def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
-    """The checks before each of several runs."""
+    """The preflight of each of several runs."""
     return [
         replace(section, id=f"preflight-{name}", title=f"{section.title}, {name}")
         if name
@@ -48,42 +49,38 @@ def findings_sections(parts: Mapping[str, Record]) -> list[Section]:
     ]
 
 
-def selection(record: Record) -> str:
-    """Which inputs."""
-    inputs, words = record.spec["inputs"], record.spec["words"]
-    return f"{words['source']}: {inputs['selection']} ({inputs['number']:,}; {inputs['reading']})"
-
-
 def provenance(record: Record) -> list[tuple[str, str]]:
-    """What was run on what, line by line."""
-    spec = record.spec
-    model, inputs, method = spec["model"], spec["inputs"], spec["method"]
+    """Model, inputs, perturbation, method, random numbers and software, line by line."""
+    spec = record.study
+    model, inputs, words = spec.model, spec.inputs, spec.words
+    prepared = f"; inputs {model.preparation}" if model.preparation else ""
+    selected = f"{inputs.selection} ({inputs.number:,}; {inputs.reading})"
     rows = [
         ("Study", record.digest),
-        ("Model", f"sha256 {model['digest']} (covers {model['covers']})"),
-        (
-            "Model takes",
-            f"shape {tuple(model['shape'])}, gives {model['classes']} {model['scores']}"
-            + (f"; inputs {model['preparation']}" if model["preparation"] else ""),
-        ),
-        ("Inputs", f"sha256 {inputs['digest']}"),
-        ("Selection", selection(record)),
-        ("Perturbation", spec["words"]["perturbation"]),
-        ("Kept when perturbed inputs", spec["words"]["property"]),
-        ("Method", _method(method)),
-        ("Random numbers", f"seed {spec['seed']}, generator {spec['generator']}"),
+        ("Model", f"sha256 {model.digest} (covers {model.covers})"),
+        ("Model input", f"shape {model.shape}{prepared}"),
+        ("Model output", f"{model.classes} {model.scores}"),
+        ("Inputs", f"sha256 {inputs.digest}"),
+        ("Selection", f"{words.source}: {selected}"),
+        ("Perturbation", words.perturbation),
+        ("Property", f"perturbed inputs {words.property}"),
+        ("Method", _method(spec.method)),
+        ("Random numbers", f"seed {spec.seed}, generator {spec.generator}"),
         ("Trials", f"{record.trials:,}"),
-        ("Time", f"{record.seconds:.1f} s" if record.seconds else "not kept (no store)"),
-        ("Started", record.started or "not kept (no store)"),
-        ("Made with", ", ".join(f"{k} {v}" for k, v in record.environment.items())),
+        ("Time", f"{record.seconds:.1f} s" if record.seconds else "not recorded (no store)"),
+        ("Started", record.started or "not recorded (no store)"),
+        ("Software", ", ".join(f"{k} {v}" for k, v in record.environment.items())),
     ]
     if record.source is not None:
         rows[1:1] = [("Files", f"{record.source.model}, {record.source.data}")]
     return rows
 
 
-def _method(method: dict[str, Any]) -> str:
+def _method(method: PartSpec) -> str:
+    """Its kind and numbers; `size` is the number of inputs, which stands elsewhere."""
     numbers = ", ".join(
-        f"{k} {v:g}" for k, v in method.items() if isinstance(v, int | float) and k != "size"
+        f"{k} {v:g}"
+        for k, v in method.options.items()
+        if isinstance(v, int | float) and k != "size"
     )
-    return f"{method['kind']} ({numbers})"
+    return f"{method.kind} ({numbers})"

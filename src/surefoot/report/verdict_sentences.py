@@ -1,36 +1,37 @@
-"""PASS, FAIL or UNDECIDED, and what was required."""
+"""Verdicts in sentences: PASS, FAIL or UNDECIDED, and what was required."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from surefoot.claims import About, Claim, Verdict
-from surefoot.report.claim_parts import (
+from surefoot.report.clauses import (
     assumption,
-    at_limit,
-    draws,
+    confidence_clause,
+    draws_clause,
+    limit_phrase,
+    scope_phrase,
     subject,
-    sure,
-    whose,
 )
-from surefoot.report.formatting import ended, exact_percent
+from surefoot.report.formatting import exact_percent, with_full_stop
 
 
 def verdict_sentence(claim: Claim) -> str:
     """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
-    required, refuted = _STATED[claim.kind](claim)
+    required, refuted = REQUIREMENTS[claim.kind](claim)
     names = "" if claim.kind == "not_worse" else subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
-        return ended(f"UNDECIDED: {names}whether {required}; {claim.reason}")
-    said = required if claim.verdict is Verdict.PASS else refuted
+        return with_full_stop(f"UNDECIDED: {names}whether {required}; {claim.reason}")
+    statement = required if claim.verdict is Verdict.PASS else refuted
     condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    sides = "" if claim.kind in _BY_INTERVAL else "one-sided, "
-    certain = f" ({sides}{sure(claim)})" if sure(claim) else ""
-    return f"{claim.verdict}: {names}{said}{certain}{condition}."
+    sides = "" if claim.kind in _TWO_SIDED else "one-sided, "
+    confidence = confidence_clause(claim)
+    certain = f" ({sides}{confidence})" if confidence else ""
+    return f"{claim.verdict}: {names}{statement}{certain}{condition}."
 
 
 def _every_input(claim: Claim) -> tuple[str, str]:
-    inputs, limit = f"{claim.about.inputs:,} inputs", at_limit(claim)
+    inputs, limit = f"{claim.about.inputs:,} inputs", limit_phrase(claim)
     return (
         f"every one of these {inputs} fails under at most {limit}",
         f"at least one of these {inputs} fails under more than {limit}",
@@ -40,15 +41,15 @@ def _every_input(claim: Claim) -> tuple[str, str]:
 def _mean(claim: Claim) -> tuple[str, str]:
     most = exact_percent(claim.requirement or 0.0)
     fails = "of the perturbations make the model fail on"
-    some = "inputs of at least one class" if _is_every_class(claim) else whose(claim)
-    return f"at most {most} {fails} {whose(claim)}", f"more than {most} {fails} {some}"
+    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    return f"at most {most} {fails} {scope_phrase(claim)}", f"more than {most} {fails} {some}"
 
 
 def _share(claim: Claim) -> tuple[str, str]:
-    least, limit = exact_percent(claim.requirement or 0.0), at_limit(claim)
-    some = "inputs of at least one class" if _is_every_class(claim) else whose(claim)
+    least, limit = exact_percent(claim.requirement or 0.0), limit_phrase(claim)
+    some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
     return (
-        f"at least {least} of {whose(claim)} fail under at most {limit}",
+        f"at least {least} of {scope_phrase(claim)} fail under at most {limit}",
         f"fewer than {least} of {some} fail under at most {limit}",
     )
 
@@ -60,16 +61,16 @@ def _is_every_class(claim: Claim) -> bool:
 def _curve(claim: Claim) -> tuple[str, str]:
     quantity = f"{claim.quantity} {exact_percent(claim.limit or 0.0)}"
     least = exact_percent(claim.requirement or 0.0)
-    where = f"on {whose(claim)}{draws(claim)}, the {quantity} is"
+    where = f"on {scope_phrase(claim)}{draws_clause(claim)}, the {quantity} is"
     return f"{where} {least} or more", f"{where} less than {least}"
 
 
 def _quantile(claim: Claim) -> tuple[str, str]:
-    share, who = exact_percent(claim.limit or 0.0), whose(claim)
+    share, inputs = exact_percent(claim.limit or 0.0), scope_phrase(claim)
     least = f"{claim.requirement or 0.0:.12g}"
     return (
-        f"all but {share} of {who} have a critical radius of {least} or more",
-        f"more than {share} of {who} have a critical radius below {least}",
+        f"all but {share} of {inputs} have a critical radius of {least} or more",
+        f"more than {share} of {inputs} have a critical radius below {least}",
     )
 
 
@@ -79,7 +80,7 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     every = " and ".join(others)
     some = every if len(others) == 1 else f"one of {', '.join(others)}"
     if claim.limit is not None:
-        share = f"of {first} the share of inputs that fail under at most {at_limit(claim)} is"
+        share = f"of {first} the share of inputs that fail under at most {limit_phrase(claim)} is"
         return (
             f"{share} at most {most} points smaller than of {every}",
             f"{share} more than {most} points smaller than of {some}",
@@ -90,9 +91,9 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     )
 
 
-_BY_INTERVAL = ("curve_set", "curve_population")
+_TWO_SIDED = ("curve_set", "curve_population")
 """Kinds whose verdict is read off the interval of the claim itself, which has two sides."""
-_STATED: dict[str, Callable[[Claim], tuple[str, str]]] = {
+REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
     "mean_population": _mean,
     "share_kappa": _share,
@@ -101,4 +102,4 @@ _STATED: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "radius_quantile": _quantile,
     "not_worse": _not_worse,
 }
-"""For each kind that can be required: what holds if it is met, and what if it is not."""
+"""For each kind that can be required: what holds if it is met, and what holds if it is not."""

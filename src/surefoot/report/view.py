@@ -10,12 +10,12 @@ from surefoot.report.tables import Table
 from surefoot.store.records import Change
 
 _LONG, _LONGER = 130, 380
-"""Letters of all headlines beyond which a screen of 1000 by 800 has no room for a figure."""
+"""Characters of all headlines beyond which a screen of 1000 by 800 has no room for a figure."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as SVG, with what its marks mean."""
+    """A figure as SVG, with a caption that says what its marks mean."""
 
     svg: str
     caption: str = ""
@@ -24,11 +24,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class LabelledImage:
-    """An image as base64 PNG with a line below it; `failed` marks that line."""
+    """An image as base64 PNG with a caption and a label below it; `failed` marks the label."""
 
     image: str
     alt: str
-    words: str
+    caption: str
     label: str
     failed: bool = False
 
@@ -38,7 +38,7 @@ class Card:
     """One example: images or changed values, and the command that runs it again."""
 
     title: str
-    words: str = ""
+    text: str = ""
     images: tuple[LabelledImage, ...] = ()
     changes: tuple[Change, ...] = ()
     command: str = ""
@@ -46,7 +46,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; the terminal shows its table, or `screen` in place of cards."""
+    """A part of the page; the terminal shows its table, or `terminal_table` in place of cards."""
 
     id: str
     title: str
@@ -55,7 +55,7 @@ class Section:
     table: Table | None = None
     cards: tuple[Card, ...] = ()
     strips: tuple[tuple[str, tuple[LabelledImage, ...]], ...] = ()
-    screen: Table | None = None
+    terminal_table: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class View:
 
     @property
     def size(self) -> str:
-        """How much the headline says, so that a page can set it in a smaller type."""
-        letters = sum(map(len, self.headings))
-        return "longer" if letters > _LONGER else "long" if letters > _LONG else "short"
+        """How long the headline is: a page sets a long one in smaller type."""
+        characters = sum(map(len, self.headings))
+        return "longer" if characters > _LONGER else "long" if characters > _LONG else "short"
 
     @property
     def claim_lines(self) -> list[str]:
@@ -95,8 +95,8 @@ class View:
         return [sentence(claim) for claim in self.claims]
 
     @property
-    def sure(self) -> list[str]:
-        """The other claims, in words, then the facts."""
+    def statements(self) -> list[str]:
+        """The other claims, in words, then the facts, then whether inputs may be added."""
         lines = [*self.claim_lines, *self.facts]
         return [*lines, self.continuing] if self.continuing else lines
 
@@ -108,12 +108,12 @@ class View:
     @property
     def tables(self) -> list[Table]:
         """The tables of a terminal, in order."""
-        every = (section.screen or section.table for section in self.sections)
-        return [table for table in every if table is not None and not table.page_only]
+        tables = (section.terminal_table or section.table for section in self.sections)
+        return [table for table in tables if table is not None and not table.page_only]
 
     def text(self) -> str:
         """All of it, line by line."""
-        lines = [*self.headings, self.about, *self.cautions, "", *self.sure]
+        lines = [*self.headings, self.about, *self.cautions, "", *self.statements]
         if self.assumptions:
             lines += ["", "Assumptions:", *(f"- {line}" for line in self.assumptions)]
         for table in self.tables:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from surefoot.store.locations import exists
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
+from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
 __all__ = ["Journal", "MemoryStore", "Record", "Source", "Store", "open_store", "store_exists"]
@@ -29,7 +30,7 @@ class Store(Protocol):
     """Runs by digest, each with its journal and, once finished, its record."""
 
     def begin(
-        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
+        self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
         """Note the run, unless it is there already: then it goes on."""
         ...

@@ -1,4 +1,4 @@
-"""Records and evidence as JSON text, and back with every field checked."""
+"""Records, specs and evidence as JSON text, and back with every field checked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.errors import StoreFailed
 from surefoot.evidence import Counts, Outcomes, Proof, Severities
 from surefoot.store.records import Record
+from surefoot.store.spec import StudySpec
 
 _EVIDENCE: dict[str, type[Any]] = {
     "counts": Counts,
@@ -22,10 +23,10 @@ _KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
 @lru_cache(maxsize=1)
-def _adapter() -> Any:  # noqa: ANN401
+def _adapters() -> dict[type[Any], Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Record)
+    return {kind: TypeAdapter(kind) for kind in (Record, StudySpec)}
 
 
 def record_to_json(record: Record) -> str:
@@ -59,18 +60,39 @@ def _with_open_ends(value: dict[str, Any]) -> dict[str, Any]:
 
 def record_from_json(text: str) -> Record:
     """The record in JSON text, every field checked."""
+    record: Record = _checked(Record, text, "a stored record")
+    return record
+
+
+def spec_to_json(spec: StudySpec) -> str:
+    """The spec as JSON text."""
+    return json.dumps(asdict(spec), sort_keys=True)
+
+
+def spec_from_json(text: str) -> StudySpec:
+    """The spec in JSON text, every field checked."""
+    spec: StudySpec = _checked(StudySpec, text, "a stored spec")
+    return spec
+
+
+def decisive_json(spec: StudySpec) -> str:
+    """What decides the result, as JSON text: all of the spec but its words."""
+    decisive = {name: value for name, value in asdict(spec).items() if name != "words"}
+    return json.dumps(decisive, sort_keys=True)
+
+
+def _checked(kind: type[Any], text: str, name: str) -> Any:  # noqa: ANN401
     from pydantic import ValidationError
 
     try:
-        read = json.loads(text, object_hook=_with_open_ends)
-        record: Record = _adapter().validate_python(read, strict=False)
+        value = json.loads(text, object_hook=_with_open_ends)
+        return _adapters()[kind].validate_python(value, strict=False)
     except ValueError as error:
         if not isinstance(error, ValidationError):
-            raise StoreFailed(f"a stored record is damaged: {error}") from error
+            raise StoreFailed(f"{name} is damaged: {error}") from error
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreFailed(f"a stored record is damaged: {where}: {first['msg']}") from error
-    return record
+        raise StoreFailed(f"{name} is damaged: {where}: {first['msg']}") from error
 
 
 def evidence_to_json(evidence: object) -> str:

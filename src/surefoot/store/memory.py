@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.store.records import Record, Source
+from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
 
@@ -40,7 +41,7 @@ class MemoryStore:
         self._records: dict[str, Record] = {}
 
     def begin(
-        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
+        self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
         """Nothing to note."""
 

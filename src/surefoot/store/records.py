@@ -6,24 +6,34 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surefoot.claims import Claim
+from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference, Rank
 from surefoot.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
+from surefoot.store.spec import ComparisonSpec, Spec, StudySpec
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where model and data came from, and the options that read them: enough to load them again."""
+    """Where model and data came from, and how they were read: enough to load them again.
+
+    `reading` holds the options of the command line that read model and data. `models`: all models
+    for which the inputs were chosen together; empty where that is this one alone.
+    """
 
     model: str
     data: str
-    options: dict[str, Any] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+    perturb: str = ""
+    property: str = ""
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class InputRow:
-    """One input: its label, what the model calls it when clean, and what was found.
+    """One input: its label, the label that the model predicts when clean, and its own result.
 
     `digest` names its values and label.
     """
@@ -78,13 +88,13 @@ class Finding:
 
     @property
     def odd(self) -> bool:
-        """Whether it is worth a look."""
+        """Whether a reader should know of it before believing the result."""
         return self.verdict == "odd"
 
 
 @dataclass(frozen=True)
 class AttackSummary:
-    """How a gradient attack fared, or the reason why there is none; then there is no rate.
+    """The outcome of a gradient attack, or the reason why there is none; then there is no rate.
 
     `broken`: inputs with a point in the ball at which the model itself fails; `clean` of them fail
     where they are. `blind`: inputs not broken at which every gradient was zero. `discarded`:
@@ -108,7 +118,7 @@ class AttackSummary:
 
 @dataclass(frozen=True)
 class Samples:
-    """What sampling found: of the population, of these inputs, of each class; failed examples."""
+    """Results of sampling: for the population, these inputs and each class; failed examples."""
 
     whole: Whole
     studied: Estimate | None
@@ -121,7 +131,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Frame:
-    """One input at one level: as base64 PNG, what the model calls it, and whether it is kept."""
+    """One input at one level: as base64 PNG, its predicted label, and whether it is kept."""
 
     level: float
     image: str
@@ -149,7 +159,7 @@ class CurveRow:
 
 @dataclass(frozen=True)
 class Curves:
-    """A robustness curve, of all inputs and of each class where that was wanted."""
+    """A robustness curve, of all inputs and, where requested, of each class."""
 
     curve: Curve
     classes: tuple[CurveRow, ...]
@@ -159,9 +169,9 @@ class Curves:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """An input and the nearest point found that has another label.
+    """An input and the nearest known point that has another label.
 
-    Images as base64 PNG; empty where the inputs are none.
+    Images as base64 PNG; empty where the inputs are not images.
     """
 
     id: str
@@ -186,8 +196,8 @@ class QuantileRow:
 class Radii:
     """Quantiles of critical radii, and the nearest counterexamples.
 
-    `reader` is how far the graph read is from the model; None where others proved. `published`:
-    the brackets were read from a file of others.
+    `reader` is how far the network as read is from the model; None where an external verifier
+    proved. `published`: the brackets were read from a file of others.
     """
 
     quantiles: tuple[QuantileRow, ...]
@@ -200,7 +210,7 @@ class Radii:
 
 @dataclass(frozen=True)
 class Member:
-    """One of those compared: its own quantity, and what else is known of it."""
+    """One member of a comparison: its own quantity, and what else is known of it."""
 
     name: str
     digest: str
@@ -228,13 +238,13 @@ Details = Samples | Curves | Radii | AttackSummary | Comparison
 
 @dataclass(frozen=True)
 class Record:
-    """The whole outcome of one study: its claims, its inputs, and what the method found.
+    """The whole outcome of one study: its claims, its inputs, and the details of its method.
 
     `extends` is the run that this one adds inputs to, if there is one in the store.
     """
 
     digest: str
-    spec: dict[str, Any]
+    spec: Spec
     claims: tuple[Claim, ...]
     inputs: tuple[InputRow, ...]
     details: Details
@@ -245,6 +255,24 @@ class Record:
     started: str = ""
     seconds: float = 0.0
     extends: str = ""
+
+    @property
+    def study(self) -> StudySpec:
+        """What was studied; of a comparison the first study, whose question all members share."""
+        spec = self.spec.first if isinstance(self.spec, ComparisonSpec) else self.spec
+        if not isinstance(spec, StudySpec):
+            raise InvalidArgument(f"run {self.digest[:12]} was read from a file: it has no study")
+        return spec
+
+    @property
+    def chooses_inputs(self) -> bool:
+        """Whether the search for a quantile decided itself how many inputs it used."""
+        return isinstance(self.spec, StudySpec) and self.spec.method.number("width") is not None
+
+    @property
+    def shared_error(self) -> float | None:
+        """The error that all claims of a comparison share; None where each has its own."""
+        return self.spec.error if isinstance(self.spec, ComparisonSpec) else None
 
     @property
     def clean_accuracy(self) -> float | None:

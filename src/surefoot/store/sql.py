@@ -19,14 +19,18 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import StoreFailed
 from surefoot.store.json_records import (
+    decisive_json,
     evidence_from_json,
     evidence_to_json,
     record_from_json,
     record_to_json,
+    spec_from_json,
+    spec_to_json,
 )
 from surefoot.store.locations import path_of, trouble
 from surefoot.store.records import Record, Source
 from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
+from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
 _KEEP = sa.insert(JOURNAL)
@@ -38,7 +42,7 @@ class RunLine:
     """One run of a store, as a list shows it."""
 
     digest: str
-    spec: dict[str, Any]
+    spec: StudySpec
     started: str
     finished: bool
     trials: int
@@ -73,13 +77,12 @@ class SqlStore:
         self._engine.dispose()
 
     def begin(
-        self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
+        self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
         """Note the run, unless it is there already: then it goes on."""
-        told = json.dumps(spec, sort_keys=True)
         row = {
             "digest": digest,
-            "spec": told,
+            "spec": spec_to_json(spec),
             "source": None if source is None else json.dumps(asdict(source)),
             "environment": json.dumps(environment),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -90,7 +93,7 @@ class SqlStore:
         with self._at_work(), self._engine.begin() as db:
             db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
             there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
-            if _decisive(there.spec) != _decisive(told):
+            if decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"
@@ -140,7 +143,7 @@ class SqlStore:
             return [
                 RunLine(
                     r.digest,
-                    json.loads(r.spec),
+                    spec_from_json(r.spec),
                     r.started,
                     r.record is not None,
                     int(r.trials),
@@ -274,11 +277,6 @@ class SqlJournal:
                 evidence = evidence_from_json(row.evidence)
                 kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
         return dict(kept)
-
-
-def _decisive(spec: str) -> dict[str, Any]:
-    """What decides a result: all but the words."""
-    return {k: v for k, v in json.loads(spec).items() if k != "words"}
 
 
 def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401

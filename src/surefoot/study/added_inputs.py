@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from surefoot.procedure import Needs
 from surefoot.store import Store
 from surefoot.store.records import Record
+from surefoot.store.spec import Spec, StudySpec
 from surefoot.study.setup import Setup
-
-_MAY_DIFFER = ("inputs", "words", "by_class", "population")
 
 
 def adopted(study: Setup, store: Store) -> str:
@@ -32,13 +31,13 @@ def adopted(study: Setup, store: Store) -> str:
     return largest.digest
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same(one: Spec, other: StudySpec) -> bool:
     """The same question: model, perturbation, method, property, seed, error."""
-    if any(one.get(key) != other[key] for key in other if key not in _MAY_DIFFER):
+    if not isinstance(one, StudySpec) or one.population is None or other.population is None:
         return False
-    mine, theirs = one.get("population"), other["population"]
-    keys = ("kind", "error")
-    return bool(mine and theirs and all(mine[key] == theirs[key] for key in keys))
+    population = replace(one.population, sampling=other.population.sampling)
+    alike = replace(one, population=population, inputs=other.inputs, by_class=other.by_class)
+    return replace(alike, words=other.words) == other
 
 
 def _within(record: Record, own: dict[str, str]) -> bool:

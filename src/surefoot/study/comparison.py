@@ -13,6 +13,7 @@ from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
 from surefoot.search import Attack
 from surefoot.store.records import Record, Source
+from surefoot.store.spec import ComparisonSpec
 from surefoot.study.comparison_claims import beside_each_other, compared
 from surefoot.study.result import Result
 from surefoot.study.study import Study
@@ -122,10 +123,12 @@ def joined(
     else:
         made, claims, error = compared(records, along, error, reference)
     first: Record = next(iter(records.values()))
+    if isinstance(first.spec, ComparisonSpec):
+        raise InvalidArgument("a comparison cannot be compared again: compare its parts")
     digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
     whole = Record(
         digest=digest,
-        spec={**first.spec, "along": along, "error": error},
+        spec=ComparisonSpec(first.spec, error),
         claims=claims,
         inputs=(),
         details=made,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from surefoot.results import Bracket, Estimate, Footing, Guarantee, Interval, Un
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Member, Radii, Record, Samples
+from surefoot.store.spec import BracketFileSpec
 from surefoot.study.requirements import continues_of, identical_pairs, population_of
 from surefoot.study.sampling_claims import flipped
 
@@ -54,7 +55,7 @@ def compared(
         Member(
             name=name,
             digest=record.digest,
-            level=record.spec["perturbation"]["level"],
+            level=record.study.perturbation.number("level"),
             whole=over.conclude(local[name], share),
             accuracy=record.clean_accuracy,
             rank=places[name] if along == MODELS else None,
@@ -130,10 +131,7 @@ def _signed_interval(model: Claim, around: Interval) -> Interval:
 
 def beside_each_other(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
     """Curves or radii: each by itself; radii of the same inputs also in pairs."""
-    members = tuple(
-        Member(name, record.digest, record.spec["perturbation"].get("level"))
-        for name, record in records.items()
-    )
+    members = tuple(Member(name, record.digest, _level(record)) for name, record in records.items())
     claims = [
         replace(claim, names=(name,)) for name, record in records.items() for claim in record.claims
     ]
@@ -168,10 +166,7 @@ def _common_ids(records: Mapping[str, Record]) -> set[str]:
 def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     """None where a network chose how many inputs to look at, or where there is no quantile."""
     first = next(iter(records.values())).claims[0]
-    fixed = all(
-        isinstance(r.details, Radii) and r.spec["method"].get("width") is None
-        for r in records.values()
-    )
+    fixed = all(isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values())
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
         return ()
     _refuse_other_questions(records)
@@ -193,16 +188,36 @@ def _refuse_other_questions(records: Mapping[str, Record]) -> None:
     """Radii are taken from each other input by input: of the same points, held to the same."""
     (name, first), *others = records.items()
     for other, record in others:
-        for part in ("property", "bounds"):
-            if record.spec.get(part) != first.spec.get(part):
-                raise InvalidArgument(
-                    f"{name} and {other} differ in their {part} ({first.spec[part]} and "
-                    f"{record.spec[part]}): only the model may differ"
-                )
-        a, b = (one.spec["inputs"] for one in (first, record))
-        moved = (a.get("frame"), a.get("axes")) != (b.get("frame"), b.get("axes"))
-        if not moved and a.get("digest") != b.get("digest"):
+        if isinstance(record.spec, BracketFileSpec):
+            continue
+        _refuse_other_parts(name, first, other, record, ("property", "bounds"), "model")
+        if _other_inputs(first, record):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
+
+
+def _refuse_other_parts(
+    name: str, first: Record, other: str, record: Record, parts: Sequence[str], along: str
+) -> None:
+    for part in parts:
+        a, b = (getattr(one.study, part) for one in (first, record))
+        if a != b:
+            raise InvalidArgument(
+                f"{name} and {other} differ in their {part} ({a} and {b}): only the {along} may "
+                "differ"
+            )
+
+
+def _other_inputs(first: Record, record: Record) -> bool:
+    """Whether the digests tell other inputs; those of another layout cannot be told apart."""
+    a, b = (one.study.inputs for one in (first, record))
+    moved = (a.frame, a.axes) != (b.frame, b.axes)
+    return not moved and a.digest != b.digest
+
+
+def _level(record: Record) -> float | None:
+    if isinstance(record.spec, BracketFileSpec):
+        return None
+    return record.study.perturbation.number("level")
 
 
 def _ordered(record: Record) -> list[Any]:
@@ -224,27 +239,20 @@ def refuse_strangers(records: Mapping[str, Record], along: str) -> None:
     """The same question about the same inputs, or there is nothing to compare."""
     (name, first), *others = records.items()
     for other, record in others:
-        for part in _SHARED:
-            if record.spec.get(part) != first.spec.get(part):
-                raise InvalidArgument(
-                    f"{name} and {other} differ in their {part} ({first.spec[part]} and "
-                    f"{record.spec[part]}): only the {along} may differ"
-                )
+        _refuse_other_parts(name, first, other, record, _SHARED, along)
         mine, theirs = ({r.id: r.label for r in one.inputs} for one in (first, record))
-        a, b = (one.spec["inputs"] for one in (first, record))
-        moved = (a["frame"], a["axes"]) != (b["frame"], b["axes"])
-        if mine != theirs or (not moved and a["digest"] != b["digest"]):
+        if mine != theirs or _other_inputs(first, record):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
-        a, b = (one.spec["perturbation"] for one in (first, record))
+        a, b = (one.study.perturbation for one in (first, record))
         if along == LEVELS:
-            a, b = _but_for_level(a), _but_for_level(b)
+            a, b = (replace(p, options=_but_for_level(p.options)) for p in (a, b))
         if a != b:
             raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
 
 
-def _but_for_level(told: dict[str, Any]) -> dict[str, Any]:
+def _but_for_level(options: dict[str, Any]) -> dict[str, Any]:
     """The perturbation without its level, which one whose strength is drawn shares."""
-    rest = {k: v for k, v in told.items() if k != "level"}
+    rest = {k: v for k, v in options.items() if k != "level"}
     if isinstance(rest.get("inner"), dict):
         rest["inner"] = _but_for_level(rest["inner"])
     return rest

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.engine.example_strip import strip
+from surefoot.report.curve.quantity import curve_quantity
 from surefoot.results import Curve, Footing, Guarantee, Interval, Reading
 from surefoot.store.records import CurveRow, Curves
 from surefoot.study.class_groups import names_apart
@@ -19,11 +20,6 @@ from surefoot.tasks import Subject
 
 WHOLE = "all"
 _ROUNDING = 1e-9
-_QUANTITIES = {
-    "true": "accuracy",
-    "confidence": "mean confidence",
-    "same": "share of labels kept",
-}
 
 
 def work(study: Setup, workers: int | None, batch: int | None) -> Work:
@@ -117,7 +113,11 @@ def _measured(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float,
 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
     if known and _falls_once(reading, around, span):
-        return f"level up to which the {curve_of(kind)} is at least", level(reading.value), around
+        return (
+            f"level up to which the {curve_quantity(kind)} is at least",
+            level(reading.value),
+            around,
+        )
     return share_of_levels(span, kind), reading.value, reading.interval if known else None
 
 
@@ -129,12 +129,7 @@ def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
     return there.low - spare <= around.low and around.high <= there.high + spare
 
 
-def curve_of(kind: str) -> str:
-    """What a curve is of, for this kind of property."""
-    return _QUANTITIES.get(kind, "share of inputs kept")
-
-
 def share_of_levels(span: Interval, kind: str) -> str:
     """The quantity of a curve's robustness, as ASAP defines it."""
     levels = f"share of the levels from {span.low:g} to {span.high:g}"
-    return f"{levels} at which the {curve_of(kind)} is at least"
+    return f"{levels} at which the {curve_quantity(kind)} is at least"

@@ -13,6 +13,7 @@ from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
 from surefoot.results import Bracket
 from surefoot.search.critical_level import CriticalLevel
 from surefoot.store.records import InputRow, Radii, Record, Source
+from surefoot.store.spec import BracketFileSpec
 from surefoot.study.comparison import CURVES, joined
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.result import Result
@@ -80,13 +81,7 @@ def _record(
     split: str | None,
     source: str | None,
 ) -> Record:
-    spec = {
-        "method": {"kind": "published"},  # how narrow brackets were to be, no file says
-        "perturbation": {"kind": "linf", "level": None},
-        "bounds": {"low": 0.0, "high": 1.0},
-        "inputs": {"selection": _choice(split, source)},
-        "words": {"source": str(path), "property": "keep its label"},
-    }
+    spec = BracketFileSpec(str(path), _choice(split, source))
     content = path.read_bytes()
     brackets = [_timed(row) for row in rows]
     inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))

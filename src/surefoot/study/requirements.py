@@ -57,11 +57,12 @@ class Required:
 
 def population_of(record: Record) -> Population:
     """The kind of statement about the population that the record makes."""
-    told = record.spec["population"]
-    made = _POPULATIONS[told["kind"]]
-    sampling = told.get("sampling")
+    spec = record.study.population
+    if spec is None:
+        raise InvalidArgument(f"run {record.digest[:12]} makes no statement about the population")
+    kind, sampling = _POPULATIONS[spec.kind], spec.sampling
     over: Population = (
-        made(told["error"]) if sampling is None else made(told["error"], Sampling(sampling))
+        kind(spec.error) if sampling is None else kind(spec.error, Sampling(sampling))
     )
     return over
 
@@ -78,10 +79,11 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     """
     same = {
         name: (
-            {key: r.spec[key] for key in ("model", "bounds", "generator", "block", "seed")},
+            (s.model, s.bounds, s.generator, s.block, s.seed),
             [(row.id, row.predicted, row.result) for row in _sorted(r)],
         )
         for name, r in parts.items()
+        for s in [r.study]
     }
     return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
 
@@ -118,7 +120,7 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
         scope = Scope(About.POPULATION, len(local))
         claims.append(_sampled(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
-        names = record.spec["inputs"]["class_names"]
+        names = record.study.inputs.class_names
         groups = by_class(record.inputs)
         named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
         own = {named[label]: members for label, members in groups.items()}
@@ -183,7 +185,7 @@ def _of_curve(name: str, record: Record, found: Curves, least: float, curves: in
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
+    quantity = share_of_levels(found.curve.span, record.study.property.kind)
     claims = []
     for claim, reading in zip(own, found.curve.readings, strict=True):
         promise = claim.guarantee
@@ -222,8 +224,7 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
-    stops = record.spec["method"].get("width") is not None
-    if stops and isinstance(settled, Quantile):
+    if record.chooses_inputs and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
     else:
         decided = requires(local, model.limit, least, error)
@@ -254,11 +255,12 @@ def _of_models(
     if name not in parts:
         raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(parts)}")
     first = next(iter(parts.values()))
-    if not isinstance(first.details, Samples) or record.spec["along"] != "model":
+    models = isinstance(record.details, Comparison) and record.details.along == "model"
+    if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     over: Any = population_of(first)
     local = {other: [row.result for row in _sorted(part)] for other, part in parts.items()}
-    over = replace(over, error=record.spec["error"])
+    over = replace(over, error=record.shared_error or over.error)
     continues = continues_of(over, local[name])
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
     verdict, reason = verdict_of(decided)

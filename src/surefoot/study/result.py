@@ -15,7 +15,7 @@ from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.report.page import html_of, write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
-from surefoot.report.views import chart_of, view_of
+from surefoot.report.view_of_record import chart_of_record, view_of_record
 from surefoot.results import InputResult
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
@@ -66,8 +66,8 @@ class Result:
         row = next((row for row in self.inputs if row.id == name), None)
         if row is None:
             raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
-        method = self.record.spec["method"]
-        return claim_about(row, self._randomness, method["kind"], method.get("kappa"))
+        method = self.record.study.method
+        return claim_about(row, self._randomness, method.kind, method.number("kappa"))
 
     @property
     def _randomness(self) -> Randomness:
@@ -100,7 +100,7 @@ class Result:
     def view(self) -> View:
         """The outcome in its parts, as a terminal, a text and a page show them."""
         records = {name: part.record for name, part in self.parts.items()}
-        return view_of(self.record, records, self.verdicts, self.command, self.store)
+        return view_of_record(self.record, records, self.verdicts, self.command, self.store)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
@@ -110,7 +110,8 @@ class Result:
         """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
         from surefoot.report.figures import write_figure
 
-        chart = chart_of(self.record, {name: part.record for name, part in self.parts.items()})
+        parts = {name: part.record for name, part in self.parts.items()}
+        chart = chart_of_record(self.record, parts)
         if path is not None:
             write_figure(chart, Path(path))
         return chart

@@ -41,7 +41,7 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
 
 def batch_size(study: Setup, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
     """The fastest batch, measured; a device is filled by far larger ones than a processor."""
-    largest = LARGEST if study.spec["generator"] == "sfc64" else LARGEST_ON_DEVICE
+    largest = LARGEST if study.spec.generator == "sfc64" else LARGEST_ON_DEVICE
     return best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), largest)
 
 
@@ -51,7 +51,7 @@ def workers_for(study: Setup, workers: int | None) -> int:
         return workers
     if not study.model.signature.thread_safe:
         return 1
-    return cores() if study.spec["generator"] == "sfc64" else min(2, cores())
+    return cores() if study.spec.generator == "sfc64" else min(2, cores())
 
 
 def rows_of(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,11 +24,22 @@ from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
 from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
+from surefoot.store.json_records import decisive_json
+from surefoot.store.spec import (
+    InputsSpec,
+    ModelSpec,
+    PartSpec,
+    PopulationSpec,
+    SpecWords,
+    StudySpec,
+)
 from surefoot.study.compatibility import refuse_misfits
 from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
 
-FORMAT = 3
+FORMAT = 4
+"""Number of the layout of a spec and of the random streams. It is in the digest: runs of another
+format have other names."""
 _DECIMALS = 6
 """Digits of a score that rounding between batches leaves alone."""
 
@@ -148,47 +158,46 @@ class Setup:
         )
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
-        """The study as plain data; `words` says it to people and is not in the digest."""
-        signature = self.model.signature
-        bounds = signature.bounds
+    def spec(self) -> StudySpec:
+        """The study as plain data; its `words` are for people and are not in the digest."""
+        signature, inputs = self.model.signature, self.inputs
         samples = self.needs in (Needs.SAMPLES, Needs.LEVELS)
-        return {
-            "format": FORMAT,
-            "model": {
-                "digest": signature.digest,
-                "covers": signature.covers,
-                "shape": list(signature.shape),
-                "classes": signature.classes,
-                "scores": str(signature.scores),
-                "preparation": signature.preparation,
-                "answers": self._answers(),
-            },
-            "inputs": {
-                "digest": self.fitted.digest(),
-                "frame": list(self.fitted.frame),
-                "axes": list(self.fitted.axes),
-                "number": len(self.inputs),
-                "selection": self.inputs.selection,
-                "class_names": list(self.inputs.class_names),
-                "reading": self.inputs.reading,
-            },
-            "bounds": None if bounds is None else asdict(bounds),
-            "perturbation": describe_perturbation(self.perturbation),
-            "property": describe(self.property, PROPERTIES),
-            "method": describe(self.method, METHODS),
-            "population": _described(self.aggregate) if self.needs is Needs.SAMPLES else None,
-            "by_class": self.class_by_class,
-            "seed": int(self.seed),
-            "generator": generator_for(self.model.place(self.fitted.x[:1])),
-            "block": self.bench().block if samples else 1,
-            "words": {
-                "perturbation": _in_words(self.perturbation, signature, self.needs),
-                "property": self.property.phrase,
-                "source": self.inputs.source,
-                "reference": str(self.property.reference),
-            },
-        }
+        return StudySpec(
+            format=FORMAT,
+            model=ModelSpec(
+                digest=signature.digest,
+                covers=signature.covers,
+                shape=tuple(signature.shape),
+                classes=signature.classes,
+                scores=str(signature.scores),
+                preparation=signature.preparation,
+                answers=self._answers(),
+            ),
+            inputs=InputsSpec(
+                digest=self.fitted.digest(),
+                frame=tuple(self.fitted.frame),
+                axes=tuple(self.fitted.axes),
+                number=len(inputs),
+                selection=inputs.selection,
+                class_names=tuple(inputs.class_names),
+                reading=inputs.reading,
+            ),
+            bounds=signature.bounds,
+            perturbation=_part(describe_perturbation(self.perturbation)),
+            property=_part(describe(self.property, PROPERTIES)),
+            method=_part(describe(self.method, METHODS)),
+            population=_population(self.aggregate) if self.needs is Needs.SAMPLES else None,
+            by_class=self.class_by_class,
+            seed=int(self.seed),
+            generator=generator_for(self.model.place(self.fitted.x[:1])),
+            block=self.bench().block if samples else 1,
+            words=SpecWords(
+                perturbation=_in_words(self.perturbation, signature, self.needs),
+                property=self.property.phrase,
+                source=inputs.source,
+                reference=str(self.property.reference),
+            ),
+        )
 
     def _answers(self) -> str:
         """A name for the clean scores, where the model's own digest does not cover all of it."""
@@ -201,13 +210,17 @@ class Setup:
     @cached_property
     def digest(self) -> str:
         """The name of the run: two studies with the same digest have the same result."""
-        decisive = {key: value for key, value in self.spec.items() if key != "words"}
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
 
 
-def _described(over: Population) -> dict[str, Any]:
+def _part(described: dict[str, Any]) -> PartSpec:
+    options = {name: value for name, value in described.items() if name != "kind"}
+    return PartSpec(described["kind"], options)
+
+
+def _population(over: Population) -> PopulationSpec:
     sampling = getattr(over, "sampling", None)
-    return {"kind": over.kind, "error": over.error, "sampling": sampling and str(sampling)}
+    return PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
 
 
 def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) -> str:
@@ -215,9 +228,9 @@ def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) ->
     bounds = signature.bounds
     if needs in (Needs.REGION, Needs.RADII):
         within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
-        given = perturbation.level
-        radius = "" if given is None else f" of radius {level_words(given)}"
-        return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
+        radius = perturbation.level
+        size = "" if radius is None else f" of radius {level_words(radius)}"
+        return f"any point of the {getattr(perturbation, 'ball', '')} ball{size}{within}"
     open_ = perturbation.level is None and "{level}" in perturbation.phrase
     level = "s" if perturbation.level is None else level_words(perturbation.level)
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"

@@ -1,4 +1,4 @@
-"""Models, or levels, side by side: drawn."""
+"""The figure of a comparison: of models, or of levels."""
 
 from __future__ import annotations
 
@@ -12,50 +12,56 @@ from surefoot.results import Estimate, ExtrapolatedMean
 from surefoot.store.records import Comparison, Record
 
 
-def chart(record: Record, found: Comparison) -> Any:  # noqa: ANN401
-    """The figure: models below each other, or failing against the level."""
-    return _models(record, found) if found.along == "model" else _levels(record, found)
+def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
+    """Models below each other, or the quantity against the level."""
+    return (
+        _models(record, comparison) if comparison.along == "model" else _levels(record, comparison)
+    )
 
 
-def _points_of(record: Record, found: Comparison) -> list[dict[str, Any]]:
-    """As failing, or as a robust share where that is the quantity."""
-    shares = record.spec["method"].get("kappa") is not None
+def _points_of(record: Record, comparison: Comparison) -> list[dict[str, Any]]:
+    """Failure probabilities, or robust shares where these are the quantity; in percent."""
+    shares = record.study.method.number("kappa") is not None
 
-    def shown(kept: float) -> float:
+    def percent(kept: float) -> float:
         return 100 * (kept if shares else 1 - kept)
 
     return [
         {
             "name": m.name,
             "level": m.level,
-            "value": shown(plain.value),
-            "low": min(shown(plain.interval.low), shown(plain.interval.high)),
-            "high": max(shown(plain.interval.low), shown(plain.interval.high)),
-            "guess": 100 * m.whole.failure if isinstance(m.whole, ExtrapolatedMean) else None,
+            "value": percent(estimate.value),
+            "low": min(percent(estimate.interval.low), percent(estimate.interval.high)),
+            "high": max(percent(estimate.interval.low), percent(estimate.interval.high)),
+            "extrapolated": 100 * m.whole.failure
+            if isinstance(m.whole, ExtrapolatedMean)
+            else None,
         }
-        for m in found.members
-        if m.whole is not None and isinstance(plain := sound(m.whole), Estimate)
+        for m in comparison.members
+        if m.whole is not None and isinstance(estimate := sound(m.whole), Estimate)
     ]
 
 
-def _models(record: Record, found: Comparison) -> Any:  # noqa: ANN401
+def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     """Each model with its interval, the most robust on top."""
     import altair as alt
 
-    base = alt.Chart(alt.InlineData(values=_points_of(record, found)))
-    y = alt.Y("name:N", sort=[m.name for m in found.members], title=None)
+    base = alt.Chart(alt.InlineData(values=_points_of(record, comparison)))
+    y = alt.Y("name:N", sort=[m.name for m in comparison.members], title=None)
     x = alt.X("low:Q", title=f"{quantity_heading(record)} (%)", scale=alt.Scale(zero=False))
     lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
     dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
-    return (lines + dots + _guesses(base, y, "guess:Q")).properties(width=560, height=alt.Step(26))
+    return (lines + dots + _diamonds(base, y, "extrapolated:Q")).properties(
+        width=560, height=alt.Step(26)
+    )
 
 
-def _levels(record: Record, found: Comparison) -> Any:  # noqa: ANN401
-    """Failing against the level: counted, with its intervals; dashed what is extrapolated."""
+def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
+    """The quantity against the level, with its intervals; what is extrapolated is dashed."""
     import altair as alt
 
-    points = _points_of(record, found)
-    dashed = any(p["guess"] is not None for p in points)
+    points = _points_of(record, comparison)
+    dashed = any(p["extrapolated"] is not None for p in points)
     base = alt.Chart(alt.InlineData(values=points))
     x = alt.X("level:Q", title="level of the perturbation")
     most = max((p["high"] for p in points), default=100.0)
@@ -85,11 +91,11 @@ def _levels(record: Record, found: Comparison) -> Any:  # noqa: ANN401
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
     layers = bars + line("value", names[0]) + dots
     if dashed:
-        layers += line("guess", names[1]) + _guesses(base, "guess:Q", x)
+        layers += line("extrapolated", names[1]) + _diamonds(base, "extrapolated:Q", x)
     return layers.properties(width=600, height=280)
 
 
-def _guesses(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401
+def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401
     """Diamonds where a value is extrapolated."""
-    known = base.transform_filter("datum.guess != null")
-    return known.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)
+    drawn = base.transform_filter("datum.extrapolated != null")
+    return drawn.mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2).encode(x=x, y=y)

@@ -1,4 +1,4 @@
-"""Curves drawn: with their bands, thresholds, the levels evaluated, and crossings."""
+"""Figures of curves: levels evaluated, bands, thresholds and crossings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.report.curve.quantity import curve_quantity
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.results import Curve
 from surefoot.store.records import Curves, Record
@@ -18,12 +19,12 @@ _COLOURS = (
 _WIDTH, _HEIGHT = 620, 300
 
 
-def figures(records: Mapping[str, Record]) -> dict[str, str]:
+def curve_figures(records: Mapping[str, Record]) -> dict[str, str]:
     """A figure for each perturbation, by its name, with every curve of it."""
     return {title: svg(_chart(group)) for title, group in grouped(records).items()}
 
 
-def whole_figure(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
+def curves_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     """All of them below each other, as one chart."""
     import altair as alt
 
@@ -33,47 +34,44 @@ def whole_figure(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
 
 
 def grouped(records: Mapping[str, Record]) -> dict[str, dict[str, Record]]:
-    """Curves of the same perturbation over the same range belong into one figure."""
-    found: dict[str, dict[str, Record]] = {}
+    """Curves by figure: those of the same perturbation over the same levels share one."""
+    groups: dict[str, dict[str, Record]] = {}
     for name, record in records.items():
         span = curve_in(record).span
-        title = f"{record.spec['perturbation']['kind']}, level {span.low:g} to {span.high:g}"
-        found.setdefault(title, {})[name] = record
-    return found
+        title = f"{record.study.perturbation.kind}, level {span.low:g} to {span.high:g}"
+        groups.setdefault(title, {})[name] = record
+    return groups
 
 
 def curve_in(record: Record) -> Curve:
     """The curve of all inputs."""
     if not isinstance(record.details, Curves):
-        raise InvalidArgument(f"run {record.digest[:12]} is no curve")
+        raise InvalidArgument(f"run {record.digest[:12]} is not a curve")
     return record.details.curve
 
 
-def quantity(record: Record) -> str:
-    """What the curve is of."""
-    kind = record.spec["property"]["kind"]
-    known = {"true": "accuracy", "confidence": "mean confidence", "same": "share of labels kept"}
-    return known.get(kind, "share of inputs kept")
-
-
-def class_figure(record: Record, found: Curves) -> str:
+def class_figure(record: Record, curves: Curves) -> str:
     """The curves of the classes, thin, over that of the whole set."""
     import altair as alt
 
-    rows = [row for part in found.classes for row in _points(part.name, part.curve)]
-    whole = _points("all inputs", found.curve)
-    names = ["all inputs", *(part.name for part in found.classes)]
-    shades = [INK, *(_COLOURS[i % len(_COLOURS)] for i in range(len(found.classes)))]
+    rows = [row for part in curves.classes for row in _points(part.name, part.curve)]
+    whole = _points("all inputs", curves.curve)
+    names = ["all inputs", *(part.name for part in curves.classes)]
+    shades = [INK, *(_COLOURS[i % len(_COLOURS)] for i in range(len(curves.classes)))]
     colour = alt.Color(
         "name:N",
         scale=alt.Scale(domain=names, range=shades),
         legend=alt.Legend(title=None, orient="right"),
     )
-    x = alt.X("level:Q", title=f"level of {record.spec['perturbation']['kind']}")
-    y = alt.Y("value:Q", title=f"{quantity(record)} (%)", scale=alt.Scale(domain=[0, 100]))
+    x = alt.X("level:Q", title=f"level of {record.study.perturbation.kind}")
+    y = alt.Y(
+        "value:Q",
+        title=f"{curve_quantity(record.study.property.kind)} (%)",
+        scale=alt.Scale(domain=[0, 100]),
+    )
     thin = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=1.3, opacity=0.85)
     thick = alt.Chart(alt.InlineData(values=whole)).mark_line(strokeWidth=3)
-    marks = [{"value": 100 * reading.threshold} for reading in found.curve.readings]
+    marks = [{"value": 100 * reading.threshold} for reading in curves.curve.readings]
     lines = alt.Chart(alt.InlineData(values=marks)).mark_rule(strokeDash=[5, 4], color=INK)
     layers = (thin.encode(x=x, y=y, color=colour), thick.encode(x=x, y=y, color=colour))
     return svg(alt.layer(*layers, lines.encode(y=y)).properties(width=540, height=_HEIGHT))
@@ -82,10 +80,12 @@ def class_figure(record: Record, found: Curves) -> str:
 def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401
     first = next(iter(records.values()))
     curves = {name or "the curve": curve_in(r) for name, r in records.items()}
-    return _drawn(curves, quantity(first), first.spec["perturbation"]["kind"], title)
+    return _curve_chart(
+        curves, curve_quantity(first.study.property.kind), first.study.perturbation.kind, title
+    )
 
 
-def _drawn(curves: Mapping[str, Curve], what: str, kind: str, title: str) -> Any:  # noqa: ANN401
+def _curve_chart(curves: Mapping[str, Curve], what: str, kind: str, title: str) -> Any:  # noqa: ANN401
     import altair as alt
 
     names = list(curves)
@@ -140,14 +140,14 @@ def _marks(curves: Mapping[str, Curve], data: Any, x: Any, y: Any, colour: Any) 
     readings = [(name, reading) for name, curve in curves.items() for reading in curve.readings]
     right = max(curve.span.high for curve in curves.values())
     levels = [
-        {"value": 100 * t, "level": right, "said": f"{100 * t:g} %"}
+        {"value": 100 * t, "level": right, "text": f"{100 * t:g} %"}
         for t in dict.fromkeys(reading.threshold for _, reading in readings)
     ]
     lines = data(levels).mark_rule(strokeDash=[5, 4], color=INK, opacity=0.7).encode(y=y)
-    said = (
+    labels = (
         data(levels)
         .mark_text(align="right", dx=-4, dy=-7, color=INK, fontSize=11)
-        .encode(x=x, y=y, text="said:N")
+        .encode(x=x, y=y, text="text:N")
     )
     crossings = [
         {
@@ -156,13 +156,13 @@ def _marks(curves: Mapping[str, Curve], data: Any, x: Any, y: Any, colour: Any) 
             "from": c.interval.low,
             "to": c.interval.high,
             "value": 100 * reading.threshold,
-            "said": f"{c.level:.3g}",
+            "text": f"{c.level:.3g}",
         }
         for name, reading in readings
         for c in reading.crossings
     ]
     if not crossings:
-        return [lines, said]
+        return [lines, labels]
     spread = (
         data(crossings)
         .mark_rule(strokeWidth=5, opacity=0.5)
@@ -176,9 +176,9 @@ def _marks(curves: Mapping[str, Curve], data: Any, x: Any, y: Any, colour: Any) 
     texts = (
         data(crossings)
         .mark_text(dy=14, fontSize=11, fontWeight="bold")
-        .encode(x=x, y=y, text="said:N", color=colour)
+        .encode(x=x, y=y, text="text:N", color=colour)
     )
-    return [lines, said, spread, dots, texts]
+    return [lines, labels, spread, dots, texts]
 
 
 def _points(name: str, curve: Curve) -> list[dict[str, Any]]:
@@ -196,7 +196,7 @@ def _points(name: str, curve: Curve) -> list[dict[str, Any]]:
 
 
 def _band(name: str, curve: Curve) -> list[dict[str, Any]]:
-    """Between two neighbours a curve that goes one way stays between their outer bounds."""
+    """The band between neighbouring levels: a monotone curve stays between their outer bounds."""
     rows = []
     for a, b in pairwise(curve.points):
         if a.band is not None and b.band is not None:

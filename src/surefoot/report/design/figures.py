@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.report.design.view import cost
+from surefoot.report.design.cost import cost
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
 from surefoot.statistics.designs import Design
 
@@ -23,7 +23,7 @@ def design_figure(design: Design) -> str:
 
 
 def _boundary(design: Design) -> Any:  # noqa: ANN401
-    """Share held against trials; between the two bounds the design goes on."""
+    """Share kept against trials; between the two bounds the design continues."""
     import altair as alt
 
     looks, few = design.arrays
@@ -37,7 +37,7 @@ def _boundary(design: Design) -> Any:  # noqa: ANN401
     whole = alt.Axis(format=",d", tickCount=5, tickMinStep=1)
     across = alt.Scale(domain=[0, 1.04 * last], nice=False)
     x = alt.X("trials:Q", title="trials so far", scale=across, axis=whole)
-    y = alt.Y("low:Q", title="share that held so far (%)", scale=alt.Scale(domain=[0, 100]))
+    y = alt.Y("low:Q", title="share kept so far (%)", scale=alt.Scale(domain=[0, 100]))
     between = base.mark_area(color=STEADY, opacity=0.13).encode(x=x, y=y, y2="high:Q")
     bars = base.mark_rule(aria=False, color=STEADY, opacity=0.3).encode(x=x, y=y, y2="high:Q")
     ends = [
@@ -46,23 +46,23 @@ def _boundary(design: Design) -> Any:  # noqa: ANN401
     ]
     stop = alt.Chart(alt.InlineData(values=[{"trials": last}]))
     final = stop.mark_rule(color=WEAK, strokeWidth=2).encode(x="trials:Q")
-    title = f"When to stop (in any case at {last:,} trials)"
+    title = f"When to stop (at the latest after {last:,} trials)"
     layers = alt.layer(between, bars, *ends, final, *_notes(design))
     return layers.properties(title=_title(title), **_PANEL)
 
 
 def _notes(design: Design) -> list[Any]:
-    """What each region means; a design of one look has none."""
+    """What each region means; a design with one look has no regions."""
     import altair as alt
 
     if len(design.looks) == 1:
         return []
     middle = (design.looks[0] + design.looks[-1]) / 2
-    told = [
+    regions = [
         {"x": middle, "y": y, "text": text}
-        for y, text in ((96, "stop"), (50, "go on"), (4, "stop"))
+        for y, text in ((96, "stop"), (50, "continue"), (4, "stop"))
     ]
-    words = alt.Chart(alt.InlineData(values=told)).mark_text(color=INK, fontSize=12)
+    words = alt.Chart(alt.InlineData(values=regions)).mark_text(color=INK, fontSize=12)
     return [words.encode(x="x:Q", y="y:Q", text="text:N")]
 
 
@@ -71,13 +71,13 @@ def _costs(design: Design) -> Any:  # noqa: ANN401
     import altair as alt
 
     half = 0.5 * np.linspace(0.0, 1.0, _POINTS) ** 1.2
-    bill = cost(design, half.tolist())
+    expected_cost = cost(design, half.tolist())
     names = ["Okamoto", "fixed size", "exact sequential", "limit for small widths"]
     curves: dict[str, list[tuple[float, float]]] = {
-        names[0]: [(0.0, bill.okamoto), (1.0, bill.okamoto)],
-        names[1]: [(0.0, bill.fixed_size), (1.0, bill.fixed_size)],
-        names[2]: _mirrored([(e.p, e.trials) for e in bill.expected]),
-        names[3]: _mirrored([(e.p, e.limit) for e in bill.expected]),
+        names[0]: [(0.0, expected_cost.okamoto), (1.0, expected_cost.okamoto)],
+        names[1]: [(0.0, expected_cost.fixed_size), (1.0, expected_cost.fixed_size)],
+        names[2]: _mirrored([(e.p, e.trials) for e in expected_cost.expected]),
+        names[3]: _mirrored([(e.p, e.limit) for e in expected_cost.expected]),
     }
     rows = [
         {"p": round(p, 5), "trials": round(trials, 2), "what": what}
@@ -89,7 +89,7 @@ def _costs(design: Design) -> Any:  # noqa: ANN401
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2)
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolSize=250)
     return lines.encode(
-        x=alt.X("p:Q", title="true probability of holding, p", axis=alt.Axis(tickCount=5)),
+        x=alt.X("p:Q", title="true probability of being kept, p", axis=alt.Axis(tickCount=5)),
         y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
         color=alt.Color("what:N", scale=shade, legend=legend),
         strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
@@ -97,7 +97,7 @@ def _costs(design: Design) -> Any:  # noqa: ANN401
 
 
 def _mirrored(half: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """From [0, 1/2] to [0, 1]: a design treats held and failed alike."""
+    """From [0, 1/2] to [0, 1]: a design treats kept and failed alike."""
     return [*half, *((1 - p, y) for p, y in half[-2::-1])]
 
 

@@ -1,4 +1,4 @@
-"""Critical levels drawn: their distribution with what is not known of it, and the time spent."""
+"""Figures of critical radii: their distribution between its bounds, and the time per input."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
-from surefoot.report.radii.tables import brackets_of, radii_in
+from surefoot.report.radii.tables import brackets_of, radii_in, tolerance_of
 from surefoot.results import Quantile
 from surefoot.store.records import Record
 
 _COLOURS = (STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e")
 
 
-def distribution(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
-    """Share of inputs whose critical radius is no more than x: between proof and counterexample."""
+def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
+    """Share of inputs with a critical radius of at most x, between proof and counterexample."""
     import altair as alt
 
     names = [name or "inputs" for name in records]
@@ -43,7 +43,7 @@ def distribution(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
             color=colour,
             strokeDash=alt.StrokeDash(
                 "end:N",
-                scale=alt.Scale(domain=["certainly changed", "not proved"], range=[[1, 0], [4, 3]]),
+                scale=alt.Scale(domain=["refuted", "not proved"], range=[[1, 0], [4, 3]]),
                 legend=alt.Legend(
                     title=None,
                     orient="bottom",
@@ -76,21 +76,21 @@ def _steps(name: str, record: Record) -> list[dict[str, Any]]:
     highs = sorted(b.high for b in brackets if math.isfinite(b.high))
     rows = [
         {"name": name, "end": end, "radius": value, "share": 100 * (i + 1) / n}
-        for end, values in (("not proved", lows), ("certainly changed", highs))
+        for end, values in (("not proved", lows), ("refuted", highs))
         for i, value in enumerate(values)
     ]
     starts = [{"name": name, "end": end, "radius": 0.0, "share": 0.0}
-              for end in ("not proved", "certainly changed")]  # fmt: skip
+              for end in ("not proved", "refuted")]  # fmt: skip
     return [*starts, *rows]
 
 
-def times(record: Record) -> str:
-    """Seconds that every input took, against its radius."""
+def times_figure(record: Record) -> str:
+    """Seconds that each input took, against its proved radius."""
     import altair as alt
 
-    tolerance = record.spec["method"].get("tolerance")  # brackets of others come without one
+    tolerance = tolerance_of(record)
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
-    clock = "CPU seconds" if tolerance is not None else "seconds by the file"
+    clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
     most = math.inf if tolerance is None else tolerance * (1 + 1e-6)
     rows = [
         {"radius": b.low, "seconds": max(b.seconds, 1e-3),

@@ -1,4 +1,4 @@
-"""Critical radii in rows and columns."""
+"""Tables of critical radii: quantiles, classes, weakest inputs, random points, pairs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from collections.abc import Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
-from surefoot.report.claim_parts import sure
-from surefoot.report.formatting import percent, radius_range, signed_range, tiny
+from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import Table
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 
-KINDS = {
+ESTIMATORS = {
     "shortest-ranks": "nearest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
 }
-_SHOWN = 12
+_WEAKEST_ROWS = 12
+_ROUNDING = 1e-6
+"""Relative allowance for the rounding of a bracket's width."""
 
 
 def radii_in(record: Record) -> Radii:
-    """What was found of radii."""
+    """The radii of a record."""
     if not isinstance(record.details, Radii):
         raise InvalidArgument(f"run {record.digest[:12]} holds no critical radii")
     return record.details
@@ -32,17 +34,22 @@ def brackets_of(record: Record) -> list[tuple[InputRow, Bracket]]:
     return [(row, row.result) for row in record.inputs if isinstance(row.result, Bracket)]
 
 
-def closed(record: Record) -> int:
-    """How many brackets are as narrow as was asked, or proved for every point there is."""
-    tolerance = float(record.spec["method"]["tolerance"]) * (1 + 1e-6)
+def tolerance_of(record: Record) -> float | None:
+    """How narrow brackets were to be; None for brackets of others, whose file does not say it."""
+    return None if radii_in(record).published else record.study.method.number("tolerance")
+
+
+def closed(record: Record, tolerance: float) -> int:
+    """How many brackets are as narrow as requested, or proved for every point within bounds."""
+    widest = tolerance * (1 + _ROUNDING)
     return sum(
-        b.reason.startswith("proved for the whole") or b.high - b.low <= tolerance
+        b.reason.startswith("proved for the whole") or b.high - b.low <= widest
         for _, b in brackets_of(record)
     )
 
 
 def seconds(value: float | None) -> str:
-    """A time as a person reads it."""
+    """A time with two digits, or whole seconds from 10 on."""
     if value is None:
         return "not known"
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
@@ -52,17 +59,17 @@ def _cells(result: Quantile | Undecided) -> tuple[str, str]:
     """The radius and its interval; no number where there is none."""
     if isinstance(result, Undecided):
         return "undecided", result.reason
-    return tiny(result.value), radius_range(result.interval)
+    return four_digits(result.value), radius_range(result.interval)
 
 
 def quantile_table(records: Mapping[str, Record]) -> Table:
-    """One line for each estimator; the first is the one that is claimed."""
+    """A row for each estimator; the first is the one of the claim."""
     several = any(records)
     rows: list[tuple[str, ...]] = []
     notes: dict[str, None] = {}
     for name, record in records.items():
         for row in radii_in(record).quantiles:
-            kind = KINDS.get(row.estimator, row.estimator)
+            kind = ESTIMATORS.get(row.estimator, row.estimator)
             share = "" if isinstance(row.result, Undecided) else percent(row.result.share)
             rows.append(
                 (name, kind, *_cells(row.result)) if several else (kind, share, *_cells(row.result))
@@ -72,9 +79,9 @@ def quantile_table(records: Mapping[str, Record]) -> Table:
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
     first = ("network", "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
-    several_ways = any(len(radii_in(record).quantiles) > 1 for record in records.values())
-    claimed = ["The first way is the one claimed above; the others are for comparison."]
-    lines = [*(claimed if several_ways else []), *(f"{n}." for n in notes)]
+    several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
+    claimed = ["The claim above uses the first estimator; the others are for comparison."]
+    lines = [*(claimed if several_estimators else []), *(f"{n}." for n in notes)]
     return Table("Quantile", headings, tuple(rows), 2, " ".join(lines))
 
 
@@ -87,16 +94,16 @@ def class_table(record: Record) -> Table | None:
         (
             f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
             f"{c.about.inputs:,}",
-            "undecided" if c.value is None else tiny(c.value),
+            "undecided" if c.value is None else four_digits(c.value),
             c.reason if c.interval is None else radius_range(c.interval),
         )
         for c in claims
     )
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
-    together = next((sure(c) for c in claims if c.interval is not None), "")
-    note = f"{together[:1].upper()}{together[1:]}{each}." if together else ""
-    return Table("Class by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
+    together = next((confidence_clause(c) for c in claims if c.interval is not None), "")
+    note = f"{capitalised(together)}{each}." if together else ""
+    return Table("Results by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
 
 
 def bracket_table(record: Record, name: str = "") -> Table:
@@ -104,32 +111,39 @@ def bracket_table(record: Record, name: str = "") -> Table:
     weakest = sorted(brackets_of(record), key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
     rows = tuple(
         (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
-        for row, b in weakest[:_SHOWN]
+        for row, b in weakest[:_WEAKEST_ROWS]
     )
-    headings = ("input", "critical radius", "how it ended", "seconds")
+    headings = ("input", "critical radius", "why it ended", "seconds")
     return Table(_titled("Weakest inputs", name), headings, rows, 1)
 
 
 def points_table(record: Record, name: str = "") -> Table | None:
-    """How often points fail within the proved radius and at multiples of the refuted one."""
+    """How often random points fail within the proved radius, and beyond the refuted one."""
     brackets = [b for _, b in brackets_of(record)]
-    even = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
-    inside = [s for b, s in even if s.radius <= b.low]
+    uniform = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
+    inside = [s for b, s in uniform if s.radius <= b.low]
     near = [s for b in brackets for s in b.sampled if s.near_ties]
-    rows = [_points("within what is proved", inside)] if inside else []
-    rows += [_points("within what is proved, near ties", near)] if near else []
+    rows = [_points("the proved radius", inside)] if inside else []
+    rows += [_points("the proved radius, near ties", near)] if near else []
     beyond: dict[float, list[PointsDrawn]] = {}
-    for b, s in even:
+    for b, s in uniform:
         if 0 < b.high <= s.radius:
             beyond.setdefault(round(s.radius / b.high, 6), []).append(s)
     for factor, at in sorted(beyond.items()):
         rows.append(_points(f"{factor:g} × the nearest counterexample", at))
-    headings = ("points drawn within", "inputs", "points", "failed", "share", "most of one input")
-    note = (
-        "Points are drawn evenly, but for those near ties; shares are counts of these points, not "
-        "claims. Radii wider than the bounds are left out."
+    headings = (
+        "points drawn within",
+        "inputs",
+        "points",
+        "failed",
+        "share",
+        "largest share of one input",
     )
-    title = _titled("How often points fail there", name)
+    note = (
+        "Points are drawn uniformly, except for those near ties. Shares are counts of these "
+        "points, not claims. Radii wider than the bounds are left out."
+    )
+    title = _titled("How often random points fail", name)
     return Table(title, headings, tuple(rows), 1, note) if rows else None
 
 
@@ -145,7 +159,7 @@ def _titled(title: str, name: str) -> str:
 
 
 def pair_table(record: Record) -> Table | None:
-    """By how much the quantiles of two networks differ on the inputs that both have."""
+    """By how much the quantiles of two networks differ on the inputs they share."""
     if not isinstance(record.details, Comparison) or not record.details.differences:
         return None
     claims = [c for c in record.claims if c.kind == "quantile_difference"]
@@ -159,9 +173,9 @@ def pair_table(record: Record) -> Table | None:
         for d in record.details.differences
     )
     share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
-    note = f"The {share} quantiles on the same {inputs:,} inputs; {sure(claims[0])}."
+    note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
     headings = ("networks", "difference", "interval", "shown to differ")
-    return Table("Network against network", headings, rows, 1, note)
+    return Table("Pairs of networks", headings, rows, 1, note)
 
 
 def _larger(around: Interval, first: str, second: str) -> str:

@@ -1,4 +1,4 @@
-"""The view of critical radii: of one network, or of several on the same inputs."""
+"""The view of critical radii, of one network or of several on the same inputs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from surefoot.claims import About, Claim
 from surefoot.population import mean_radii
-from surefoot.report.claim_parts import may_continue
+from surefoot.report.clauses import capitalised, continuation_note
 from surefoot.report.figures import svg
-from surefoot.report.formatting import at_least, short, tiny
-from surefoot.report.provenance import findings_sections, odd_findings, provenance
-from surefoot.report.radii.figures import distribution, times
+from surefoot.report.formatting import at_least, file_name, four_digits
+from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.radii.figures import radii_chart, times_figure
 from surefoot.report.radii.tables import (
     bracket_table,
     brackets_of,
@@ -22,14 +22,16 @@ from surefoot.report.radii.tables import (
     quantile_table,
     radii_in,
     seconds,
+    tolerance_of,
 )
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
 from surefoot.results import Bracket
 from surefoot.store.records import Counterexample, Record
+from surefoot.store.spec import BracketFileSpec
 
 _CAPTION = (
-    "Full line: inputs with a counterexample within the radius. Dashed: inputs not proved safe "
-    "within it. The truth lies between. Diamond and bar: the quantile and its interval."
+    "Solid line: inputs with a counterexample within the radius. Dashed: inputs not proved within "
+    "it. The truth lies between the two. Diamond and bar: the quantile and its interval."
 )
 
 
@@ -43,7 +45,7 @@ def view(
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
         about=_about(parts),
         cautions=_cautions(parts),
-        continuing=may_continue(record.claims),
+        continuing=continuation_note(record.claims),
         claims=tuple(c for c in whole if c.kind != "radius_quantile"),
         verdicts=verdicts,
         facts=_facts(parts),
@@ -58,40 +60,45 @@ def _about(records: Mapping[str, Record]) -> str:
     """Which models, on which inputs, and what is proved."""
     first = next(iter(records.values()))
     models = dict.fromkeys(
-        short(r.source.model) if r.source else name or "a model in memory"
+        file_name(r.source.model) if r.source else name or "a model in memory"
         for name, r in records.items()
     )
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.inputs) for r in records.values()))
-    stops = first.spec["method"].get("width") is not None
-    taken = "; as many as it took, in a random order" if stops else ""
-    within = ""
-    if not radii_in(first).published:
-        within = f", inside [{first.spec['bounds']['low']:g}, {first.spec['bounds']['high']:g}],"
+    taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
+    source, selection, within, kept = _question(first)
     return (
-        f"{', '.join(models)} on {short(first.spec['words']['source'])}: "
-        f"{first.spec['inputs']['selection']} ({sizes} inputs{taken}). The critical radius of an "
-        f"input is the largest L∞ distance{within} up to which every point is sure to "
-        f"{first.spec['words']['property']}."
+        f"{', '.join(models)} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
+        f"critical radius of an input is the largest L∞ distance{within} up to which all points "
+        f"{kept}."
     )
+
+
+def _question(record: Record) -> tuple[str, str, str, str]:
+    """Source and selection of the inputs, the bounds of the points, and what these must do."""
+    if isinstance(record.spec, BracketFileSpec):
+        return record.spec.path, record.spec.selection, "", "keep its label"
+    study, bounds = record.study, record.study.bounds
+    within = "" if bounds is None else f", inside [{bounds.low:g}, {bounds.high:g}],"
+    return study.words.source, study.inputs.selection, within, study.words.property
 
 
 def _cautions(records: Mapping[str, Record]) -> tuple[str, ...]:
     """Contradictions first, then what the preflights found odd."""
-    found = [
+    lines = [
         f"Contradiction: {name + ': ' if name else ''}input {row.id} is proved up to "
-        f"{at_least(bracket.low)} in real arithmetic, and a point within it fails as run. The "
-        "proof, the reading of the graph or the model's own rounding is at fault: do not use these "
-        "radii."
+        f"{at_least(bracket.low)} in real arithmetic, and the model fails at a point within. The "
+        "proof, the reading of the graph or the rounding of the model is at fault: do not use "
+        "these radii."
         for name, record in records.items()
         for row, bracket in brackets_of(record)
         if bracket.contradicted
     ]
-    found += [line for name, part in records.items() for line in odd_findings(part, name)]
-    return tuple(dict.fromkeys(found))
+    lines += [line for name, part in records.items() for line in preflight_cautions(part, name)]
+    return tuple(dict.fromkeys(lines))
 
 
 def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
-    """What is proved and by whom; said once where it is the same for all networks."""
+    """What is proved and by whom; once where it is the same for all networks."""
     each = {name: _facts_of(record) for name, record in records.items()}
     shared = [line for line in next(iter(each.values())) if all(line in of for of in each.values())]
     own = [
@@ -105,69 +112,72 @@ def _facts_of(record: Record) -> list[str]:
     lines = [_widths(record, brackets), *_footing(record, brackets)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
-        lines.append(f"Wrong when clean: {wrong:,}. Their critical radius is 0, and they count.")
+        lines.append(
+            f"Misclassified when clean: {wrong:,}. Their critical radius is 0, and they are "
+            "included."
+        )
         share = record.claims[0].limit or 0.0
         if wrong >= share * len(brackets):
-            lines[-1] += " So many make the quantile 0: --correct-only leaves them out."
+            lines[-1] += " They make the quantile 0; --correct-only leaves them out."
     lines += _summaries(brackets)
     inside = [s for b in brackets for s in b.sampled if s.radius <= b.low]
     if inside:
         lines.append(
-            f"Of {sum(s.trials for s in inside):,} points run within the proved radii "
+            f"Of {sum(s.trials for s in inside):,} points drawn within the proved radii "
             f"{sum(s.failed for s in inside):,} failed; a proof allows none."
         )
     spent = sorted(b.seconds for b in brackets if b.seconds is not None)
     if not spent:
         return [*lines, "The file does not say how long it took."]
-    whose = "seconds by the file" if radii_in(record).published else "CPU seconds"
-    last = f"It took {sum(spent):,.1f} {whose}, {seconds(spent[len(spent) // 2])} in the median"
+    clock = "seconds, as the file says" if radii_in(record).published else "CPU seconds"
+    last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
-    return [*lines, last + (f"; of {missing:,} it says no time." if missing else ".")]
+    return [*lines, last + (f"; for {missing:,} inputs no time is known." if missing else ".")]
 
 
 def _summaries(brackets: list[Bracket]) -> list[str]:
-    """Means that are usual beside the quantile, with their counts."""
-    found = mean_radii(brackets)
-    line = f"Mean certified radius: {tiny(found.certified)} over {found.inputs:,} inputs"
-    if found.distance is not None:
+    """The means that are usually reported with the quantile, with their counts."""
+    means = mean_radii(brackets)
+    line = f"Mean certified radius: {four_digits(means.certified)} over {means.inputs:,} inputs"
+    if means.distance is not None:
         line += (
-            f"; mean distance of the counterexamples: {tiny(found.distance)} over "
-            f"{found.counterexamples:,}"
+            f"; mean distance of the counterexamples: {four_digits(means.distance)} over "
+            f"{means.counterexamples:,}"
         )
     return [line + "."]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
     widest = max((b.high - b.low for b in brackets), default=0.0)
-    line = ""
-    if not radii_in(record).published:
-        tolerance = record.spec["method"]["tolerance"]
-        line = f"{closed(record):,} of {len(brackets):,} brackets are closed to {tolerance:g}; "
-    if record.spec["method"]["kind"] == "critical-quantile":
+    line, tolerance = "", tolerance_of(record)
+    if tolerance is not None:
+        number = closed(record, tolerance)
+        line = f"{number:,} of {len(brackets):,} brackets are closed to {tolerance:g}; "
+    if tolerance is not None and record.study.method.kind == "critical-quantile":
         return line + (
             "the others were proved or refuted no further than the quantile needs, or than the "
             "time allowed."
         )
-    line += "the widest was never refuted." if math.isinf(widest) else ""
-    line += "" if math.isinf(widest) else f"the widest is {widest:.4g} wide."
-    return line[:1].upper() + line[1:]
+    if math.isinf(widest):
+        return capitalised(f"{line}for at least one input no counterexample is known.")
+    return capitalised(f"{line}the widest is {widest:.4g} wide.")
 
 
 def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
-    """In whose arithmetic lower ends are proved, and who confirmed the upper ones."""
+    """In which arithmetic lower ends are proved, and what confirmed the upper ends."""
     lost = sum(b.discarded for b in brackets)
-    found = radii_in(record)
-    if found.published:
+    radii = radii_in(record)
+    if radii.published:
         return [
-            "The brackets are taken from the file as they stand: their proofs and counterexamples "
-            "were not checked here."
+            "The brackets are taken from the file unchanged: their proofs and counterexamples were "
+            "not checked here."
         ]
     confirmed = [
-        "Upper ends are points that the model itself, in onnxruntime, gives another label."
+        "Upper ends are points to which the model itself, in onnxruntime, gives another label."
     ]
     if lost:
-        confirmed.append(f"{lost:,} points that it did not confirm were thrown away.")
-    verifier = record.spec["method"].get("verifier")
+        confirmed.append(f"{lost:,} points that it did not confirm were discarded.")
+    verifier = record.study.method.text("verifier")
     if verifier:
         return [
             f"Lower ends are proved by {verifier!r}, in its own arithmetic, and were not checked "
@@ -178,14 +188,14 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
         "Lower ends are proved in real arithmetic, computed in float64 with an allowance for its "
         "rounding; the model runs in float32.",
         "On random inputs the network as read and the model as run differ by at most "
-        f"{found.reader:.1e} of the largest margin.",
+        f"{radii.reader:.1e} of the largest margin.",
         *confirmed,
     ]
 
 
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
-    drawn = Figure(svg(distribution(parts)), _CAPTION)
-    title = "How many inputs can be changed within which radius"
+    drawn = Figure(svg(radii_chart(parts)), _CAPTION)
+    title = "Share of inputs refuted within a radius"
     sections = [Section("distribution", title, (), (drawn,), quantile_table(parts))]
     for name, part in parts.items():
         if examples := radii_in(part).examples:
@@ -204,22 +214,28 @@ def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...
                 )
     for name, part in parts.items():
         if any(b.seconds is not None for _, b in brackets_of(part)):
-            heading = f"Time an input took, {name}" if name else "Time an input took"
+            heading = f"Time per input, {name}" if name else "Time per input"
             label = f"times-{name}" if name else "times"
-            sections.append(Section(label, heading, (), (Figure(times(part)),)))
+            sections.append(Section(label, heading, (), (Figure(times_figure(part)),)))
     return (*sections, *findings_sections(parts))
 
 
 def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
-    title = f"The nearest counterexamples, {name}" if name else "The nearest counterexamples"
+    title = f"Nearest counterexamples, {name}" if name else "Nearest counterexamples"
     cards = tuple(
         Card(
             title="" if e.image else e.id,
-            words="" if e.image else f"{e.clean_class}; at {tiny(e.distance)}: {e.failed_class}",
+            text=""
+            if e.image
+            else f"{e.clean_class}; at {four_digits(e.distance)}: {e.failed_class}",
             images=(
                 LabelledImage(e.image, "clean", f"{e.id}: ", e.clean_class),
                 LabelledImage(
-                    e.perturbed, "counterexample", f"at {tiny(e.distance)}: ", e.failed_class, True
+                    e.perturbed,
+                    "counterexample",
+                    f"at {four_digits(e.distance)}: ",
+                    e.failed_class,
+                    True,
                 ),
             )
             if e.image
@@ -231,12 +247,11 @@ def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
 
 
 def _origin(record: Record) -> list[tuple[str, str]]:
-    """What was run on what; for brackets of others, which rows of which file."""
-    if not radii_in(record).published or record.source is None:
+    """Model, inputs and method; for brackets of others, which rows of which file."""
+    if not isinstance(record.spec, BracketFileSpec) or record.source is None:
         return provenance(record)
-    selection = record.spec["inputs"]["selection"]
     return [
         ("File", record.source.data),
-        ("Rows", f"network {record.source.model}, {selection}: {len(record.inputs):,}"),
-        ("Of file and choice", f"sha256 {record.digest}"),
+        ("Rows", f"network {record.source.model}, {record.spec.selection}: {len(record.inputs):,}"),
+        ("Digest of file and selection", f"sha256 {record.digest}"),
     ]

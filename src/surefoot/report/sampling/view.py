@@ -5,17 +5,18 @@ from __future__ import annotations
 import shlex
 
 from surefoot.claims import About, Claim
-from surefoot.report.attack.view import baseline_table, no_gradient_cautions
-from surefoot.report.claim_parts import may_continue
-from surefoot.report.figures import class_intervals, local_results, tails
-from surefoot.report.formatting import confidence, ended, percent
-from surefoot.report.provenance import about_run, findings_section, odd_findings, provenance
-from surefoot.report.tables import (
-    by_itself,
+from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
+from surefoot.report.clauses import continuation_note
+from surefoot.report.figures import svg
+from surefoot.report.formatting import confidence, percent, with_full_stop
+from surefoot.report.provenance import about_run, findings_section, preflight_cautions, provenance
+from surefoot.report.sampling.figures import class_figure, inputs_chart, tail_figure
+from surefoot.report.sampling.tables import (
     class_table,
     contrast_table,
     example_table,
     fails_under,
+    single_input_note,
     verdict_table,
 )
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
@@ -34,38 +35,37 @@ SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
 
 
 def view(
-    record: Record, found: Samples, verdicts: tuple[Claim, ...], command: str, store: str
+    record: Record, samples: Samples, verdicts: tuple[Claim, ...], command: str, store: str
 ) -> View:
     """The headline is about these inputs; the population comes next."""
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
     decided = tuple(c for c in record.claims if c.verdict is not None and not verdicts)
-    head, rest = tuple(plain[:1]), tuple(plain[1:])
-    asked = tuple(
+    overall = tuple(
         c for c in (*decided, *verdicts) if not (c.about.of is About.CLASS and c.about.name)
     )
     return View(
-        title=record.spec["words"]["source"],
-        headline=head,
+        title=record.study.words.source,
+        headline=tuple(plain[:1]),
         about=about_run(record),
         cautions=(
-            *odd_findings(record),
+            *preflight_cautions(record),
             *_contradictions(record),
-            *no_gradient_cautions({"": found.attack}),
+            *no_gradient_cautions({"": samples.attack}),
         ),
-        claims=rest,
-        continuing=may_continue(record.claims),
-        verdicts=asked,
-        facts=tuple(_facts(record, found)),
-        assumptions=_assumptions(record, found),
-        sections=_sections(record, found, verdicts, store),
+        claims=tuple(plain[1:]),
+        continuing=continuation_note(record.claims),
+        verdicts=overall,
+        facts=tuple(_facts(record, samples)),
+        assumptions=_assumptions(record, samples),
+        sections=_sections(record, samples, verdicts, store),
         command=command or repeat_command(record),
         provenance=(("", tuple(provenance(record))),),
     )
 
 
 def repeat_command(record: Record) -> str:
-    """What to type to repeat the whole run, if it came from the command line."""
-    return "" if record.source is None else str(record.source.options.get("command", ""))
+    """The command that repeats the whole run, if it came from the command line."""
+    return "" if record.source is None else record.source.command
 
 
 def _contradictions(record: Record) -> list[str]:
@@ -76,64 +76,69 @@ def _contradictions(record: Record) -> list[str]:
         return []
     named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
     return [
-        f"Look: for {len(wrong):,} inputs ({named}) the extrapolation contradicts the count of the "
-        "same trials: do not believe it there."
+        f"Note: for {len(wrong):,} inputs ({named}) the extrapolation contradicts the count of the "
+        "same trials: do not rely on it there."
     ]
 
 
-def _assumptions(record: Record, found: Samples) -> tuple[str, ...]:
-    """What all claims rest on beside what their own sentences say."""
+def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
+    """What all claims assume in addition to what their own sentences say."""
     lines = [
         "Trials are independent draws of the stated perturbation: "
-        + record.spec["words"]["perturbation"]
+        + record.study.words.perturbation
         + "."
     ]
-    if isinstance(found.whole, ExtrapolatedMean):
+    if isinstance(samples.whole, ExtrapolatedMean):
         lines.append(
             "Extrapolated numbers assume scores that are normal, after the transform named, far "
             "beyond what was observed; a test of normality cannot show that."
         )
     lines.append(
-        "Perturbations here are random; an adversary who searches for a bad one is another "
+        "The perturbations are random. An adversary who searches for a bad one is a different "
         "question."
     )
     return tuple(lines)
 
 
-def _facts(record: Record, found: Samples) -> list[str]:
-    """What else the run showed; counts, not claims."""
-    method, lines = record.spec["method"], []
-    if "width" in method:
+def _facts(record: Record, samples: Samples) -> list[str]:
+    """Further facts about the run; counts, not claims."""
+    method, lines = record.study.method, []
+    error = method.number("error") or 0.0
+    if (width := method.number("width")) is not None:
         lines.append(
-            f"Each input has an interval of its own, ± {method['width']:g} around its estimate or "
-            f"narrower (confidence {confidence(method['error'])}, each input by itself)."
+            f"Each input has an interval of its own, ± {width:g} around its estimate or narrower "
+            f"(confidence {confidence(error)}, each input by itself)."
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
-    if "kappa" in method:
+    if (kappa := method.number("kappa")) is not None:
         robust, n = sum(d.holds for d in decided), len(record.inputs)
         lines.append(
             f"{robust:,} of {n:,} inputs were decided to be below the limit, "
             f"{len(decided) - robust:,} above, {n - len(decided):,} stayed undecided "
-            f"(confidence {confidence(method['error'])}, each input by itself)."
+            f"(confidence {confidence(error)}, each input by itself)."
         )
         lines += [
             f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
             "IEC 61508; this is a statement about a number, not a certification."
             for level, limit in SIL.items()
-            if limit == method["kappa"]
+            if limit == kappa
         ]
-    elif isinstance(found.whole, ExtrapolatedMean):
-        lines += _tail_facts(record, found.whole)
+    elif isinstance(samples.whole, ExtrapolatedMean):
+        lines += _tail_facts(record, samples.whole)
     else:
-        steady = sum(isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs)
-        lines.append(f"{steady:,} of {len(record.inputs):,} inputs failed in no trial.")
+        never_failed = sum(
+            isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs
+        )
+        lines.append(f"{never_failed:,} of {len(record.inputs):,} inputs failed in no trial.")
     labelled = [row for row in record.inputs if row.label is not None]
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
-        lines.append(f"Clean, {right:,} of {len(labelled):,} inputs get their true label.")
+        lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     if record.extends:
-        lines.append(f"These inputs add to those of run {record.extends[:12]}, which are kept.")
+        lines.append(
+            f"The inputs of run {record.extends[:12]} are among these; its trials were reused."
+        )
     return lines
 
 
@@ -146,63 +151,65 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
     ]
     failed = [row for row in record.inputs if isinstance(row.result, Undecided)]
     if failed and isinstance(failed[0].result, Undecided):
-        lines.append(f"Not fitted, for example {failed[0].id}: {ended(failed[0].result.reason)}")
+        lines.append(
+            f"Not fitted, for example {failed[0].id}: {with_full_stop(failed[0].result.reason)}"
+        )
     return lines
 
 
 def _sections(
-    record: Record, found: Samples, verdicts: tuple[Claim, ...], store: str
+    record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
-    figures = [Figure(local_results(record), id="histogram")]
-    if isinstance(found.whole, ExtrapolatedMean):
+    figures = [Figure(svg(inputs_chart(record)), id="histogram")]
+    if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
-            "Line: what the count of the trials leaves possible. Dot: what the fitted normal "
-            "distribution says. Values below 1e-12 are drawn there."
+            "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
+            "distribution. Values below 1e-12 are drawn at 1e-12."
         )
-        figures.append(Figure(tails(record), caption, "tails"))
+        figures.append(Figure(tail_figure(record), caption, "tails"))
     sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
-    if found.attack is not None:
-        table = baseline_table(record, found)
+    if samples.attack is not None:
+        table = baseline_table(record, samples)
         sections.append(Section("baseline", table.title, table=table))
-    if found.classes:
+    if samples.classes:
         caption = "Dot: over the inputs studied. Line: interval for the class's population."
-        if isinstance(found.whole, ExtrapolatedMean):
+        if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
-        figure = Figure(class_intervals(record, found), caption, "class-figure")
-        table = class_table(record, found)
+        figure = Figure(class_figure(record, samples), caption, "class-figure")
+        table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
-        asked = verdict_table(each)
-        sections.append(Section("required", asked.title, table=asked))
-    if (differ := contrast_table(record, found)) is not None:
-        sections.append(Section("differ", differ.title, table=differ))
-    sections.append(_weakest(record, found, store))
+        table = verdict_table(each)
+        sections.append(Section("required", table.title, table=table))
+    if (contrasts := contrast_table(samples)) is not None:
+        sections.append(Section("contrasts", contrasts.title, table=contrasts))
+    sections.append(_weakest(record, samples, store))
     sections.append(findings_section(record))
     return tuple(sections)
 
 
-def _weakest(record: Record, found: Samples, store: str) -> Section:
+def _weakest(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
-    own = {row.id: row.result for row in record.inputs}
-    cards = tuple(_card(record, e, own[e.id], store) for e in found.examples)
+    results = {row.id: row.result for row in record.inputs}
+    cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
     if not cards:
-        return Section("weakest", "Where it is weakest", ("No input failed in any trial.",))
-    screen = example_table(record, found)
+        return Section("weakest", "Weakest inputs", ("No input failed in any trial.",))
+    table = example_table(record, samples)
     return Section(
-        "weakest", "Where it is weakest", (by_itself(record),), cards=cards, screen=screen
+        "weakest", "Weakest inputs", (single_input_note(record),), cards=cards, terminal_table=table
     )
 
 
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
-    true = f"; true class {e.true_class}" if e.true_class else ""
+    true_class = f"; true class {e.true_class}" if e.true_class else ""
     images = (
         LabelledImage(e.image, "clean", "clean: ", e.clean_class),
         LabelledImage(e.perturbed, "perturbed", f"trial {e.trial}: ", e.failed_class, failed=True),
     )
-    words = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
+    labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
     return Card(
-        title=f"{e.id} fails under {fails_under(record, result)}{true}",
-        words="" if e.image else words,
+        title=f"{e.id} fails under {fails_under(record, result)}{true_class}",
+        text="" if e.image else labels,
         images=images if e.image else (),
         changes=e.changes,
         command=replay_command(record, e.id, e.trial, store),
@@ -210,7 +217,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
 
 
 def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
-    """What to type to see that trial again."""
+    """The command that runs this trial again."""
     if record.source is None:
         return f"study.replay({subject!r}, {trial})"
     where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]

@@ -1,4 +1,4 @@
-"""The parts that sentences about claims share."""
+"""Clauses and phrases that the sentences about claims share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def assumption(claim: Claim) -> str:
     return "if " + " and ".join(claim.guarantee.assumptions)
 
 
-def sure(claim: Claim) -> str:
-    """How sure, in brackets: the confidence, and with what it is shared."""
+def confidence_clause(claim: Claim) -> str:
+    """The confidence, and for which claims together it holds; empty for a proof."""
     error = claim.guarantee.error
     if error == 0:
         return ""
@@ -24,8 +24,8 @@ def sure(claim: Claim) -> str:
     return f"confidence {confidence(error)}{jointly}"
 
 
-def may_continue(claims: Sequence[Claim]) -> str:
-    """Whether inputs may be added to a claim about the population and it be read again."""
+def continuation_note(claims: Sequence[Claim]) -> str:
+    """Whether inputs may be added and the claim about the population be read again."""
     about = [c for c in claims if c.about.of is About.POPULATION and c.kind != "classes"]
     if not about:
         return ""
@@ -34,23 +34,22 @@ def may_continue(claims: Sequence[Claim]) -> str:
         quota = ", equally many of each class," if evenly else ","
         return (
             "May be continued: inputs of the same population, chosen independently of the results"
-            f"{quota} may be added and the claim about the population be read again at the same "
-            "error. "
-            "Another seed or another selection is another claim."
+            f"{quota} may be added, and the claim about the population may be read again at the "
+            "same error. Another seed or another selection is another claim."
         )
     return (
-        "Not to be continued: the claim about the population is for a number of inputs settled "
-        "beforehand. Adding inputs and looking again would not keep the error."
+        "Not to be continued: the claim about the population is for a number of inputs fixed in "
+        "advance. Adding inputs and reading it again would not keep the error."
     )
 
 
-def capital(text: str, names: tuple[str, ...] = ()) -> str:
-    """The first letter large, unless the sentence begins with a name."""
+def capitalised(text: str, names: tuple[str, ...] = ()) -> str:
+    """With a capital first letter, unless the text begins with one of these names."""
     return text if text.startswith(names) else text[:1].upper() + text[1:]
 
 
 def subject(claim: Claim) -> str:
-    """The models or classes that it names, first."""
+    """The models or classes that it names, with a colon; empty where it names none."""
     return f"{', '.join(claim.names)}: " if claim.names else ""
 
 
@@ -59,8 +58,8 @@ def no_guarantee(claim: Claim) -> str:
     return "; ".join(claim.guarantee.assumptions) or "nothing is guaranteed"
 
 
-def whose(claim: Claim) -> str:
-    """About what, as the end of a sentence."""
+def scope_phrase(claim: Claim) -> str:
+    """The inputs that the claim is about, as a noun phrase."""
     scope = claim.about
     match scope.of:
         case About.INPUT:
@@ -75,8 +74,8 @@ def whose(claim: Claim) -> str:
 
 
 def bracketed(claim: Claim, around: str = "") -> str:
-    """The interval and how sure it is, in brackets after a space; nothing where there is none."""
-    inside = ", ".join(part for part in (around, sure(claim)) if part)
+    """Interval and confidence in brackets, after a space; empty where there is neither."""
+    inside = ", ".join(part for part in (around, confidence_clause(claim)) if part)
     return f" ({inside})" if inside else ""
 
 
@@ -86,18 +85,18 @@ def with_condition(claim: Claim, text: str) -> str:
     return f"{condition}, {text}" if condition else text
 
 
-def at_limit(claim: Claim) -> str:
-    """The limit on failing, of the perturbations."""
+def limit_phrase(claim: Claim) -> str:
+    """The limit on the failure probability, as a share of the perturbations."""
     return "the limit" if claim.limit is None else of_perturbations(claim.limit)
 
 
-def percents(claim: Claim) -> str:
-    """Both ends of its interval."""
+def interval_percent(claim: Claim) -> str:
+    """Both ends of the interval, in percent."""
     return "" if claim.interval is None else percent_range(claim.interval)
 
 
-def draws(claim: Claim) -> str:
-    """Which draws it is about, where these are fixed."""
+def draws_clause(claim: Claim) -> str:
+    """Which draws of the noise it is about, where these are fixed."""
     if claim.random is not Randomness.FIXED:
         return ""
     return f", for these draws of the noise (seed {claim.seed})"

@@ -1,0 +1,17 @@
+"""The figure of an attack."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from surefoot.report.figures import STEADY, WEAK, bar_chart
+from surefoot.results import Bracket
+from surefoot.store.records import Record
+
+
+def attack_chart(record: Record) -> Any:  # noqa: ANN401
+    """How many inputs an attack broke, and how many not."""
+    broken = sum(isinstance(r.result, Bracket) and r.result.high < inf for r in record.inputs)
+    counts = {"not broken": len(record.inputs) - broken, "broken": broken}
+    return bar_chart(counts, [STEADY, WEAK], len(record.inputs))

@@ -1,0 +1,90 @@
+"""The failure rate of an attack in tables, with the notes that say what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from surefoot.report.clauses import capitalised
+from surefoot.report.formatting import file_name, percent, with_full_stop
+from surefoot.report.tables import Table, mean_cells, quantity_heading
+from surefoot.store.records import AttackSummary, Record, Samples
+
+HEADING = "attack failure rate"
+
+
+def attack_cell(attack: AttackSummary | None) -> str:
+    """The rate in a table."""
+    if attack is None:
+        return ""
+    return "none" if attack.failure_rate is None else percent(attack.failure_rate)
+
+
+def baseline_table(record: Record, samples: Samples) -> Table:
+    """Accuracy, attack failure rate and the study's own quantity in one line."""
+    model = file_name(record.source.model) if record.source else "the model"
+    clean = record.clean_accuracy
+    row = (
+        "" if clean is None else percent(clean),
+        attack_cell(samples.attack),
+        *mean_cells(record, samples.whole),
+    )
+    headings = ("model", "clean accuracy", HEADING, quantity_heading(record), "interval")
+    note = " ".join(attack_notes({"": samples.attack}))
+    return Table("Compared with accuracy and an attack", headings, ((model, *row),), 1, note)
+
+
+def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
+    """What the rate means, and for which names of the table there is none."""
+    known = [(name, a) for name, a in attacks.items() if a is not None]
+    done = [(name, a) for name, a in known if a.failure_rate is not None]
+    lines = []
+    if done:
+        one = done[0][1]
+        balls = list(dict.fromkeys(a.ball for _, a in done))
+        where = balls[0] if len(balls) == 1 else "ball around each"
+        lines += [
+            f"The attack failure rate is the share of the {one.inputs:,} inputs for which a "
+            f"gradient attack found no point of the {where} that fails (an input that fails when "
+            f"clean counts as found). {_effort(one)} Every point counted was run again through the "
+            "model itself and lies in the ball and the bounds.",
+            "A failed attack proves nothing: a better one may succeed. The share of these inputs "
+            "that are kept at every point of the ball is at most this rate.",
+        ]
+    lines += [f"{_of(name)}{_counts(a)}" for name, a in done if _counts(a)]
+    empty = [(name, a) for name, a in known if a.failure_rate is None]
+    return lines + [
+        f"{_of(name)}No attack failure rate: {with_full_stop(a.reason)}" for name, a in empty
+    ]
+
+
+def _of(name: str) -> str:
+    return f"{name}: " if name else ""
+
+
+def _effort(attack: AttackSummary) -> str:
+    starts = "1 descent" if attack.starts == 1 else f"{attack.starts} descents"
+    one = attack.targets == 1
+    targets = "the target class" if one else f"each of {attack.targets} target classes"
+    return (
+        f"It made {starts} of {attack.iterations} steps towards {targets}, or until one succeeded."
+    )
+
+
+def _counts(attack: AttackSummary) -> str:
+    """How many inputs fail when clean, and how many points were discarded; empty for none."""
+    parts = []
+    if attack.clean:
+        parts.append(f"of the {attack.broken:,} inputs broken {attack.clean:,} fail when clean")
+    if attack.discarded:
+        parts.append(f"{attack.discarded:,} points were discarded that the model did not confirm")
+    return with_full_stop(capitalised("; ".join(parts))) if parts else ""
+
+
+def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[str, ...]:
+    """A caution for each attack that had no gradient to follow at some inputs."""
+    return tuple(
+        f"Note: {_of(name)}at {a.blind:,} of {a.inputs:,} inputs every gradient was zero and the "
+        "attack had nothing to follow: its failure there says nothing (masked gradients?)."
+        for name, a in attacks.items()
+        if a is not None and a.blind
+    )

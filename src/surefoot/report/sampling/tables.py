@@ -1,0 +1,127 @@
+"""Tables of a study that sampled: classes, pairs of classes, requirements, weakest inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surefoot.claims import About, Claim, Verdict
+from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.formatting import (
+    confidence,
+    of_perturbations,
+    p_value,
+    percent_range,
+    points,
+)
+from surefoot.report.tables import (
+    TAIL_HEADINGS,
+    Table,
+    claim_cells,
+    is_tail,
+    quantity_heading,
+    tail_cells,
+)
+from surefoot.results import Bracket, Decision, Estimate, InputResult, Interval
+from surefoot.store.records import Record, Samples
+
+_CONTRAST_ROWS = 12
+
+
+def class_table(record: Record, samples: Samples) -> Table:
+    """What is claimed of each class, all together."""
+    claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
+    together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
+    note = f"{capitalised(together)}." if together else ""
+    if is_tail(record):
+        rows = tuple(
+            (r.name, f"{r.inputs:,}", *tail_cells(record, r.result)) for r in samples.classes
+        )
+        return Table("Results by class", ("class", "inputs", *TAIL_HEADINGS), rows, note=note)
+    rows = tuple(
+        (r.name, f"{r.inputs:,}", *claim_cells(claims.get(r.name))) for r in samples.classes
+    )
+    headings = ("class", "inputs", quantity_heading(record), "interval")
+    return Table("Results by class", headings, rows, note=note)
+
+
+def contrast_table(samples: Samples) -> Table | None:
+    """Which classes differ; pairs in the order of their p-values."""
+    if not samples.contrasts:
+        return None
+    ordered = sorted(samples.contrasts, key=lambda c: (c.permutation, -abs(c.difference)))
+    note = (
+        "p-values are adjusted for all pairs (Holm). The permutation test is exact where two "
+        "classes have the same distribution of values; Welch's t-test is approximate and left "
+        "blank below ten values."
+    )
+    rows = tuple(
+        (
+            c.first,
+            c.second,
+            points(-c.difference),
+            p_value(c.permutation),
+            "" if c.welch is None else p_value(c.welch),
+        )
+        for c in ordered[:_CONTRAST_ROWS]
+    )
+    headings = ("class", "and class", "fails more (points)", "permutation p", "Welch p")
+    return Table("Do classes differ?", headings, rows, 2, note, page_only=True)
+
+
+def verdict_table(claims: Sequence[Claim]) -> Table:
+    """What is decided of each class, all together."""
+    words = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
+    rows = tuple((c.about.name, words[c.verdict]) for c in claims if c.verdict is not None)
+    note = "All classes together, at the stated error (Holm)."
+    return Table("Requirement for each class", ("class", "outcome"), rows, 2, note)
+
+
+def counted_of(result: InputResult) -> Estimate | None:
+    """The estimate from an input's own trials, with its guarantee."""
+    if isinstance(result, Bracket):
+        return None
+    return result if isinstance(result, Estimate) else result.counted
+
+
+def fails_under(record: Record, result: InputResult) -> str:
+    """Under how many perturbations an input fails: as decided, or between its bounds."""
+    kappa = record.study.method.number("kappa")
+    if isinstance(result, Decision) and kappa is not None:
+        return f"{'at most' if result.holds else 'more than'} {of_perturbations(kappa)}"
+    estimate = counted_of(result)
+    if estimate is None:
+        return "undecided"
+    around = Interval(1 - estimate.interval.high, 1 - estimate.interval.low)
+    return f"{percent_range(around)} of the perturbations"
+
+
+def example_table(record: Record, samples: Samples) -> Table:
+    """The weakest inputs, with their true classes where these are known."""
+    headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
+    results = {row.id: row.result for row in record.inputs}
+    lines = [
+        headings,
+        *(
+            (
+                e.id,
+                fails_under(record, results[e.id]),
+                e.true_class,
+                e.clean_class,
+                e.failed_class,
+                f"{e.trial}",
+            )
+            for e in samples.examples
+        ),
+    ]
+    labelled = any(e.true_class for e in samples.examples)
+    columns = [i for i in range(len(headings)) if i != 2 or labelled]
+    first, *rows = (tuple(line[i] for i in columns) for line in lines)
+    return Table("Weakest inputs", first, tuple(rows), len(first), single_input_note(record))
+
+
+def single_input_note(record: Record) -> str:
+    """With which confidence the intervals of single inputs hold."""
+    errors = {one.guarantee.error for row in record.inputs if (one := counted_of(row.result))}
+    if not errors:
+        return ""
+    return f"Confidence {confidence(max(errors))} for each input by itself, not for all together."

@@ -1,0 +1,60 @@
+"""The view and the main figure of a record, chosen by the kind of its details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from surefoot.claims import Claim
+from surefoot.report.attack import view as attack_view
+from surefoot.report.attack.figures import attack_chart
+from surefoot.report.comparison import view as comparison_view
+from surefoot.report.comparison.figures import comparison_chart
+from surefoot.report.curve import view as curve_view
+from surefoot.report.curve.figures import curves_chart
+from surefoot.report.radii import view as radii_view
+from surefoot.report.radii.figures import radii_chart
+from surefoot.report.sampling import view as sampling_view
+from surefoot.report.sampling.figures import inputs_chart
+from surefoot.report.view import View
+from surefoot.store.records import AttackSummary, Comparison, Curves, Radii, Record, Samples
+
+
+def view_of_record(
+    record: Record,
+    parts: Mapping[str, Record],
+    verdicts: tuple[Claim, ...] = (),
+    command: str = "",
+    store: str = "",
+) -> View:
+    """The outcome in its parts; `parts` are the records of a comparison, by name."""
+    details, members = record.details, parts or {"": record}
+    first = next(iter(members.values())).details
+    if isinstance(details, Curves) or isinstance(first, Curves):
+        return curve_view.view(record, members, verdicts, command)
+    if isinstance(details, Radii) or isinstance(first, Radii):
+        return radii_view.view(record, members, verdicts, command)
+    match details:
+        case Samples():
+            return sampling_view.view(record, details, verdicts, command, store)
+        case AttackSummary():
+            return attack_view.view(record, details, verdicts, command)
+        case Comparison():
+            return comparison_view.view(record, details, parts, verdicts, command)
+
+
+def chart_of_record(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401  Altair's
+    """The main figure, for the same cases."""
+    details, members = record.details, parts or {"": record}
+    first = next(iter(members.values())).details
+    if isinstance(details, Curves) or isinstance(first, Curves):
+        return curves_chart(members)
+    if isinstance(details, Radii) or isinstance(first, Radii):
+        return radii_chart(members)
+    match details:
+        case Samples():
+            return inputs_chart(record)
+        case AttackSummary():
+            return attack_chart(record)
+        case Comparison():
+            return comparison_chart(record, details)
