@@ -99,7 +99,7 @@ def test_networks_side_by_side(small):
     write(small.folder / "other.onnx", [([[1.0, 1.0], [0.0, 0.0]], [-0.8, 0.0])])
     done = small.run("critical", "other.onnx", *RUN[1:], "--report", "c.html")
     assert done.returncode == 0, done.stderr
-    assert "Network against network" in done.stdout
+    assert "Pairs of networks" in done.stdout
     assert 'id="pairs"' in (small.folder / "c.html").read_text()
 
 
@@ -167,7 +167,7 @@ def test_brackets_of_others_are_read(desk):
     done = desk.run("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
     assert done.returncode == 0, done.stderr
     assert "were not checked here" in done.stdout
-    assert "Network against network" in done.stdout
+    assert "Pairs of networks" in done.stdout
     assert "r.csv" in (desk.folder / "b.html").read_text()
     ends = brackets_in(desk.run("brackets", "v.csv", "--json").stdout)
     assert ends == {"0": (0.01, 0.012), "1": (0.02, None)}

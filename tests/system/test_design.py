@@ -19,7 +19,7 @@ def test_a_design_is_told_in_words_and_tables(desk):
     done = desk.run(*DESIGN)
     assert done.returncode == 0, done.stderr
     for words in (
-        "within 0.02 of the truth, whatever that is (wrong at most 1 time in 100)",
+        "within 0.02 of the truth, whatever the truth is (wrong at most 1 time in 100)",
         "48 looks, from 361 to 4,331 trials; z = 2.63227.",
         "Proved for every p: a miss has probability at most 0.0099",
         "every 4th look; --all prints all",

@@ -59,8 +59,8 @@ def fits(browser):
 
 def drawn(browser, css):
     """Elements that take up room on the page."""
-    found = browser.find_elements(By.CSS_SELECTOR, css)
-    return [e for e in found if e.size["width"] > 0 and e.size["height"] > 0]
+    elements = browser.find_elements(By.CSS_SELECTOR, css)
+    return [e for e in elements if e.size["width"] > 0 and e.size["height"] > 0]
 
 
 def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
@@ -82,7 +82,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     open_page(browser, page)
     assert browser.find_element(By.ID, "claim").text == record["claims"][0]["sentence"]
     belief = browser.find_element(By.ID, "belief").text
-    classes = record["found"]["classes"]
+    classes = record["details"]["classes"]
     assert f"confidence 99 % for the {len(classes)} classes and all inputs together" in belief
     assert "independent random sample" in belief
     assert f"{record['trials']:,} trials" in belief
@@ -91,7 +91,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     assert len(drawn(browser, "#classes tbody tr")) == len(classes)
     assert len(drawn(browser, "#class-figure svg path")) >= len(classes)
     images = drawn(browser, "#weakest img")
-    assert len(images) == 2 * len(record["found"]["examples"]) > 0
+    assert len(images) == 2 * len(record["details"]["examples"]) > 0
     for image in images:
         assert browser.execute_script("return arguments[0].naturalWidth", image) == 28
     commands = [e.text for e in drawn(browser, "#weakest code")]
@@ -136,23 +136,23 @@ def test_names_from_outside_are_text_never_markup(browser, tmp_path):
     inputs = sf.load_inputs(
         base.x, base.labels, ids=[f"{nasty}{i}" for i in range(12)], class_names=[nasty, "b"]
     )
-    found = study(inputs=inputs, perturbation=sf.perturb.LinfNoise(0.9)).run()
-    open_page(browser, found.report(tmp_path / "page.html"))
+    result = study(inputs=inputs, perturbation=sf.perturb.LinfNoise(0.9)).run()
+    open_page(browser, result.report(tmp_path / "page.html"))
     assert browser.title.startswith("surefoot")
     assert browser.find_elements(By.CSS_SELECTOR, "script, img[src=x]") == []
     assert nasty in browser.find_element(By.ID, "classes").text
 
 
 def test_inputs_that_are_no_images_show_their_largest_changes(browser, tmp_path):
-    found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
-    open_page(browser, found.report(tmp_path / "page.html"))
+    result = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
+    open_page(browser, result.report(tmp_path / "page.html"))
     assert len(drawn(browser, "#weakest .card tbody tr")) >= 6
     assert "study.replay('p" in browser.find_element(By.ID, "weakest").text
 
 
 def test_a_model_that_never_fails_says_so(browser, tmp_path):
-    found = study(perturbation=sf.perturb.LinfNoise(0.0)).run()
-    open_page(browser, found.report(tmp_path / "page.html"))
+    result = study(perturbation=sf.perturb.LinfNoise(0.0)).run()
+    open_page(browser, result.report(tmp_path / "page.html"))
     assert "No input failed in any trial." in browser.find_element(By.ID, "weakest").text
     assert drawn(browser, "#histogram svg")
 
@@ -197,7 +197,7 @@ def test_the_page_of_critical_radii_shows_counterexamples_beside_inputs(browser,
     )
     assert "<b>light" in browser.find_element(By.CSS_SELECTOR, "section[id^=examples]").text
     assert "first − <i>second" in browser.find_element(By.ID, "pairs").text
-    assert "within what is proved" in browser.find_element(By.CSS_SELECTOR, "[id^=points]").text
+    assert "the proved radius" in browser.find_element(By.CSS_SELECTOR, "[id^=points]").text
 
 
 def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(desk, browser):
@@ -215,24 +215,24 @@ def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(desk, br
 @pytest.fixture(scope="module", params=pages.KINDS)
 def page_of_each_kind(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    found = pages.KINDS[request.param](folder)
-    return found, found.report(folder / "page.html")
+    result = pages.KINDS[request.param](folder)
+    return result, result.report(folder / "page.html")
 
 
 def test_the_first_screen_has_claim_subject_verdict_and_a_figure(browser, page_of_each_kind):
     """On a screen of 1000 by 900 the main figure at least begins."""
-    found, page = page_of_each_kind
+    result, page = page_of_each_kind
     open_page(browser, page)
     heads = [e.text for e in drawn(browser, "h1")]
-    assert heads == found.view.headings
+    assert heads == result.view.headings
     assert drawn(browser, "#about")
     verdicts = [e.text for e in drawn(browser, ".verdict")]
-    assert verdicts == [line for _, line in found.view.verdict_lines]
+    assert verdicts == [line for _, line in result.view.verdict_lines]
     figure = drawn(browser, "main figure svg")[0]
     assert figure.location["y"] < 820
     assert figure.size["height"] > 50
-    texts = browser.find_element(By.ID, "belief").text if found.view.sure else ""
-    for line in found.view.sure:
+    texts = browser.find_element(By.ID, "belief").text if result.view.statements else ""
+    for line in result.view.statements:
         assert line in texts.replace("\n", " ")
 
 

@@ -74,7 +74,7 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     assert "at the highest level noise drawn uniformly from the L∞ ball" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
     assert "in --perturb" not in first.stderr
-    assert "Level by level" in (desk.folder / "l.html").read_text()
+    assert "Results by level" in (desk.folder / "l.html").read_text()
     (points,) = json.loads((desk.folder / "l.json").read_text())["datasets"].values()
     drawn = (desk.folder / "l.html").read_text()
     assert "counted, with its interval" in drawn
@@ -108,7 +108,7 @@ def test_two_models_are_ranked_on_the_same_inputs(pair):
     done = pair.run(*BOTH, "--reference", "0.9,0.8", "--report", "c.html")
     assert done.returncode == 0, done.stderr
     assert "Ranking" in done.stdout
-    assert "Pair by pair" in done.stdout
+    assert "Pairs of models" in done.stdout
     assert "too few for a correlation" in done.stdout
     page = (pair.folder / "c.html").read_text()
     assert "noisy.onnx" in page
@@ -152,7 +152,7 @@ def test_every_class_can_be_required_of(desk):
     assert met.returncode == 0, met.stdout + met.stderr
     said = "PASS: at most 99 % of the perturbations make the model fail on inputs of every class"
     assert said in met.stdout
-    assert "Required of each class" in met.stdout
+    assert "Requirement for each class" in met.stdout
     both = desk.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
     told = json.loads(both.stdout)

@@ -130,7 +130,7 @@ CLAIMS = {
 }
 """One of each kind; the ends of intervals lie just inside the next digit that is printed."""
 
-SAID = {
+SENTENCES_BY_KIND = {
     "failure": (
         "Input 17 fails under 0.8 % of the perturbations (0.5 % to 1.31 %, confidence 99 %)."
     ),

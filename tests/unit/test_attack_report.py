@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import surefoot as sf
-from surefoot.report.attack.view import attack_lines, baseline_table
+from surefoot.report.attack.tables import attack_notes, baseline_table
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Ball
@@ -65,7 +65,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     found = result.details.attack
     assert found.failure_rate is None
     assert says in found.reason
-    (line,) = attack_lines({"a": found})
+    (line,) = attack_notes({"a": found})
     assert line.startswith("a: No attack failure rate: ")
     assert line.endswith(".")
     assert all(claim.kind != "robust_accuracy" for claim in result.claims)

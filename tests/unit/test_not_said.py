@@ -1,4 +1,4 @@
-"""What must not be said: false sentences that were once printed, each in the smallest world."""
+"""False sentences that were once printed and must not come back, each in a small world."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def test_claims_that_count_inputs_are_read_once() -> None:
 
 def test_an_input_that_failed_most_often_is_not_called_the_weakest() -> None:
     result = noise_study(np.full(30, 0.3), sf.FixedSize(0.2, 0.1), 1).run(**QUICK)
-    said = next(sentence(c) for c in result.claims if c.kind == "worst")
-    assert "failed most often of the 30 in this run" in said
+    text = next(sentence(c) for c in result.claims if c.kind == "worst")
+    assert "failed most often of the 30 in this run" in text
 
 
 def test_two_levels_that_look_alike_are_both_swept() -> None:

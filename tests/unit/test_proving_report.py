@@ -12,7 +12,7 @@ from surefoot.engine.proof_bench import OwnProver, ProvingBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.graph.read_network import read_network
-from surefoot.report.radii.figures import distribution
+from surefoot.report.radii.figures import radii_chart
 from surefoot.report.radii.tables import quantile_table
 from surefoot.results import Interval, Undecided
 from surefoot.study.comparison import joined
@@ -52,8 +52,8 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     both = joined({"a": found, "b": found}, "curve")
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
     assert both.details.differences == ()
-    assert "Network against network" not in str(both)
-    with pytest.raises(InvalidArgument, match=r"leave out width \(--within\) or by_class"):
+    assert "Pairs of networks" not in str(both)
+    with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):
         replace(study, by_class=True)
 
 
@@ -119,7 +119,7 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
         ),
     )
     both = joined({"strong": found, "weak": weaker}, "curve")
-    assert "Network against network" in str(both)
+    assert "Pairs of networks" in str(both)
     assert "strong is more robust" in str(both)
     (claim,) = (c for c in both.claims if c.kind == "quantile_difference")
     assert claim.names == ("strong", "weak")
@@ -190,7 +190,7 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
 
 def test_the_legends_of_two_networks_stand_where_no_line_crosses_them(tmp_path):
     record = linear_study(tmp_path, POINTS).run().record
-    drawn = distribution({"one.onnx": record, "two.onnx": record}).to_dict()
+    drawn = radii_chart({"one.onnx": record, "two.onnx": record}).to_dict()
     legends = [
         shown["legend"]
         for layer in drawn["layer"]

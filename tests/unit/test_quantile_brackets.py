@@ -7,8 +7,9 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
-from surefoot.report.radii.figures import times
+from surefoot.report.radii.figures import times_figure
 from surefoot.results import Footing
+from surefoot.store.spec import BracketFileSpec
 from surefoot.study.external_brackets import published
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
@@ -82,24 +83,26 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
     rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
     found = published(file(HEAD + rows))
     for part in found.parts.values():
-        assert "tolerance" not in part.record.spec["method"]
+        assert isinstance(part.record.spec, BracketFileSpec)
     assert "closed" not in str(found)
-    drawn = times(found.parts["a"].record)
-    assert "seconds by the file" in drawn
+    drawn = times_figure(found.parts["a"].record)
+    assert "seconds, from the file" in drawn
     assert ">refuted<" in drawn
     assert ">never refuted<" in drawn
     assert "closed" not in drawn
-    assert drawn.count('aria-label="proved L∞ radius: 0.05; seconds by the file: 2; kind: refuted"')
+    assert drawn.count(
+        'aria-label="proved L∞ radius: 0.05; seconds, from the file: 2; kind: refuted"'
+    )
 
 
 def test_a_time_that_is_not_known_is_not_none_at_all(file):
     found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
     assert [row.result.seconds for row in found.inputs] == [2.0, None]
     said = str(found)
-    assert "It took 2.0 seconds by the file, 2 in the median; of 1 it says no time." in said
+    assert "It took 2.0 seconds, as the file says, 2 in the median; no time is known of 1." in said
     assert "not known" in said
-    assert times(found.record).count("seconds by the file: ") == 1
+    assert times_figure(found.record).count("seconds, from the file: ") == 1
     bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
     assert "The file does not say how long it took." in str(bare)
-    assert "Time an input took" not in bare.report(file("").with_name("b.html")).read_text()
+    assert "Time per input" not in bare.report(file("").with_name("b.html")).read_text()
     assert json.loads(bare.to_json())["inputs"][0]["result"]["seconds"] is None

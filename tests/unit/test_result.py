@@ -1,10 +1,9 @@
-"""The one result: claims, JSON, tables, figures and verdicts, whatever the method found."""
+"""The one result: claims, JSON, tables, figures and verdicts, of every kind of method."""
 
 import json
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import surefoot as sf
@@ -76,58 +75,59 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @every_kind
-def test_a_record_survives_json_whatever_was_found(results, kind):
-    found = results[kind]
-    assert isinstance(found.details, KINDS[kind])
-    assert record_from_json(record_to_json(found.record)) == found.record
+def test_a_record_of_every_kind_survives_json(results, kind):
+    result = results[kind]
+    assert isinstance(result.details, KINDS[kind])
+    assert record_from_json(record_to_json(result.record)) == result.record
 
 
 @every_kind
 def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
-    found = results[kind]
-    told = json.loads(found.to_json())
-    assert [claim["sentence"] for claim in told["claims"]] == [sentence(c) for c in found.claims]
-    assert told["digest"] == found.record.digest
-    assert len(told["inputs"]) == len(found.inputs)
-    assert told.get("parts", {}).keys() == found.parts.keys()
-    assert "Infinity" not in found.to_json()
-    assert "NaN" not in found.to_json()
+    result = results[kind]
+    data = json.loads(result.to_json())
+    assert [claim["sentence"] for claim in data["claims"]] == [sentence(c) for c in result.claims]
+    assert data["digest"] == result.record.digest
+    assert len(data["inputs"]) == len(result.inputs)
+    assert data.get("parts", {}).keys() == result.parts.keys()
+    assert "Infinity" not in result.to_json()
+    assert "NaN" not in result.to_json()
 
 
 @every_kind
 def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, tmp_path):
-    found = results[kind]
-    headline = sentence(found.view.headline[0])
-    assert headline in str(found)
-    assert headline.split(" (")[0].split("'")[0] in found._repr_html_()
-    assert "<html" not in found._repr_html_()
-    page = found.report(tmp_path / "page.html").read_text()
+    result = results[kind]
+    headline = sentence(result.view.headline[0])
+    assert headline in str(result)
+    assert headline.split(" (")[0].split("'")[0] in result._repr_html_()
+    assert "<html" not in result._repr_html_()
+    page = result.report(tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     assert "<svg" in page or kind == "attack"
 
 
 @every_kind
 def test_every_result_can_be_drawn(results, kind, tmp_path):
-    found = results[kind]
+    result = results[kind]
     for name, begins in (("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.json", b"{")):
-        chart = found.plot(tmp_path / name)
+        chart = result.plot(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begins)
         assert chart.to_dict()
     with pytest.raises(InvalidArgument, match=r"\.svg, \.png"):
-        found.plot(tmp_path / "f.gif")
+        result.plot(tmp_path / "f.gif")
 
 
 @every_kind
 def test_the_table_of_inputs_is_a_frame(results, kind):
     pytest.importorskip("pandas")
-    found = results[kind]
-    table = found.to_frame()
-    assert len(table) == len(found.inputs) + sum(len(part.inputs) for part in found.parts.values())
-    if found.parts:
-        assert set(table.get("part", ())) <= set(found.parts)
-    if found.inputs:
-        row = table.set_index("id").loc[found.inputs[0].id]
-        claim = found.claim_about(found.inputs[0].id)
+    result = results[kind]
+    table = result.to_frame()
+    members = [result, *result.parts.values()]
+    assert len(table) == sum(len(member.inputs) for member in members)
+    if result.parts:
+        assert set(table.get("part", ())) <= set(result.parts)
+    if result.inputs:
+        row = table.set_index("id").loc[result.inputs[0].id]
+        claim = result.claim_about(result.inputs[0].id)
         assert (row["quantity"], row["trials"]) == (claim.quantity, claim.trials)
         assert row["low"] == claim.interval.low if claim.interval else math.isnan(row["low"])
 
@@ -140,21 +140,21 @@ ABOUT = {
 
 @pytest.mark.parametrize("kind", ABOUT)
 def test_one_input_has_a_claim_of_its_own(results, kind):
-    found = results[kind]
-    for row in found.inputs:
-        claim = found.claim_about(row.id)
+    result = results[kind]
+    for row in result.inputs:
+        claim = result.claim_about(row.id)
         assert claim.kind in (ABOUT[kind], "failure")  # a tail that does not fit is counted
         assert claim.about == Scope(About.INPUT, 1, row.id)
-        assert found.by_id[row.id] == row.result
+        assert result.by_id[row.id] == row.result
         assert row.id in sentence(claim)
     with pytest.raises(InvalidArgument, match="no input 'nobody' among the 8 here"):
-        found.claim_about("nobody")
+        result.claim_about("nobody")
 
 
 def test_a_claim_about_an_input_is_about_failing(results):
-    found = results["estimates"]
-    for row in found.inputs:
-        claim = found.claim_about(row.id)
+    result = results["estimates"]
+    for row in result.inputs:
+        claim = result.claim_about(row.id)
         assert claim.value == 1 - row.result.value
         assert claim.interval.low == pytest.approx(max(0.0, 1 - row.result.interval.high))
 
@@ -167,7 +167,7 @@ def test_open_ends_come_back_infinite(results):
     never = Bracket(sf.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled)
     rows = tuple(replace(row, result=never) for row in record.inputs)
     open_ = Quantile(0.05, 0.25, sf.Interval(0.0, math.inf), promise, 8, note="so few inputs")
-    found = replace(
+    radii = replace(
         record.details,
         quantiles=(
             QuantileRow("all inputs", 8, "shortest-ranks", open_),
@@ -178,7 +178,7 @@ def test_open_ends_come_back_infinite(results):
     nothing = sf.Interval(-math.inf, math.inf)
     pair = replace(whole, kind="quantile_difference", names=("a", "b"), interval=nothing)
     claims = (whole, pair)
-    made = replace(record, inputs=rows, details=found, claims=claims)
+    made = replace(record, inputs=rows, details=radii, claims=claims)
     again = record_from_json(record_to_json(made))
     assert again == made
     assert again.inputs[0].result.high == math.inf
@@ -199,16 +199,16 @@ def test_a_damaged_record_is_named_with_the_place(results):
 
 def test_requirements_share_the_error_and_say_so(results):
     """Two stated together are each decided at half of it; one alone has it all."""
-    found = results["estimates"]
-    (alone,) = found.require(0.1).verdicts
-    whole, every, *each = found.require(0.1, of_each_class=0.1).verdicts
+    result = results["estimates"]
+    (alone,) = result.require(0.1).verdicts
+    whole, every, *each = result.require(0.1, of_each_class=0.1).verdicts
     assert alone.guarantee.error == 0.1
     assert whole.guarantee.error == every.guarantee.error == 0.05
     assert {claim.guarantee.error for claim in each} == {0.05}
     assert (whole.about.of, every.about.of) == (About.POPULATION, About.CLASS)
     assert alone.requirement == pytest.approx(0.9)  # of failing
     assert "confidence 95 %" in sentence(whole)
-    assert found.verdicts == ()  # the result itself stays as it was
+    assert result.verdicts == ()  # the result itself stays as it was
 
 
 @pytest.mark.parametrize(
@@ -253,57 +253,3 @@ def test_what_is_random_is_said(results):
     assert random["curves"] is Randomness.FIXED
     assert results["curves"].claims[0].seed == 1
     assert results["radii"].claims[0].continues is Continues.ONCE
-
-
-def test_a_level_that_plays_no_part_changes_no_digest(make):
-    """It cannot be given: so there is one study of all radii, and one of each range of levels."""
-    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
-    with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
-        make(sf.perturb.LinfNoise(0.3), radii)
-    assert make(sf.perturb.LinfNoise(), radii).spec["perturbation"] == {
-        "kind": "linf",
-        "level": None,
-    }
-    one, other = (make(sf.perturb.LinfNoise(level), sf.Attack()) for level in (0.1, 0.2))
-    assert one.digest != other.digest
-    plain = make(sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.1))
-    assert replace(plain, by_class=True).digest == plain.digest  # what the method does by itself
-    assert replace(plain, population=sf.Mean(0.1)).digest == plain.digest
-    assert replace(plain, by_class=False).digest != plain.digest
-
-
-def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from surefoot.cli.main import app
-
-    monkeypatch.chdir(tmp_path)
-    relu_net(tmp_path / "model.onnx", SHAPE)
-    x = (255 * batch(6, SHAPE)).astype(np.uint8)
-    np.savez(tmp_path / "test.npz", x=x, y=[0, 0, 1, 1, 2, 2])
-    model, inputs = sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
-    noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
-    typed = {
-        "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
-            noise, sf.ExactSequential(0.3, 0.1), sf.SameLabel()),
-        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --budget 30": (
-            noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
-        "tail --perturb linf:8/255 --draws 40": (
-            noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
-        "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
-            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.TrueLabel()),
-        "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.TrueLabel()),
-    }  # fmt: skip
-    for words, (perturbation, method, held) in typed.items():
-        command, *options = words.split()
-        done = CliRunner().invoke(
-            app, [command, "model.onnx", "test.npz", *options, "--bounds", "0,1", "--json"]
-        )
-        assert done.stdout, (words, done.stderr, done.exception)
-        told = json.loads(done.stdout)
-        made = sf.Study(model, inputs, perturbation, method, property=held)
-        assert told["spec"] | {"words": 0} == json.loads(json.dumps(made.spec)) | {"words": 0}, (
-            words
-        )
-        assert told["digest"] == made.digest, words

@@ -8,27 +8,27 @@ import pytest
 from surefoot.claims import KINDS, Randomness, Verdict
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
-from surefoot.report.verdict_sentences import _STATED
+from surefoot.report.verdict_sentences import REQUIREMENTS
 from surefoot.results import Footing, Guarantee, Interval
-from tests.unit.example_claims import CLAIMS, SAID, SHARE, SOUND
+from tests.unit.example_claims import CLAIMS, SENTENCES_BY_KIND, SHARE, SOUND
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
-    assert set(CLAIMS) == set(SAID) == set(KINDS)
-    assert set(SENTENCES) | set(_STATED) == set(KINDS)
+    assert set(CLAIMS) == set(SENTENCES_BY_KIND) == set(KINDS)
+    assert set(SENTENCES) | set(REQUIREMENTS) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sentence_of_each_kind(kind):
-    assert sentence(CLAIMS[kind]) == SAID[kind]
+    assert sentence(CLAIMS[kind]) == SENTENCES_BY_KIND[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_assumption_is_in_the_sentence(kind):
     made = CLAIMS[kind]
     more = ("the first thing is so", "the second thing is so")
-    said = sentence(replace(made, guarantee=replace(made.guarantee, assumptions=more)))
-    assert all(assumption in said for assumption in more)
+    text = sentence(replace(made, guarantee=replace(made.guarantee, assumptions=more)))
+    assert all(assumption in text for assumption in more)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if CLAIMS[kind].guarantee.error > 0])
@@ -39,8 +39,8 @@ def test_the_confidence_is_in_the_sentence_and_never_rounded_up(kind, error, con
         assert "without guarantee" in sentence(made)
         return
     promise = replace(made.guarantee, error=error, jointly="all of them")
-    said = sentence(replace(made, guarantee=promise))
-    assert f"confidence {confidence} for all of them together" in said
+    text = sentence(replace(made, guarantee=promise))
+    assert f"confidence {confidence} for all of them together" in text
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if CLAIMS[kind].guarantee.error == 0])
@@ -109,7 +109,7 @@ DEMANDS = {
 
 
 def test_every_kind_that_can_be_required_is_here():
-    assert set(REQUIRED) == set(DEMANDS) == set(_STATED)
+    assert set(REQUIRED) == set(DEMANDS) == set(REQUIREMENTS)
 
 
 @pytest.mark.parametrize("kind", REQUIRED)
@@ -124,10 +124,10 @@ def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
         "radius_quantile": "more than 5 % of inputs of this kind have a critical radius below 0.01",
         "not_worse": "b.onnx fails over 2 points more often than a.onnx",
     }
-    for verdict, said in ((Verdict.PASS, DEMANDS[kind]), (Verdict.FAIL, refuted[kind])):
+    for verdict, words in ((Verdict.PASS, DEMANDS[kind]), (Verdict.FAIL, refuted[kind])):
         text = sentence(replace(made, verdict=verdict))
         assert text.startswith(f"{verdict}: ")
-        assert said in text
+        assert words in text
         assert ("one-sided" in text) == (not kind.startswith("curve"))
         assert "confidence 9" in text
         assert all(assumption in text for assumption in made.guarantee.assumptions)
@@ -154,14 +154,14 @@ def numbers(text):
 def test_a_proved_radius_is_never_rounded_up_and_a_counterexample_never_down(low):
     high = low + 1.234567e-5
     made = replace(CLAIMS["radius"], interval=Interval(low, high))
-    said = sentence(made)
+    text = sentence(made)
     if low > 0:
-        proved = numbers(re.search(r"up to (\S+) changes", said)[1])[0]
+        proved = numbers(re.search(r"up to (\S+) changes", text)[1])[0]
         assert low * (1 - 1e-3) <= proved <= low * (1 + 1e-11)
     else:
-        assert "nothing is proved" in said.lower()
-    found = numbers(re.search(r"one of size (\S+) does", said)[1])[0]
-    assert high * (1 - 1e-11) <= found <= high * (1 + 1e-3) + 1e-12
+        assert "nothing is proved" in text.lower()
+    counterexample = numbers(re.search(r"one of size (\S+) does", text)[1])[0]
+    assert high * (1 - 1e-11) <= counterexample <= high * (1 + 1e-3) + 1e-12
 
 
 @pytest.mark.parametrize("kind", ["failure", "worst", "mean_set", "mean_population", "share_kappa"])
@@ -169,9 +169,9 @@ def test_a_proved_radius_is_never_rounded_up_and_a_counterexample_never_down(low
 @pytest.mark.parametrize("width", [0.0, 0.000001, 0.00005, 0.3])
 def test_the_ends_of_an_interval_are_rounded_outwards(kind, low, width):
     high = min(1.0, low + width)
-    said = sentence(replace(CLAIMS[kind], value=low, interval=Interval(low, high)))
-    ends = re.search(r"([\d.]+) % to ([\d.]+) %", said)
-    one = re.search(r"(?:\(|under |, |^)([\d.]+) %(?:,| of the per| of inputs)", said)
+    text = sentence(replace(CLAIMS[kind], value=low, interval=Interval(low, high)))
+    ends = re.search(r"([\d.]+) % to ([\d.]+) %", text)
+    one = re.search(r"(?:\(|under |, |^)([\d.]+) %(?:,| of the per| of inputs)", text)
     a, b = (float(ends[1]), float(ends[2])) if ends else (float(one[1]), float(one[1]))
     assert a <= 100 * low + 1e-9
     assert b >= 100 * high - 1e-9
@@ -182,14 +182,14 @@ def test_the_ends_of_an_interval_are_rounded_outwards(kind, low, width):
 @pytest.mark.parametrize("kind", ["failure", "mean_set"])
 def test_none_and_all_are_never_said_by_rounding(kind):
     made = CLAIMS[kind]
-    for value, said in (
+    for value, words in (
         (1e-7, "below 0.01 % of the perturbations"),
         (1 - 1e-7, "above 99.99 % of the perturbations"),
         (0.0, "0 % of the perturbations"),
         (1.0, "100 % of the perturbations"),
     ):
         text = sentence(replace(made, value=value, interval=Interval(0.0, 1.0)))
-        assert f" {said}" in text
+        assert f" {words}" in text
 
 
 def test_a_small_difference_is_not_said_to_be_none():

@@ -76,7 +76,7 @@ def test_a_stored_run_equals_one_in_memory(finished):
 def test_one_tray_is_one_transaction(tmp_path):
     """A batch that fails half-way leaves nothing behind."""
     store = SqlStore(str(tmp_path / "run.db"))
-    store.begin("digest", {}, None, {})
+    store.begin("digest", study().spec, None, {})
     journal, subject = store.journal("digest"), Subject("a", (0,))
     with pytest.raises(KeyError):
         journal.append(
@@ -139,7 +139,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
     path, made = str(tmp_path / "run.db"), study()
     with closing(SqlStore(path)) as store:
-        store.begin(made.digest, {"something": "else"}, None, {})
+        store.begin(made.digest, study(seed=2).spec, None, {})
     with pytest.raises(StoreFailed, match="holds another study"):
         made.run(path)
 
@@ -147,7 +147,7 @@ def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
     path = str(tmp_path / "run.db")
     store = SqlStore(path)
-    store.begin("digest", {}, None, {})
+    store.begin("digest", study().spec, None, {})
 
     def tight(connection, _):
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -183,7 +183,7 @@ def test_an_unfinished_or_unknown_run_is_named(tmp_path):
     with closing(SqlStore(path)) as store:
         with pytest.raises(StoreFailed, match="not in the store"):
             store.record("abc")
-        store.begin("abcdef", {}, None, {})
+        store.begin("abcdef", study().spec, None, {})
         with pytest.raises(StoreFailed, match="not finished: run the same command again"):
             store.record("abc")
 
@@ -204,5 +204,5 @@ def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
 def test_a_study_says_which_inputs_it_used(tmp_path):
     chosen = sf.select(points(40), study().model, sf.Selection(random=9, seed=4, correct_only=True))
     spec = study(inputs=chosen).spec
-    assert spec["inputs"]["number"] == 9
-    assert "drawn at random (seed 4)" in spec["inputs"]["selection"]
+    assert spec.inputs.number == 9
+    assert "drawn at random (seed 4)" in spec.inputs.selection

@@ -11,14 +11,14 @@ from tests import pages
 
 
 @pytest.fixture(scope="module", params=pages.KINDS)
-def found(request, tmp_path_factory):
+def result(request, tmp_path_factory):
     return pages.KINDS[request.param](tmp_path_factory.mktemp(request.param))
 
 
 PLAIN = (
     r"Each input has an interval of its own, ± [\d.]+ around its estimate or narrower \(confidence",
     r"[\d,]+ of [\d,]+ inputs (failed in no trial|were decided to be below the limit)",
-    r"Clean, [\d,]+ of [\d,]+ inputs get their true label\.",
+    r"When clean, [\d,]+ of [\d,]+ inputs get their true label\.",
     r"[\d,]+ trials on [\d,]+ inputs\.",
     r"It took [\d,.]+ (evaluations|CPU seconds)",
     r"A normal distribution fitted the scores of [\d,]+ of [\d,]+ inputs",
@@ -26,50 +26,50 @@ PLAIN = (
     r"[\d,]+ of [\d,]+ brackets are closed to [\d.]+; ",
     r"(Lower|Upper) ends are ",
     r"On random inputs the network as read and the model as run differ by at most ",
-    r"Wrong when clean: [\d,]+\. ",
+    r"Misclassified when clean: [\d,]+\. ",
     r"Mean certified radius: [\d.]+ over [\d,]+ inputs",
-    r"Of [\d,]+ points run within the proved radii [\d,]+ failed",
+    r"Of [\d,]+ points drawn within the proved radii [\d,]+ failed",
     r"Attack failure rate: ",
     r"The attack failure rate is the share of the [\d,]+ inputs",
     r"A failed attack proves nothing",
-    r"All models met the same inputs and the same perturbations",
+    r"All models got the same inputs and the same perturbations",
     r"A failure probability of [\d.]+ is numerically the SIL ",
 )
 """Lines beside the claims: what was run and counted, of these inputs, and what a word means."""
 
 
-def test_headline_and_list_are_the_sentences_of_claims(found):
-    view = found.view
-    every = {sentence(claim) for claim in (*found.claims, *found.verdicts)}
+def test_headline_and_list_are_the_sentences_of_claims(result):
+    view = result.view
+    every = {sentence(claim) for claim in (*result.claims, *result.verdicts)}
     assert view.headings
     assert set(view.headings) <= every
     assert set(view.claim_lines) <= every
     assert {line for _, line in view.verdict_lines} <= every
 
 
-def test_every_claim_that_is_not_about_one_class_is_shown(found):
-    shown = set(found.view.headings) | set(found.view.claim_lines)
-    shown |= {line for _, line in found.view.verdict_lines}
-    for claim in found.claims:
-        in_a_table = claim.about.of is About.CLASS or (claim.names and len(found.parts) > 1)
+def test_every_claim_that_is_not_about_one_class_is_shown(result):
+    shown = set(result.view.headings) | set(result.view.claim_lines)
+    shown |= {line for _, line in result.view.verdict_lines}
+    for claim in result.claims:
+        in_a_table = claim.about.of is About.CLASS or (claim.names and len(result.parts) > 1)
         assert in_a_table or sentence(claim) in shown
 
 
-def test_what_is_no_claim_is_a_plain_count(found):
-    names = "|".join(map(re.escape, found.parts)) or "nothing"
-    for line in found.view.facts:
-        said = re.sub(rf"^({names}): ", "", line)
-        assert any(re.match(pattern, said) for pattern in PLAIN), line
+def test_what_is_no_claim_is_a_plain_count(result):
+    names = "|".join(map(re.escape, result.parts)) or "nothing"
+    for line in result.view.facts:
+        fact = re.sub(rf"^({names}): ", "", line)
+        assert any(re.match(pattern, fact) for pattern in PLAIN), line
 
 
-def test_every_interval_in_a_table_is_that_of_a_claim(found):
-    claims = [c for c in (*found.claims, *found.verdicts) if c.interval is not None]
+def test_every_interval_in_a_table_is_that_of_a_claim(result):
+    claims = [c for c in (*result.claims, *result.verdicts) if c.interval is not None]
     claimed = {percent_range(c.interval) for c in claims}
     claimed |= {radius_range(c.interval) for c in claims}
-    for table in found.view.tables:
+    for table in result.view.tables:
         if "interval" not in table.headings or table.title in ("Quantile", "Robustness curve"):
             continue
-        if table.title in ("Pair by pair", "Network against network") or "threshold" in (
+        if table.title in ("Pairs of models", "Pairs of networks") or "threshold" in (
             table.headings
         ):
             continue
@@ -78,29 +78,29 @@ def test_every_interval_in_a_table_is_that_of_a_claim(found):
             assert row[place] in claimed, (table.title, row)
 
 
-def test_a_table_with_intervals_says_how_sure_they_are_or_the_headline_does(found):
-    sure = " ".join([*found.view.headings, *found.view.claim_lines]).lower()
-    for table in found.view.tables:
+def test_a_table_with_intervals_states_its_confidence_or_the_headline_does(result):
+    claims = " ".join([*result.view.headings, *result.view.claim_lines]).lower()
+    for table in result.view.tables:
         if any("interval" in heading for heading in table.headings):
-            assert "confidence" in f"{table.note.lower()} {sure}", table.title
+            assert "confidence" in f"{table.note.lower()} {claims}", table.title
 
 
-def test_the_first_section_has_the_main_figure(found):
-    first = found.view.sections[0]
+def test_the_first_section_has_the_main_figure(result):
+    first = result.view.sections[0]
     assert first.figures
     assert all(figure.svg.startswith("<svg") for figure in first.figures)
 
 
-def test_the_terminal_says_what_the_page_says(found):
-    text = str(found)
-    view = found.view
+def test_the_terminal_says_what_the_page_says(result):
+    text = str(result)
+    view = result.view
     for line in (*view.headings, *view.claim_lines, *view.facts, view.about):
         assert line in text
     for table in view.tables:
         assert table.title in text
 
 
-def test_no_word_of_the_old_vocabulary_is_left(found):
-    words = set(re.findall(r"[a-z]+", str(found).lower()))
+def test_no_word_of_the_old_vocabulary_is_left(result):
+    words = set(re.findall(r"[a-z]+", str(result).lower()))
     old = "undisturbed disturbed disturb slip slips slipped image images told alteration"
     assert not words & {*old.split(), "tray", "desk", "wish", "shaken", "struck"}

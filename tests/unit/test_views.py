@@ -70,8 +70,8 @@ def test_batch_size_never_changes_a_result(kind):
 def test_a_chain_of_values_and_images_runs_through_the_engine():
     chain = sf.perturb.Chain((sf.perturb.LinfNoise(0.1), example("rotation")))
     found = study_of(HWC, chain).run()
-    assert found.record.spec["perturbation"]["kind"] == "chain"
-    assert "then" in found.record.spec["words"]["perturbation"]
+    assert found.record.study.perturbation.kind == "chain"
+    assert "then" in found.record.study.words.perturbation
 
 
 def test_signals_may_have_time_first_or_last():
@@ -102,8 +102,7 @@ def test_a_function_of_ones_own_is_one_line():
     made = sf.perturb.custom(0.2, name="darker", draws=1)(lambda x, u, level: x - level * u)
     rows = rng.random((6, 5), dtype=np.float32)
     found = study_of(rows, made).run()
-    told = found.record.spec["perturbation"]
-    assert told["kind"] == "darker"
+    assert found.record.study.perturbation.kind == "darker"
     assert found.record.trials > 0
 
 

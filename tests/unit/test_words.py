@@ -6,9 +6,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.report import formatting
+from surefoot.report.sampling.tables import example_table
 from surefoot.report.sampling.view import replay_command
 from surefoot.report.sentences import sentence
-from surefoot.report.tables import example_table
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from tests.worlds import points, study
@@ -17,19 +17,19 @@ RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [(1.0, "100 %"), (0.0, "0 %"), (0.99999, "above 99.99 %"), (0.00001, "below 0.01 %"),
      (0.29, "29 %"), (0.98765, "98.77 %"), (0.5, "50 %")],
 )  # fmt: skip
-def test_a_share_is_never_rounded_to_certainty(value, said):
-    assert formatting.percent(value) == said
+def test_a_share_is_never_rounded_to_certainty(value, text):
+    assert formatting.percent(value) == text
 
 
 @pytest.mark.parametrize("low", [0.0, 0.29, 0.57123, 0.999949])
 @pytest.mark.parametrize("high", [0.99995001, 0.9999501, 1.0])
 def test_an_interval_is_rounded_outwards(low, high):
-    said = formatting.percent_range(Interval(low, high))
-    a, b = (float(end.split()[0]) for end in said.split(" to "))
+    text = formatting.percent_range(Interval(low, high))
+    a, b = (float(end.split()[0]) for end in text.split(" to "))
     assert a <= 100 * low + 1e-9
     assert b >= 100 * high - 1e-9
     assert a >= 100 * low - 0.011
@@ -39,14 +39,14 @@ def test_an_interval_is_rounded_outwards(low, high):
 @pytest.mark.parametrize("low", [0.0, 0.012, 0.0429999, 12.345678, 123.456789, 60000.1234567])
 @pytest.mark.parametrize("wider", [0.0, 0.0000031, 0.1, 7.7777777])
 def test_levels_are_rounded_outwards_however_large(low, wider):
-    said = formatting.radius_range(Interval(low, low + wider))
-    a, b = (float(end) for end in (said.split(" to ") * 2)[:2])
+    text = formatting.radius_range(Interval(low, low + wider))
+    a, b = (float(end) for end in (text.split(" to ") * 2)[:2])
     assert 0.999 * low <= a <= low * (1 + 1e-11)
     assert (low + wider) * (1 - 1e-11) <= b <= 1.001 * (low + wider)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "text"),
     [
         (0.00123456, 0.0065432, "+0.001234 to +0.006544"),
         (-0.00123456, -0.00012345, "-0.001235 to -0.0001234"),
@@ -56,40 +56,40 @@ def test_levels_are_rounded_outwards_however_large(low, wider):
         (float("-inf"), float("inf"), "not known"),
     ],
 )
-def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, said):
-    assert formatting.signed_range(Interval(low, high)) == said
+def test_differences_of_levels_are_rounded_outwards_with_their_sign(low, high, text):
+    assert formatting.signed_range(Interval(low, high)) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [(0.0, "0.00 points"), (0.00001, "less than 0.01 points"), (-0.0123, "1.23 points")],
 )
-def test_a_difference_is_never_rounded_to_none(value, said):
-    assert formatting.points_apart(value) == said
+def test_a_difference_is_never_rounded_to_none(value, text):
+    assert formatting.points_apart(value) == text
 
 
 @pytest.mark.parametrize(
-    ("kappa", "said"),
+    ("kappa", "text"),
     [(0.01, "1 in 100 perturbations"), (1e-5, "1 in 100,000 perturbations"),
      (0.03, "3 % of the perturbations"), (0.0123456789, "1.23456789 % of the perturbations")],
 )  # fmt: skip
-def test_a_limit_is_said_to_its_last_digit(kappa, said):
-    assert formatting.of_perturbations(kappa) == said
+def test_a_limit_is_said_to_its_last_digit(kappa, text):
+    assert formatting.of_perturbations(kappa) == text
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [(0.01, "wrong at most 1 time in 100"), (0.05, "wrong at most 1 time in 20"),
      (0.03, "wrong at most 3 times in 100"), (0.001, "wrong at most 1 time in 1,000"),
      (1e-12, "wrong with probability at most 1e-12"),
      (4e-7, "wrong with probability at most 4e-07")],
 )  # fmt: skip
-def test_odds_are_never_said_to_be_none(error, said):
-    assert formatting.error_odds(error) == said
+def test_odds_are_never_said_to_be_none(error, text):
+    assert formatting.error_odds(error) == text
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (0.01, "99 %"),
         (0.05, "95 %"),
@@ -100,21 +100,21 @@ def test_odds_are_never_said_to_be_none(error, said):
         (4e-7, "99.99996 %"),
     ],
 )
-def test_confidence_is_never_rounded_up(error, said):
-    assert formatting.confidence(error) == said
+def test_confidence_is_never_rounded_up(error, text):
+    assert formatting.confidence(error) == text
     assert float(formatting.confidence(error).split()[0]) <= 100 * (1 - error) + 1e-9
 
 
-@pytest.mark.parametrize(("least", "said"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
-def test_a_requirement_is_repeated_to_the_last_digit(least, said):
+@pytest.mark.parametrize(("least", "text"), [(0.9876546, "1.23454 %"), (0.9999996, "0.00004 %")])
+def test_a_requirement_is_repeated_to_the_last_digit(least, text):
     (claim,) = study().run().require(least).verdicts
-    assert f"{said} of the perturbations" in sentence(claim)
+    assert f"{text} of the perturbations" in sentence(claim)
 
 
 def test_a_replay_command_survives_a_shell():
     record = study().run(source=Source("m", "d")).record
-    said = replay_command(record, "it's -x", 3, "my store.db")
-    assert "'it'\"'\"'s -x' 3 --store 'my store.db'" in said
+    text = replay_command(record, "it's -x", 3, "my store.db")
+    assert "'it'\"'\"'s -x' 3 --store 'my store.db'" in text
     dashed = replay_command(record, "-x", 3, "s.db")
     assert dashed == f"surefoot replay --store s.db -- {record.digest[:12]} -x 3"
 
@@ -125,30 +125,30 @@ def test_a_study_in_memory_is_replayed_in_python():
 
 
 def weakest_table(made):
-    found = made.run()
-    return example_table(found.record, found.details)
+    result = made.run()
+    return example_table(result.record, result.details)
 
 
 def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
-    given = points()
-    wrong = sf.load_inputs(given.x, 1 - given.labels, class_names=("sun", "rain"))
-    found = weakest_table(study(inputs=wrong))
-    place = found.headings.index("true class")
-    assert found.rows
-    for row in found.rows:
+    inputs = points()
+    wrong = sf.load_inputs(inputs.x, 1 - inputs.labels, class_names=("sun", "rain"))
+    table = weakest_table(study(inputs=wrong))
+    place = table.headings.index("true class")
+    assert table.rows
+    for row in table.rows:
         assert row[place] in ("sun", "rain")
-        assert row[place] != row[found.headings.index("clean")]
-    bare = weakest_table(study(inputs=sf.load_inputs(given.x)))
+        assert row[place] != row[table.headings.index("clean")]
+    bare = weakest_table(study(inputs=sf.load_inputs(inputs.x)))
     assert "true class" not in bare.headings
     assert {len(row) for row in bare.rows} == {len(bare.headings)}
 
 
 def test_a_weak_input_has_an_interval_and_its_confidence_not_a_bare_number():
-    found = study().run()
-    table = example_table(found.record, found.details)
+    result = study().run()
+    table = example_table(result.record, result.details)
     for row in table.rows:
-        known = found.by_id[row[0]].interval
+        interval = result.by_id[row[0]].interval
         low, high = map(float, re.fullmatch(RANGE, row[1]).groups())
-        assert low <= 100 * (1 - known.high) + 1e-9
-        assert high >= 100 * (1 - known.low) - 1e-9
+        assert low <= 100 * (1 - interval.high) + 1e-9
+        assert high >= 100 * (1 - interval.low) - 1e-9
     assert table.note == "Confidence 90 % for each input by itself, not for all together."

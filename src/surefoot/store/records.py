@@ -267,7 +267,7 @@ class Record:
     @property
     def chooses_inputs(self) -> bool:
         """Whether the search for a quantile decided itself how many inputs it used."""
-        return isinstance(self.spec, StudySpec) and self.spec.method.number("width") is not None
+        return isinstance(self.spec, StudySpec) and self.spec.method.number("within") is not None
 
     @property
     def shared_error(self) -> float | None:

@@ -132,7 +132,7 @@ def _facts_of(record: Record) -> list[str]:
     clock = "seconds, as the file says" if radii_in(record).published else "CPU seconds"
     last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
-    return [*lines, last + (f"; for {missing:,} inputs no time is known." if missing else ".")]
+    return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
 
 
 def _summaries(brackets: list[Bracket]) -> list[str]:

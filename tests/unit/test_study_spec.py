@@ -1,0 +1,151 @@
+"""What was studied, as data: it names the run, survives JSON, and every field is checked."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.store.json_records import decisive_json, spec_from_json, spec_to_json
+from surefoot.store.spec import ComparisonSpec, PartSpec
+from tests.unit.small_models import batch, relu_net
+
+SHAPE = (1, 6, 6)
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory):
+    """Studies of one small network."""
+    path = relu_net(tmp_path_factory.mktemp("net") / "net.onnx", SHAPE)
+    model = sf.load_model(path, bounds=(0, 1))
+    inputs = sf.load_inputs(batch(8, SHAPE), [0, 0, 0, 1, 1, 1, 2, 2])
+
+    def study(perturbation, method, **more):
+        return sf.Study(model, inputs, perturbation, method, **more)
+
+    return study
+
+
+STUDIES = {
+    "estimate": (sf.perturb.LinfNoise(0.4), sf.FixedSize(0.3, 0.1)),
+    "decision": (sf.perturb.GaussianNoise(0.1), sf.KappaTest(0.3, 0.1, max_trials=40)),
+    "curve": (sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, (0.9, 0.8))),
+    "radii": (sf.perturb.LinfNoise(), sf.CriticalLevel()),
+    "attack": (sf.perturb.LinfNoise(0.4), sf.Attack(1, 5, 2)),
+    "chain": (
+        sf.perturb.Chain((sf.perturb.LinfNoise(0.1), sf.perturb.GaussianBlur(1.0))),
+        sf.FixedSize(0.3, 0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_spec_survives_json(make, kind):
+    spec = make(*STUDIES[kind]).spec
+    assert spec_from_json(spec_to_json(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("seed",), "one"),
+        (("model", "shape"), "6x6"),
+        (("inputs", "number"), None),
+        (("method", "kind"), 7),
+        (("words",), {}),
+        (("kind",), "comparison"),
+    ],
+)
+def test_a_damaged_spec_is_named_with_the_field(make, path, value):
+    data = json.loads(spec_to_json(make(*STUDIES["estimate"]).spec))
+    part = data
+    for name in path[:-1]:
+        part = part[name]
+    part[path[-1]] = value
+    with pytest.raises(StoreFailed, match=rf"a stored spec is damaged: {'.'.join(path)}"):
+        spec_from_json(json.dumps(data))
+
+
+def test_words_are_for_people_and_name_no_study(make):
+    spec = make(*STUDIES["estimate"]).spec
+    other = replace(spec, words=replace(spec.words, source="/elsewhere"))
+    assert decisive_json(other) == decisive_json(spec)
+    assert decisive_json(replace(spec, seed=2)) != decisive_json(spec)
+
+
+def test_an_option_is_a_number_or_is_left_open():
+    part = PartSpec("linf", {"level": None, "width": 1})
+    assert part.number("level") is None
+    assert part.number("kappa") is None
+    assert part.number("width") == 1.0
+    assert str(part) == "linf (level None, width 1)"
+
+
+@pytest.mark.parametrize(("within", "chooses"), [(None, False), (0.5, True)])
+def test_a_search_to_a_given_width_chooses_its_inputs(make, within, chooses):
+    """Its number of inputs was not fixed in advance, which claims about quantiles must know."""
+    method = sf.CriticalQuantile(0.05, 0.1, quantile=0.4, samples=0, within=within)
+    assert make(sf.perturb.LinfNoise(), method).run().record.chooses_inputs is chooses
+
+
+def test_a_comparison_has_the_first_study_and_the_shared_error(make):
+    noise, method = STUDIES["estimate"]
+    result = sf.sweep(make(noise, method), [0.1, 0.4], error=0.2)
+    first = result.parts["0.1"].record
+    assert result.record.spec == ComparisonSpec(first.spec, 0.2)
+    assert result.record.study == first.study
+    assert result.record.shared_error == 0.2
+    assert first.shared_error is None
+
+
+def test_a_level_that_plays_no_part_changes_no_digest(make):
+    """It cannot be given: so there is one study of all radii, and one of each range of levels."""
+    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
+    with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
+        make(sf.perturb.LinfNoise(0.3), radii)
+    open_level = PartSpec("linf", {"level": None})
+    assert make(sf.perturb.LinfNoise(), radii).spec.perturbation == open_level
+    one, other = (make(sf.perturb.LinfNoise(level), sf.Attack()) for level in (0.1, 0.2))
+    assert one.digest != other.digest
+    plain = make(sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.1))
+    assert replace(plain, by_class=True).digest == plain.digest  # what the method does by itself
+    assert replace(plain, population=sf.Mean(0.1)).digest == plain.digest
+    assert replace(plain, by_class=False).digest != plain.digest
+
+
+def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from surefoot.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    relu_net(tmp_path / "model.onnx", SHAPE)
+    x = (255 * batch(6, SHAPE)).astype(np.uint8)
+    np.savez(tmp_path / "test.npz", x=x, y=[0, 0, 1, 1, 2, 2])
+    model, inputs = sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
+    noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
+    typed = {
+        "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
+            noise, sf.ExactSequential(0.3, 0.1), sf.SameLabel()),
+        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
+            noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
+        "tail --perturb linf:8/255 --draws 40": (
+            noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
+        "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
+            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.TrueLabel()),
+        "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
+            ball, sf.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.TrueLabel()),
+    }  # fmt: skip
+    for words, (perturbation, method, held) in typed.items():
+        command, *options = words.split()
+        done = CliRunner().invoke(
+            app, [command, "model.onnx", "test.npz", *options, "--bounds", "0,1", "--json"]
+        )
+        assert done.stdout, (words, done.stderr, done.exception)
+        data = json.loads(done.stdout)
+        made = sf.Study(model, inputs, perturbation, method, property=held)
+        spec = spec_from_json(json.dumps(data["spec"]))
+        assert decisive_json(spec) == decisive_json(made.spec), words
+        assert data["digest"] == made.digest, words
