@@ -63,7 +63,7 @@ def provenance(record: Record) -> list[tuple[str, str]]:
         ("Inputs", f"sha256 {inputs.digest}"),
         ("Selection", f"{words.source}: {selected}"),
         ("Perturbation", words.perturbation),
-        ("Property", f"perturbed inputs {words.property}"),
+        ("Property", f"perturbed inputs must {words.property}"),
         ("Method", _method(spec.method)),
         ("Random numbers", f"seed {spec.seed}, generator {spec.generator}"),
         ("Trials", f"{record.trials:,}"),

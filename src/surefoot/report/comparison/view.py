@@ -44,7 +44,7 @@ def view(
         sections=_sections(record, comparison),
         command=command,
         provenance=tuple(
-            (name, (("run", f"{part.digest}; {part.trials:,} trials"),))
+            (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
             for name, part in parts.items()
         ),
     )
