@@ -100,6 +100,16 @@ def test_a_comparison_has_the_first_study_and_the_shared_error(make):
     assert first.shared_error is None
 
 
+def test_a_study_that_adds_inputs_reuses_the_earlier_run(make, tmp_path):
+    """Only the inputs may differ: another seed is another question."""
+    whole, store = make(*STUDIES["estimate"]), str(tmp_path / "s.db")
+    base, labels = whole.inputs, [0, 0, 0, 1, 1]
+    first = replace(whole, inputs=sf.load_inputs(base.x[:5], labels, ids=base.ids[:5]))
+    earlier = first.run(store).record
+    assert whole.run(store).record.extends == earlier.digest
+    assert replace(whole, seed=2).run(store).record.extends == ""
+
+
 def test_a_level_that_plays_no_part_changes_no_digest(make):
     """It cannot be given: so there is one study of all radii, and one of each range of levels."""
     radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
