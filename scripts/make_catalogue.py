@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from surefoot.engine.streams import stream
-from surefoot.perturb import Chain, Mixture, Spread
+from surefoot.perturb import Chain, Mixture, RandomLevel
 from surefoot.study.contact_sheet import sheet
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.perturbation_catalogue import Entry, entries
@@ -24,7 +24,7 @@ from surefoot.subject import View
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "docs" / "figures" / "catalogue"
 SIZE, SHOWN = 224, 112
-COMBINED = (Spread, Chain, Mixture)
+COMBINED = (RandomLevel, Chain, Mixture)
 STRONG = {
     "linf": 0.2, "l2": 30.0, "l1": 4000.0, "uniform": 0.5, "hue": 120.0, "gamma": 1.5,
     "desaturate": 1.0,

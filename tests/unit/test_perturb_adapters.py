@@ -21,10 +21,10 @@ from surefoot.perturb.adapters import (
     from_maite,
     from_nrtk,
     from_torchvision,
-    globals_kept,
-    start,
+    restored_global_generators,
+    seed_generators,
 )
-from surefoot.perturb.custom import Sees
+from surefoot.perturb.custom import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 
@@ -110,8 +110,8 @@ ADAPTED = [
     from_albumentations(GlobalAlbumentation()),
     from_albumentations(Compose([Albumentation(), GlobalAlbumentation(), Albumentation(0.2)])),
     from_torchvision(tensor_transform),
-    from_torchvision(pillow_transform, sees=Sees.PILLOW),
-    from_torchvision(lambda image: image // 2, sees=Sees.BYTES),
+    from_torchvision(pillow_transform, sees=InputFormat.PILLOW),
+    from_torchvision(lambda image: image // 2, sees=InputFormat.BYTES),
     from_nrtk(PerturberWithBoxes()),
     from_nrtk(PerturberOfOld()),
     from_maite(Augmentation()),
@@ -200,8 +200,8 @@ def test_generators_are_found_wherever_a_transform_keeps_them():
     for holder in (enclosing, functools.partial(enclosing, 1), {"a": [enclosing]}, Object().method):
         found = []
         for _ in range(2):
-            with globals_kept():
-                start(np.random.default_rng(4), holder)
+            with restored_global_generators():
+                seed_generators(np.random.default_rng(4), holder)
                 found.append(enclosing(None))
         assert found[0] == found[1] and len(set(found[0])) == 3
 

@@ -9,7 +9,7 @@ import torch
 from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, totals
+from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, pairwise_sums
 from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
@@ -112,7 +112,7 @@ def test_the_effect_begins_at_nothing_and_grows_with_the_level(made):
 
 def test_sums_in_pairs_are_sums():
     x = np.random.default_rng(0).random((3, 2, 1001))
-    np.testing.assert_allclose(totals(x.copy()), x.sum(axis=-1, keepdims=True))
+    np.testing.assert_allclose(pairwise_sums(x.copy()), x.sum(axis=-1, keepdims=True))
 
 
 @pytest.mark.parametrize("decibels", [0.0, 10.0, 20.0])

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.table.columns import Feature, OneHot, load_features, misfits
+from surefoot.perturb.table.columns import Feature, OneHot, describe_misfits, load_features
 from surefoot.perturb.table.noise import TableNoise
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
@@ -265,10 +265,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 
 def test_rows_that_do_not_fit_their_description_are_named():
-    assert misfits(ALL, ROW) == ()
+    assert describe_misfits(ALL, ROW) == ()
     x = np.repeat(ROW, 2, axis=0)
     x[1, [0, 1, -1]] = 30.5, 3, 20
-    assert [sentence.split(",")[0] for sentence in misfits(ALL, x)] == [
+    assert [sentence.split(",")[0] for sentence in describe_misfits(ALL, x)] == [
         "age is 30.5",
         "sex is 3",
         "weight is 20",

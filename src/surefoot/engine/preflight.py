@@ -17,7 +17,7 @@ from surefoot.engine.sampling_bench import SamplingBench, to_numpy
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.table.columns import misfits
+from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
 from surefoot.subject import Inputs, Model, Perturbation, Scores
 from surefoot.tasks import Task
@@ -240,7 +240,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
 
 def _features(inputs: Inputs, perturbation: Any) -> tuple[Verdict, str]:  # noqa: ANN401
     """Whether the rows keep to what is said of their columns."""
-    wrong = misfits(perturbation.features, inputs.x)
+    wrong = describe_misfits(perturbation.features, inputs.x)
     if wrong:
         return Verdict.ODD, "; ".join(wrong[:3])
     return Verdict.GOOD, f"all rows keep to what is said of {len(perturbation.features)} features"

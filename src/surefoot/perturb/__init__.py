@@ -28,7 +28,7 @@ from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.perturb.noise import GaussianNoise, UniformNoise
-from surefoot.perturb.random_level import Spread
+from surefoot.perturb.random_level import RandomLevel
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
 from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
 from surefoot.perturb.table.columns import Feature, OneHot, load_features
@@ -42,7 +42,7 @@ DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPE
 GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
 COVERING = (Occlusion, Dropout)
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
-COMBINED = (Spread, Chain, Mixture)
+COMBINED = (RandomLevel, Chain, Mixture)
 
 __all__ = [
     "JPEG",
@@ -79,6 +79,7 @@ __all__ = [
     "OneHot",
     "Perspective",
     "Pixelate",
+    "RandomLevel",
     "Rotation",
     "Saturate",
     "Shear",
@@ -86,7 +87,6 @@ __all__ = [
     "Snow",
     "Spatter",
     "SpeckleNoise",
-    "Spread",
     "TableNoise",
     "TimeShift",
     "TranslationX",

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.function_source import content, described, settings
-from surefoot.perturb.custom import OneByOne, Sees
+from surefoot.perturb._ops.function_source import cell_content, describe_function, describe_value
+from surefoot.perturb.custom import InputFormat, OneByOne
 from surefoot.subject import View
 
 _GLOBAL = threading.RLock()
@@ -36,7 +36,7 @@ def from_albumentations(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.UNIT,
+    sees: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """An Albumentations transform or Compose: transform(image=…)["image"], channels last.
 
@@ -50,7 +50,7 @@ def from_torchvision(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.UNIT,
+    sees: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """A torchvision transform, called with a tensor (channels, height, width) of [0, 1].
 
@@ -64,7 +64,7 @@ def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne
 
     It may give an image, or an image and boxes.
     """
-    return _adapted("nrtk", perturber, _call_nrtk, level, name, Sees.BYTES)
+    return _adapted("nrtk", perturber, _call_nrtk, level, name, InputFormat.BYTES)
 
 
 def from_maite(
@@ -72,7 +72,7 @@ def from_maite(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.MODEL,
+    sees: InputFormat = InputFormat.MODEL,
 ) -> OneByOne:
     """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
 
@@ -92,19 +92,23 @@ class Adapted:
 
     def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401
         """The transformed image; call it within `around`."""
-        start(rng, self.transform)
+        seed_generators(rng, self.transform)
         return self.call(self.transform, image)
 
     def around(self) -> AbstractContextManager[None]:
         """What a batch is called within."""
-        return globals_kept()
+        return restored_global_generators()
 
     def describe(self) -> dict[str, str]:
         """The transform, and through which library it is called."""
-        return {**described(self.transform), **_saved(self.transform), "library": self.library}
+        return {
+            **describe_function(self.transform),
+            **_saved_settings(self.transform),
+            "library": self.library,
+        }
 
 
-def _saved(transform: Any) -> dict[str, str]:  # noqa: ANN401
+def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401
     """The settings as Albumentations would save them; none where it cannot or is not known.
 
     What its objects hold besides changes with every call and from one process to the next.
@@ -112,7 +116,7 @@ def _saved(transform: Any) -> dict[str, str]:  # noqa: ANN401
     if not hasattr(transform, "to_dict"):
         return {}
     try:
-        return {"settings": settings(transform.to_dict())}
+        return {"settings": describe_value(transform.to_dict())}
     except (NotImplementedError, ValueError):  # a function without a name
         return {}
 
@@ -123,7 +127,7 @@ def _adapted(
     call: Callable[[Any, Any], Any],
     level: float,
     name: str,
-    sees: Sees,
+    sees: InputFormat,
 ) -> OneByOne:
     title = getattr(transform, "__name__", type(transform).__name__)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", "-", str(title))
@@ -166,7 +170,7 @@ def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401
 
 
 @contextmanager
-def globals_kept() -> Iterator[None]:
+def restored_global_generators() -> Iterator[None]:
     """Afterwards the global generators are as before; one thread at a time."""
     with _GLOBAL:
         torch = sys.modules.get("torch")
@@ -181,7 +185,7 @@ def globals_kept() -> Iterator[None]:
                 torch.set_rng_state(kept_torch)
 
 
-def start(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
+def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
     """Let every generator start from `rng`: the global ones and those that `holder` can reach."""
     ours, numpys, torchs, opencvs = rng.integers(2**31, size=4).tolist()
     random.seed(ours)
@@ -191,11 +195,11 @@ def start(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
         torch.default_generator.manual_seed(torchs)
     if opencv:
         opencv.setRNGSeed(opencvs)
-    for generator in _held(holder, set(), _DEPTH):
-        _restart(generator, int(rng.integers(2**31)))
+    for generator in _generators_within(holder, set(), _DEPTH):
+        _reseed(generator, int(rng.integers(2**31)))
 
 
-def _restart(generator: Any, seed: int) -> None:  # noqa: ANN401
+def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401
     match generator:
         case np.random.Generator():
             bits = generator.bit_generator
@@ -206,7 +210,7 @@ def _restart(generator: Any, seed: int) -> None:  # noqa: ANN401
             generator.manual_seed(seed)
 
 
-def _held(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
+def _generators_within(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
     """The random generators within an object, each once, in the order of its attributes."""
     if depth < 0 or id(value) in seen or isinstance(value, str | bytes | type | ModuleType):
         return
@@ -217,7 +221,7 @@ def _held(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN
         yield value
         return
     for part in _parts(value):
-        yield from _held(part, seen, depth - 1)
+        yield from _generators_within(part, seen, depth - 1)
 
 
 def _parts(value: Any) -> list[Any]:  # noqa: ANN401
@@ -232,7 +236,7 @@ def _parts(value: Any) -> list[Any]:  # noqa: ANN401
             return [value.__self__, value.__func__]
         case FunctionType():
             used = [value.__globals__.get(name) for name in value.__code__.co_names]
-            enclosed = [content(cell) for cell in value.__closure__ or ()]
+            enclosed = [cell_content(cell) for cell in value.__closure__ or ()]
             return [*enclosed, value.__defaults__, value.__kwdefaults__, *used]
         case _:
             return list(getattr(value, "__dict__", {}).values())

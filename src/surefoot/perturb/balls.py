@@ -8,7 +8,14 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import ANY_LEVEL, axes_of, check_level, kept, per_row, within
+from surefoot.perturb._ops.levels import (
+    ANY_LEVEL,
+    axes_but_first,
+    check_level,
+    clip_in_place,
+    level_per_row,
+    within,
+)
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Ball, Level, Stream, View
 
@@ -37,11 +44,11 @@ class LinfNoise:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch to [-level, level] and add."""
-        span = per_row(level, drawn)
+        span = level_per_row(level, drawn)
         moved = drawn * (2 * span)
         moved -= span
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -65,15 +72,15 @@ class L2Noise:
         """Points of the unit ball."""
         points = stream.normal((n, *shape))
         xp = array_namespace(points)
-        lengths = xp.sqrt(xp.sum(points * points, axis=axes_of(points), keepdims=True))
+        lengths = xp.sqrt(xp.sum(points * points, axis=axes_but_first(points), keepdims=True))
         points *= _radius(stream, n, shape) / xp.where(lengths > 0, lengths, 1.0)
         return points
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * per_row(level, drawn)
+        moved = drawn * level_per_row(level, drawn)
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -100,15 +107,15 @@ class L1Noise:
         u -= 1  # in [-1, 1)
         sizes = -xp.log1p(-xp.abs(u) * (1 - 2.0**-24))
         points = xp.where(u < 0, -sizes, sizes)
-        total = xp.sum(sizes, axis=axes_of(sizes), keepdims=True)
+        total = xp.sum(sizes, axis=axes_but_first(sizes), keepdims=True)
         points *= _radius(stream, n, shape) / xp.where(total > 0, total, 1.0)
         return points
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * per_row(level, drawn)
+        moved = drawn * level_per_row(level, drawn)
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)
 
 
 def _radius(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import check_level, is_zero, level_of, level_words, unchanged
+from surefoot.perturb._ops.levels import check_level, copy_rows, is_zero, level_of, level_words
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
 
@@ -25,12 +25,12 @@ class Chain:
     kind: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
-        _check(self.kind, self.parts, self.level)
+        _check_parts(self.kind, self.parts, self.level)
 
     @property
     def phrase(self) -> str:
         """What is done, in order."""
-        told = ", then ".join(_told(part) for part in self.parts)
+        told = ", then ".join(_phrase_at_level(part) for part in self.parts)
         return f"first {told}, all strengths times {{level}}"
 
     @property
@@ -63,7 +63,7 @@ class Mixture:
     kind: ClassVar[str] = "mixture"
 
     def __post_init__(self) -> None:
-        _check(self.kind, self.parts, self.level)
+        _check_parts(self.kind, self.parts, self.level)
         if self.weights and len(self.weights) != len(self.parts):
             raise InvalidArgument(
                 f"mixture: {len(self.weights)} weights for {len(self.parts)} parts: one for each"
@@ -81,7 +81,7 @@ class Mixture:
     def phrase(self) -> str:
         """What may be done, and how likely."""
         told = "; or ".join(
-            f"{100 * chance:.3g} %: {_told(part)}"
+            f"{100 * chance:.3g} %: {_phrase_at_level(part)}"
             for chance, part in zip(self.chances, self.parts, strict=True)
         )
         return f"one of the following, drawn each time, all strengths times {{level}}: {told}"
@@ -103,7 +103,7 @@ class Mixture:
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Each row by the part that was drawn for it."""
         choice, of_parts = drawn
-        out = unchanged(x, len(choice))
+        out = copy_rows(x, len(choice))
         if is_zero(level):
             return out
         xp = array_namespace(x)
@@ -124,11 +124,11 @@ def _take(drawn: Drawn, rows: Array) -> Drawn:
     return tuple(_take(d, rows) for d in drawn) if isinstance(drawn, tuple) else drawn[rows]
 
 
-def _told(part: Perturbation) -> str:
+def _phrase_at_level(part: Perturbation) -> str:
     return part.phrase.replace("{level}", level_words(level_of(part)))
 
 
-def _check(kind: str, parts: Sequence[Perturbation], level: float | None) -> None:
+def _check_parts(kind: str, parts: Sequence[Perturbation], level: float | None) -> None:
     check_level(kind, level)
     if not parts:
         raise InvalidArgument(f"a {kind} needs at least one part")

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.perturb._ops.function_source import described
+from surefoot.perturb._ops.function_source import describe_function
 from surefoot.perturb._ops.levels import (
     ANY_LEVEL,
     check_level,
-    clipped,
+    clip,
+    copy_rows,
     is_zero,
-    per_row,
-    unchanged,
+    level_per_row,
 )
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -45,7 +45,7 @@ class Batched:
     view: View = View.VALUES
 
     def __post_init__(self) -> None:
-        _check(self.name, self.level, self.function, self.view)
+        _check_custom(self.name, self.level, self.function, self.view)
         if isinstance(self.draws, list):
             object.__setattr__(self, "draws", tuple(self.draws))
         known = (self.draws or 1,) if isinstance(self.draws, int) else self.draws
@@ -63,14 +63,14 @@ class Batched:
     @property
     def phrase(self) -> str:
         """What it is; only the function knows what it does."""
-        return f"{_escaped(self.name)}, a function of the user's own, at level {{level}}"
+        return f"{_escape_braces(self.name)}, a function of the user's own, at level {{level}}"
 
     def describe(self) -> dict[str, Any]:
         """The fields as JSON can hold them: the function by its name and a digest of its source."""
         draws = self.draws if isinstance(self.draws, int) else list(self.draws)
         return {
             "level": self.level,
-            "function": described(self.function),
+            "function": describe_function(self.function),
             "name": self.name,
             "draws": draws,
             "view": str(self.view),
@@ -88,14 +88,14 @@ class Batched:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """What the function gives, checked and clipped."""
         xp = array_namespace(x)
-        given = unchanged(x, len(drawn))
+        given = copy_rows(x, len(drawn))
         if is_zero(level):
             return given
         if isinstance(drawn, np.ndarray):
             drawn = drawn.view()
             drawn.flags.writeable = False
-        strength = per_row(level, given)
-        with _at_work(self.name):
+        strength = level_per_row(level, given)
+        with _named_errors(self.name):
             out = self.function(given, drawn, strength)
         _check_result(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
@@ -103,11 +103,11 @@ class Batched:
             raise InvalidArgument(f"{self.name} gave NaN or infinite values at level {level}")
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
-        return clipped(out, bounds)
+        return clip(out, bounds)
 
 
 @contextmanager
-def _at_work(name: str) -> Iterator[None]:
+def _named_errors(name: str) -> Iterator[None]:
     """What the user's function raises, as one sentence."""
     try:
         yield
@@ -134,7 +134,7 @@ def custom(
     return made
 
 
-class Sees(StrEnum):
+class InputFormat(StrEnum):
     """In which values a function takes an input, and gives it back."""
 
     MODEL = "model"
@@ -161,13 +161,13 @@ class OneByOne:
     function: Callable[..., Any] = field(hash=False)
     name: str = "custom"
     view: View = View.IMAGE
-    sees: Sees = Sees.MODEL
+    sees: InputFormat = InputFormat.MODEL
     only: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self.name, self.level, self.function, self.view)
+        _check_custom(self.name, self.level, self.function, self.view)
         self._check_known(self.level)
-        if self.sees is Sees.PILLOW and self.view is not View.IMAGE:
+        if self.sees is InputFormat.PILLOW and self.view is not View.IMAGE:
             raise InvalidArgument(f"{self.name}: sees=PILLOW needs images, not {self.view}")
 
     @property
@@ -179,13 +179,13 @@ class OneByOne:
     def phrase(self) -> str:
         """What it is, and that it is slow."""
         what = "image" if self.view is View.IMAGE else "input"
-        return f"{_escaped(self.name)} (CPU, one {what} at a time) at level {{level}}"
+        return f"{_escape_braces(self.name)} (CPU, one {what} at a time) at level {{level}}"
 
     def describe(self) -> dict[str, Any]:
         """The fields as JSON can hold them: the function by its name and a digest of its source."""
         return {
             "level": self.level,
-            "function": described(self.function),
+            "function": describe_function(self.function),
             "name": self.name,
             "view": str(self.view),
             "sees": str(self.sees),
@@ -204,7 +204,7 @@ class OneByOne:
         """Row after row."""
         n = len(drawn)
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         one = isinstance(level, int | float)
         levels = [level] * n if one else [float(value) for value in _on_host(level)]
         for value in dict.fromkeys(levels):
@@ -216,16 +216,16 @@ class OneByOne:
                 row = rows[i if len(rows) == n else 0]
                 out[i] = self._one(row, _seed(halves), value, bounds) if value else row
         xp = array_namespace(x)
-        return clipped(xp.asarray(out, device=device(x)), bounds)
+        return clip(xp.asarray(out, device=device(x)), bounds)
 
     def _one(
         self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
     ) -> NDArray[np.float32]:
-        given = _given(row, self.sees, bounds or UNIT)
-        with _at_work(self.name):
-            back = _taken_back(self.function(given, np.random.default_rng(seed), level))
+        given = _to_function(row, self.sees, bounds or UNIT)
+        with _named_errors(self.name):
+            back = _as_array(self.function(given, np.random.default_rng(seed), level))
         _check_result(self.name, back, row.shape)
-        found = _as_model(back, self.sees, bounds or UNIT)
+        found = _from_function(back, self.sees, bounds or UNIT)
         if not np.isfinite(found).all():
             raise InvalidArgument(f"{self.name} gave NaN or infinite values at level {level}")
         return found
@@ -238,7 +238,7 @@ class OneByOne:
             )
 
 
-def _check(name: str, level: float | None, function: Any, view: Any) -> None:  # noqa: ANN401
+def _check_custom(name: str, level: float | None, function: Any, view: Any) -> None:  # noqa: ANN401
     if not isinstance(name, str) or not name or not name.isprintable():
         raise InvalidArgument(f"a perturbation's name is a word, got {name!r}")
     check_level(name, level)
@@ -257,7 +257,7 @@ def _check_result(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa:
         raise InvalidArgument(f"{name} must give back shape {tuple(shape)}, got {what}")
 
 
-def _escaped(name: str) -> str:
+def _escape_braces(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}")
 
 
@@ -271,20 +271,20 @@ def _on_host(x: Array) -> NDArray[Any]:
     return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu())
 
 
-def _given(row: NDArray[np.float32], sees: Sees, bounds: Interval) -> Any:  # noqa: ANN401
+def _to_function(row: NDArray[np.float32], sees: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401
     """A copy of the row in the values that the function sees."""
-    if sees is Sees.MODEL:
+    if sees is InputFormat.MODEL:
         return np.array(row, dtype=np.float32, order="C")
     unit = np.ascontiguousarray((row - np.float32(bounds.low)) / np.float32(bounds.width))
-    if sees is Sees.UNIT:
+    if sees is InputFormat.UNIT:
         return unit
     whole = np.clip(np.round(unit * 255), 0, 255).astype(np.uint8)
-    if sees is Sees.BYTES:
+    if sees is InputFormat.BYTES:
         return whole
     return Image.fromarray(whole[0] if len(whole) == 1 else np.moveaxis(whole, 0, -1))
 
 
-def _taken_back(out: Any) -> Any:  # noqa: ANN401
+def _as_array(out: Any) -> Any:  # noqa: ANN401
     """What a function gave, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
         image = np.asarray(out)
@@ -292,12 +292,12 @@ def _taken_back(out: Any) -> Any:  # noqa: ANN401
     return np.asarray(out.detach().cpu()) if hasattr(out, "detach") else out
 
 
-def _as_model(back: NDArray[Any], sees: Sees, bounds: Interval) -> NDArray[np.float32]:
+def _from_function(back: NDArray[Any], sees: InputFormat, bounds: Interval) -> NDArray[np.float32]:
     """In the values of the model again."""
     found = np.asarray(back).astype(np.float32)
-    if sees is Sees.MODEL:
+    if sees is InputFormat.MODEL:
         return found
-    if sees is not Sees.UNIT or back.dtype == np.uint8:
+    if sees is not InputFormat.UNIT or back.dtype == np.uint8:
         found /= np.float32(255)
     found *= np.float32(bounds.width)
     found += np.float32(bounds.low)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import check_level, kept, per_row, within
+from surefoot.perturb._ops.levels import check_level, clip_in_place, level_per_row, within
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Level, Stream, View
 
@@ -38,9 +38,9 @@ class GaussianNoise:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * per_row(level, drawn)
+        moved = drawn * level_per_row(level, drawn)
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class UniformNoise:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch to [lowest · level, level] and add."""
-        span = per_row(level, drawn)
+        span = level_per_row(level, drawn)
         moved = drawn * ((1 - self.lowest) * span)
         moved += self.lowest * span
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)

@@ -17,7 +17,7 @@ LAWS = ("uniform", "log-uniform", "normal")
 
 
 @dataclass(frozen=True)
-class Spread:
+class RandomLevel:
     """The strength of `inner` drawn anew for each trial; one perturbation with one probability.
 
     uniform: between lowest · level and level. log-uniform: the same ends, its logarithm uniform.

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import named_object
-from surefoot.perturb import Chain, Mixture, Spread, load_features
+from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.severity import LONGEST_SMALL
 from surefoot.results import Interval
@@ -146,7 +146,7 @@ def _spread(
             "or -10..10"
         )
     inner: Perturbation = made(level=high, **options)
-    return Spread(high, inner, round(low / high, 12))
+    return RandomLevel(high, inner, round(low / high, 12))
 
 
 def _own(text: str) -> Perturbation:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.linear import placed
-from surefoot.perturb._ops.motion_kernel import framed
+from surefoot.perturb._ops.linear import place_like
+from surefoot.perturb._ops.motion_kernel import pad_with_edges
 from surefoot.subject import Array
 
 _FARTHEST = 20
@@ -19,7 +19,7 @@ _WEAK, _STRONG = 50, 150
 _STEPS = 6
 
 
-def shading(liquid: Array) -> Array:
+def droplet_shading(liquid: Array) -> Array:
     """How bright each drop shines, from 8-bit liquid layers (n, 1, height, width) of int16.
 
     The water of Hendrycks & Dietterich: distance to the edges of the liquid, at most 20 pixels,
@@ -28,13 +28,13 @@ def shading(liquid: Array) -> Array:
     and the distance is the true one, not OpenCV's chamfer with 5 x 5 weights.
     """
     xp = array_namespace(liquid)
-    distance = distance_to(edges(liquid))
-    whole = xp.astype(_box(distance) * (1 / 9) + 1e-4, xp.int16)
-    relief = _embossed(equalised(whole))
-    return xp.round(xp.astype(_box(relief), xp.float32) * (1 / 9))
+    distance = distance_to_marked(canny_edges(liquid))
+    whole = xp.astype(_box_sum(distance) * (1 / 9) + 1e-4, xp.int16)
+    relief = _emboss(equalise_histogram(whole))
+    return xp.round(xp.astype(_box_sum(relief), xp.float32) * (1 / 9))
 
 
-def _mirror_framed(x: Array) -> Array:
+def _pad_mirrored(x: Array) -> Array:
     """The layer in a frame of one pixel, its ends as mirrors: b|abc|b."""
     xp = array_namespace(x)
     height, width = x.shape[-2:]
@@ -47,7 +47,7 @@ def _mirror_framed(x: Array) -> Array:
     return whole
 
 
-def _unframed(flat: Array, whole: Array) -> Array:
+def _crop_padding(flat: Array, whole: Array) -> Array:
     """The layers without their frame, from their long row less one line and one pixel at its ends.
 
     The last pixels are those of a frame: the row is filled up with what is there.
@@ -59,10 +59,10 @@ def _unframed(flat: Array, whole: Array) -> Array:
     return xp.reshape(full, whole.shape)[..., 1:-1, 1:-1]
 
 
-def _embossed(x: Array) -> Array:
+def _emboss(x: Array) -> Array:
     """The relief of whole numbers under [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], within 0 … 255."""
     xp = array_namespace(x)
-    whole = _mirror_framed(x)
+    whole = _pad_mirrored(x)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     length = row.shape[0] - 2 * (line + 1)
 
@@ -75,28 +75,28 @@ def _embossed(x: Array) -> Array:
         total += at(step)
     for step in (-1, -line):
         total -= at(step)
-    return _unframed(xp.clip(total, 0, 255), whole)
+    return _crop_padding(xp.clip(total, 0, 255), whole)
 
 
-def _box(x: Array) -> Array:
+def _box_sum(x: Array) -> Array:
     """The sum over 3 by 3 pixels."""
     xp = array_namespace(x)
-    whole = _mirror_framed(x)
+    whole = _pad_mirrored(x)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     three = row[: -2 * line] + row[line:-line]
     three += row[2 * line :]
     total = three[:-2] + three[1:-1]
     total += three[2:]
-    return _unframed(total, whole)
+    return _crop_padding(total, whole)
 
 
-def edges(x: Array) -> Array:
+def canny_edges(x: Array) -> Array:
     """Canny's edges of int16 layers with thresholds 50 and 150, as booleans (OpenCV's rules).
 
     A pixel is kept where its gradient (Sobel, sum of sizes) is greatest across the edge.
     """
     xp = array_namespace(x)
-    whole = framed(x, 1, 1, 1)
+    whole = pad_with_edges(x, 1, 1, 1)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     below = row[: -2 * line] + row[2 * line :]
     below += 2 * row[line:-line]
@@ -106,16 +106,16 @@ def edges(x: Array) -> Array:
     down = beside[2 * line :] - beside[: -2 * line]
     wide, tall = xp.abs(right), xp.abs(down)
     size = xp.zeros_like(whole)
-    size[..., 1:-1, 1:-1] = _unframed(wide + tall, whole)
-    peak = _peaks(xp.reshape(size, (-1,)), line, (wide, tall), (right ^ down) < 0)
+    size[..., 1:-1, 1:-1] = _crop_padding(wide + tall, whole)
+    peak = _gradient_peaks(xp.reshape(size, (-1,)), line, (wide, tall), (right ^ down) < 0)
     full = xp.zeros(row.shape, dtype=peak.dtype, device=x.device)
     full[line + 1 : line + 1 + peak.shape[0]] = peak
     full &= xp.reshape(size, (-1,)) > _WEAK
     strong = full & (xp.reshape(size, (-1,)) > _STRONG)
-    return xp.reshape(_followed(strong, full, line), whole.shape)[..., 1:-1, 1:-1]
+    return xp.reshape(_follow_weak_edges(strong, full, line), whole.shape)[..., 1:-1, 1:-1]
 
 
-def _peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
+def _gradient_peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
     """Where the gradient is greatest across the edge, which lies in one of four directions."""
     xp = array_namespace(size)
     length = size.shape[0] - 2 * (line + 1)
@@ -139,7 +139,7 @@ def _peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) ->
     return peak
 
 
-def _followed(strong: Array, weak: Array, line: int) -> Array:
+def _follow_weak_edges(strong: Array, weak: Array, line: int) -> Array:
     """Strong edges and the weak ones that hang on to them; both lie within frames of nothing."""
     found = strong
     inner = found[line + 1 : -line - 1]
@@ -153,7 +153,7 @@ def _followed(strong: Array, weak: Array, line: int) -> Array:
     return found
 
 
-def distance_to(marked: Array) -> Array:
+def distance_to_marked(marked: Array) -> Array:
     """How far the next marked pixel is, at most 20 (the Euclidean distance, float32).
 
     First along the columns, by steps that double; then the squares along the rows: k steps with
@@ -185,12 +185,12 @@ def distance_to(marked: Array) -> Array:
     return xp.sqrt(nearest)
 
 
-def equalised(x: Array) -> Array:
+def equalise_histogram(x: Array) -> Array:
     """Each layer of values 0 … 20 with its histogram spread over 0 … 255, rounded (int16)."""
     xp = array_namespace(x)
     n, bins, pixels = x.shape[0], _FARTHEST + 1, x.shape[-2] * x.shape[-1]
     places = xp.astype(x, xp.int64)
-    places += placed(np.arange(n) * bins, x)[:, None, None, None]
+    places += place_like(np.arange(n) * bins, x)[:, None, None, None]
     row = xp.reshape(places, (-1,))
     counts = xp.reshape(xp.bincount(row, minlength=n * bins), (n, bins))
     up_to = xp.astype(xp.cumulative_sum(counts, axis=1), xp.float32)

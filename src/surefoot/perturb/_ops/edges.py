@@ -36,7 +36,7 @@ def check_edge(kind: str, edge: str) -> None:
         raise InvalidArgument(f"{kind}: edge is one of {', '.join(Edge)}, got {edge!r}")
 
 
-def pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
+def cache_sized_pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
     """Cuts through n planes and through their rows."""
     step = max(1, _PIECE // (rows * columns))
     high = -(-rows // -(-rows * columns // _PIECE))
@@ -45,32 +45,32 @@ def pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
             yield slice(start, start + step), slice(top, top + high)
 
 
-def parted(at: Images, size: int, edge: Edge) -> tuple[NDArray[np.int32], Images]:
+def split_coordinates(at: Images, size: int, edge: Edge) -> tuple[NDArray[np.int32], Images]:
     """The last pixel before each place, and how far beyond it the place is."""
-    beyond = folded(at, size, edge)
+    beyond = fold_coordinates(at, size, edge)
     whole = np.floor(beyond)
     beyond -= whole
     return whole.astype(np.int32), beyond
 
 
-def folded(at: Array, size: int, edge: Edge) -> Array:
+def fold_coordinates(at: Array, size: int, edge: Edge) -> Array:
     """Coordinates brought back into 0 … size - 1; a fresh array, those inside untouched."""
     xp = array_namespace(at)
     if size == 1:
         return xp.zeros_like(at)
     if edge in (Edge.NEAREST, Edge.BLACK):
-        return _between(at, size - 1)
+        return _clip_coordinates(at, size - 1)
     beyond = 0.5 if edge is Edge.SYMMETRIC else 0.0
     low, high = -beyond, size - 1 + beyond
-    folded = xp.maximum(at, 2 * low - at) if low else xp.abs(at)
+    fold_coordinates = xp.maximum(at, 2 * low - at) if low else xp.abs(at)
     period = 2 * (high - low)
-    far = not isinstance(at, np.ndarray) or folded.max() > high + period / 2
+    far = not isinstance(at, np.ndarray) or fold_coordinates.max() > high + period / 2
     if far:  # a point within one reflection is not changed by this
-        folded -= xp.floor((folded - low) * (1 / period)) * period
-    folded = xp.minimum(folded, 2 * high - folded)
-    return _between(folded, size - 1) if far or beyond else folded
+        fold_coordinates -= xp.floor((fold_coordinates - low) * (1 / period)) * period
+    fold_coordinates = xp.minimum(fold_coordinates, 2 * high - fold_coordinates)
+    return _clip_coordinates(fold_coordinates, size - 1) if far or beyond else fold_coordinates
 
 
-def _between(at: Array, most: float) -> Array:
+def _clip_coordinates(at: Array, most: float) -> Array:
     """The array clipped to [0, most]."""
     return np.clip(at, 0.0, most) if isinstance(at, np.ndarray) else at.clamp(0.0, most)

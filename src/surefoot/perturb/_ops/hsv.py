@@ -11,7 +11,7 @@ from surefoot.subject import Array
 _TINY = 1e-30
 
 
-def resaturated(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
+def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
     """Saturation S becomes S · gain + offset within [0, 1]; hue and value stay. Not yet clipped.
 
     With V the greatest channel, a channel is V - V · S · f, where f depends on the hue alone: so
@@ -32,7 +32,7 @@ def resaturated(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa:
     return vivid
 
 
-def turned(x: Array, degrees: Any) -> Array:  # noqa: ANN401
+def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401
     """Hue plus these degrees; saturation and value stay. Not yet clipped.
 
     Hue is counted in sixths of the circle: 0 is red, 2 green, 4 blue.

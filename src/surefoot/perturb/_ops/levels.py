@@ -33,7 +33,7 @@ def within(bounds: Interval | None) -> Interval:
     return ANY_LEVEL if bounds is None else Interval(0.0, bounds.width)
 
 
-def per_row(level: Level, like: Array) -> Any:  # noqa: ANN401
+def level_per_row(level: Level, like: Array) -> Any:  # noqa: ANN401
     """The level as it multiplies arrays such as `like`: one number, or one for each row."""
     if isinstance(level, int | float):
         return level
@@ -45,26 +45,26 @@ def is_zero(level: Level) -> bool:
     return isinstance(level, int | float) and level == 0
 
 
-def unchanged(x: Array, n: int) -> Array:
+def copy_rows(x: Array, n: int) -> Array:
     """n rows of the input as it is; a fresh array."""
     xp = array_namespace(x)
     whole = xp.broadcast_to(x, (n, *x.shape[1:])) if len(x) != n else x
     return xp.asarray(whole, copy=True)
 
 
-def settled(y: Array, x: Array, level: Level) -> Array:
+def restore_level_zero(y: Array, x: Array, level: Level) -> Array:
     """`y`, but rows whose level is 0 as they were given, value for value."""
     if isinstance(level, int | float):
         return y
-    return array_namespace(y).where(per_row(level, y) == 0, x, y)
+    return array_namespace(y).where(level_per_row(level, y) == 0, x, y)
 
 
-def clipped(x: Array, bounds: Interval | None) -> Array:
+def clip(x: Array, bounds: Interval | None) -> Array:
     """`x` with every value brought back into the bounds."""
     return x if bounds is None else array_namespace(x).clip(x, bounds.low, bounds.high)
 
 
-def kept(x: Array, bounds: Interval | None) -> Array:
+def clip_in_place(x: Array, bounds: Interval | None) -> Array:
     """`x` itself, every value brought back into the bounds; for arrays no one else holds."""
     if bounds is None:
         return x
@@ -73,7 +73,7 @@ def kept(x: Array, bounds: Interval | None) -> Array:
     return x.clamp_(bounds.low, bounds.high)
 
 
-def axes_of(x: Array) -> tuple[int, ...]:
+def axes_but_first(x: Array) -> tuple[int, ...]:
     """All axes but the first."""
     return tuple(range(1, x.ndim))
 

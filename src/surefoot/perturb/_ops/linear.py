@@ -13,7 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.convolve import reflection
+from surefoot.perturb._ops.convolve import mirror_indices
 from surefoot.subject import Array
 
 _TRUNCATE = 4.0
@@ -30,24 +30,24 @@ class Strip:
 
 
 @dataclass(frozen=True, eq=False)
-class Banded:
+class BandMatrix:
     """A matrix (1, outcome, given) that is zero outside its strips."""
 
     matrix: NDArray[np.float32]
     strips: tuple[Strip, ...]
 
 
-def along(x: Array, rows: Array | Banded, columns: Array | Banded) -> Array:
+def multiply_axes(x: Array, rows: Array | BandMatrix, columns: Array | BandMatrix) -> Array:
     """Images (n or 1, channels, h, w) under `rows` (n or 1, h', h) and `columns` (n or 1, w', w).
 
-    One product an image, so a row is the same in any batch. A `Banded` matrix saves the products
+    One product an image, so a row is the same in any batch. A `BandMatrix` saves the products
     with its zeros.
     """
-    return _across(_down(x, rows), columns)
+    return _multiply_rows(_multiply_columns(x, rows), columns)
 
 
 @lru_cache(maxsize=1)
-def _roomy() -> None:
+def _warm_up_openblas() -> None:
     """Let OpenBLAS touch its working memory once.
 
     It reads ahead of small matrices, and as long as nothing larger was ever multiplied, what it
@@ -57,11 +57,11 @@ def _roomy() -> None:
     np.matmul(one, one)
 
 
-def _down(x: Array, rows: Array | Banded) -> Array:
+def _multiply_columns(x: Array, rows: Array | BandMatrix) -> Array:
     xp = array_namespace(x)
-    matrix, strips = _parts(rows, x)
-    if len(strips) > 1 and _is_lent(x):
-        return xp.from_numpy(_down(x.numpy(), rows))
+    matrix, strips = _matrix_and_strips(rows, x)
+    if len(strips) > 1 and _is_torch_on_cpu(x):
+        return xp.from_numpy(_multiply_columns(x.numpy(), rows))
     if isinstance(x, np.ndarray):
         x = np.ascontiguousarray(x)  # a permuted one is multiplied without BLAS
     if len(strips) == 1:
@@ -70,15 +70,15 @@ def _down(x: Array, rows: Array | Banded) -> Array:
     out = xp.empty((n, channels, matrix.shape[1], width), dtype=x.dtype, device=device(x))
     for s in strips:
         block = matrix[:, None, s.top : s.bottom, s.left : s.right]
-        _multiply(block, x[:, :, s.left : s.right, :], out[:, :, s.top : s.bottom, :])
+        _multiply_into(block, x[:, :, s.left : s.right, :], out[:, :, s.top : s.bottom, :])
     return out
 
 
-def _across(x: Array, columns: Array | Banded) -> Array:
+def _multiply_rows(x: Array, columns: Array | BandMatrix) -> Array:
     xp = array_namespace(x)
-    matrix, strips = _parts(columns, x)
-    if len(strips) > 1 and _is_lent(x):
-        return xp.from_numpy(_across(x.numpy(), columns))
+    matrix, strips = _matrix_and_strips(columns, x)
+    if len(strips) > 1 and _is_torch_on_cpu(x):
+        return xp.from_numpy(_multiply_rows(x.numpy(), columns))
     n, channels, height, width = x.shape
     lines = xp.reshape(x, (n, channels * height, width))
     turned = xp.permute_dims(matrix, (0, 2, 1))
@@ -91,16 +91,16 @@ def _across(x: Array, columns: Array | Banded) -> Array:
         out = xp.empty(shape, dtype=x.dtype, device=device(x))
         for s in strips:
             block = turned[:, s.left : s.right, s.top : s.bottom]
-            _multiply(lines[:, :, s.left : s.right], block, out[:, :, s.top : s.bottom])
+            _multiply_into(lines[:, :, s.left : s.right], block, out[:, :, s.top : s.bottom])
     return xp.reshape(out, (out.shape[0], channels, height, matrix.shape[1]))
 
 
-def _is_lent(x: Array) -> bool:
+def _is_torch_on_cpu(x: Array) -> bool:
     """Whether Torch has it in main memory, where NumPy is quicker with many small products."""
     return bool(is_torch_array(x) and device(x).type == "cpu")
 
 
-def _multiply(a: Array, b: Array, out: Array) -> None:
+def _multiply_into(a: Array, b: Array, out: Array) -> None:
     """a · b, written where it belongs."""
     if isinstance(out, np.ndarray):
         np.matmul(a, b, out=out)
@@ -108,23 +108,23 @@ def _multiply(a: Array, b: Array, out: Array) -> None:
         out[...] = array_namespace(a).matmul(a, b)
 
 
-def _parts(matrix: Array | Banded, like: Array) -> tuple[Array, tuple[Any, ...]]:
+def _matrix_and_strips(matrix: Array | BandMatrix, like: Array) -> tuple[Array, tuple[Any, ...]]:
     """The matrix beside the image, and its strips; one for all where it has none."""
     if isinstance(like, np.ndarray):
-        _roomy()
-    if isinstance(matrix, Banded):
-        return placed(matrix.matrix, like), matrix.strips
+        _warm_up_openblas()
+    if isinstance(matrix, BandMatrix):
+        return place_like(matrix.matrix, like), matrix.strips
     return matrix, (None,)
 
 
-def placed(array: NDArray[Any], like: Array) -> Array:
+def place_like(array: NDArray[Any], like: Array) -> Array:
     """An array of the host in the namespace and on the device of `like`."""
     if isinstance(like, np.ndarray):
         return array
     return array_namespace(like).asarray(array, device=device(like))
 
 
-def banded(matrix: NDArray[np.float32], longest: int = 32) -> Banded:
+def band_matrix(matrix: NDArray[np.float32], longest: int = 32) -> BandMatrix:
     """The matrix (1, outcome, given) cut into strips of about the same length."""
     size, given = matrix.shape[1:]
     count = math.ceil(size / longest)
@@ -134,37 +134,37 @@ def banded(matrix: NDArray[np.float32], longest: int = 32) -> Banded:
         used = np.flatnonzero(matrix[0, top:bottom].any(axis=0))
         left, right = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, given)
         strips.append(Strip(top, bottom, left, right))
-    return Banded(matrix, tuple(strips))
+    return BandMatrix(matrix, tuple(strips))
 
 
-def symmetric(x: Array, bands: Sequence[Banded]) -> Array:
+def filter_symmetric(x: Array, bands: Sequence[BandMatrix]) -> Array:
     """Images under a kernel that is the same upside down, edges mirrored.
 
     Band a is what the kernel has a rows from its middle: rows a above and a below are added first.
     """
     xp = array_namespace(x)
     height = x.shape[-2]
-    total = _across(x, bands[0])
+    total = _multiply_rows(x, bands[0])
     for a, band in enumerate(bands[1:], start=1):
-        above = placed(reflection(height, a, 0)[:height], x)
-        below = placed(reflection(height, 0, a)[a:], x)
+        above = place_like(mirror_indices(height, a, 0)[:height], x)
+        below = place_like(mirror_indices(height, 0, a)[a:], x)
         pair = xp.take(x, above, axis=2)
         pair += xp.take(x, below, axis=2)
-        total += _across(pair, band)
+        total += _multiply_rows(pair, band)
     return total
 
 
-def mirrored_band(taps: NDArray[np.float32], size: int) -> Banded:
+def mirrored_filter_matrix(taps: NDArray[np.float32], size: int) -> BandMatrix:
     """Convolution along an axis with an odd number of taps, edges mirrored."""
     half = len(taps) // 2
-    source = reflection(size, half, half)
+    source = mirror_indices(size, half, half)
     matrix = np.zeros((1, size, size), dtype=np.float32)
     for step, tap in enumerate(taps[::-1]):
         matrix[0, np.arange(size), source[step : step + size]] += tap
-    return banded(matrix)
+    return band_matrix(matrix)
 
 
-def gaussian(deviations: Array, size: int) -> Array:
+def gaussian_matrices(deviations: Array, size: int) -> Array:
     """(n, size, size): a Gaussian of each deviation along an axis, the edge pixel continued.
 
     As `skimage.filters.gaussian` with mode "nearest" and truncate 4: taps up to
@@ -177,7 +177,7 @@ def gaussian(deviations: Array, size: int) -> Array:
     reach = xp.floor(_TRUNCATE * wide + 0.5)
     steps = xp.arange(max(size, int(xp.max(reach)) + 1), dtype=xp.float64, device=there)
     taps = xp.where(steps <= reach, xp.exp(-0.5 * (steps / wide) ** 2), 0.0)
-    tails = _from_the_end(taps)
+    tails = _tail_sums(taps)
     whole = tails[:, :1] + tails[:, 1:2]
     taps, tails = xp.astype(taps / whole, xp.float32), xp.astype(tails / whole, xp.float32)
     i = np.arange(size)
@@ -188,7 +188,7 @@ def gaussian(deviations: Array, size: int) -> Array:
     return matrix
 
 
-def _from_the_end(taps: Array) -> Array:
+def _tail_sums(taps: Array) -> Array:
     """Sums of all from each place on, added in order: no length and no batch changes a sum."""
     if isinstance(taps, np.ndarray):
         return np.cumsum(taps[:, ::-1], axis=1)[:, ::-1]
@@ -199,7 +199,7 @@ def _from_the_end(taps: Array) -> Array:
     return tails
 
 
-def zoom(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
+def zoom_matrices(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
     """(n, size, size): the centre enlarged by each factor of at least 1, read off linearly."""
     i = np.arange(size)
     middle = (size - 1) / 2
@@ -208,15 +208,17 @@ def zoom(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
 
 
 @lru_cache(maxsize=64)
-def gaussian_band(deviation: float, size: int) -> Banded:
-    """`gaussian` of one deviation, kept for the next call."""
-    return banded(gaussian(np.asarray([deviation]), size))
+def gaussian_band_matrix(deviation: float, size: int) -> BandMatrix:
+    """`gaussian_matrices` of one deviation, kept for the next call."""
+    return band_matrix(gaussian_matrices(np.asarray([deviation]), size))
 
 
-def smoothed(x: Array, deviations: Array | float) -> Array:
+def gaussian_filter(x: Array, deviations: Array | float) -> Array:
     """The images under a Gaussian of this deviation, or of one for each row, beside them."""
     height, width = x.shape[-2:]
     if isinstance(deviations, float):
-        return along(x, gaussian_band(deviations, height), gaussian_band(deviations, width))
-    rows = gaussian(deviations, height)
-    return along(x, rows, rows if height == width else gaussian(deviations, width))
+        return multiply_axes(
+            x, gaussian_band_matrix(deviations, height), gaussian_band_matrix(deviations, width)
+        )
+    rows = gaussian_matrices(deviations, height)
+    return multiply_axes(x, rows, rows if height == width else gaussian_matrices(deviations, width))

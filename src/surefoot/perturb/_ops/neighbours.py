@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Images = NDArray[np.float32]
 
 
-def towards(a: Images, b: Images, share: Images) -> None:
+def blend_in_place(a: Images, b: Images, share: Images) -> None:
     """Move `a` towards `b` by a share of the way; b is used up. A share of 0 leaves `a` alone."""
     b -= a
     b *= share

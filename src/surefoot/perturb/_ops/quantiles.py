@@ -27,15 +27,15 @@ def poisson_quantile(rate: Array, u: Array) -> Array:
     draws = xp.reshape(u, (n, -1))
     few = xp.nonzero(rates[0, :] < _FEW)[0]
     if len(few) == rates.shape[1]:
-        counts = _added_up(rates, draws)
+        counts = _poisson_by_summation(rates, draws)
     else:
-        counts = _expanded(rates, draws)
+        counts = _poisson_by_expansion(rates, draws)
         if len(few) > 0:
-            counts[:, few] = _added_up(rates[:, few], draws[:, few])
+            counts[:, few] = _poisson_by_summation(rates[:, few], draws[:, few])
     return xp.reshape(counts, u.shape)
 
 
-def _added_up(rate: Array, u: Array) -> Array:
+def _poisson_by_summation(rate: Array, u: Array) -> Array:
     """How many of the cumulated probabilities of 0, 1, 2, … do not exceed u.
 
     The sum starts a hair higher, so that rounding never leaves it below the greatest u.
@@ -44,7 +44,7 @@ def _added_up(rate: Array, u: Array) -> Array:
     term = xp.exp(-rate)
     total = term + _ROUNDING
     counts = xp.astype(u >= total, xp.uint8)
-    for k in range(1, _most(float(xp.max(rate)))):
+    for k in range(1, _largest_count(float(xp.max(rate)))):
         term *= rate
         term *= 1 / k
         total += term
@@ -52,7 +52,7 @@ def _added_up(rate: Array, u: Array) -> Array:
     return xp.astype(counts, xp.float32)
 
 
-def _most(rate: float) -> int:
+def _largest_count(rate: float) -> int:
     """The count that is exceeded with a probability below 2^-25."""
     term = total = math.exp(-rate)
     k = 0
@@ -63,7 +63,7 @@ def _most(rate: float) -> int:
     return k + 1
 
 
-def _expanded(rate: Array, u: Array) -> Array:
+def _poisson_by_expansion(rate: Array, u: Array) -> Array:
     """Cornish-Fisher: a polynomial in the normal quantile; its coefficients are the rate's own."""
     xp = array_namespace(u)
     z = normal_quantile(u)
@@ -97,11 +97,11 @@ def normal_quantile(u: Array) -> Array:
     flat = xp.reshape(q, (-1,))
     far = xp.nonzero(xp.reshape(r, (-1,)) < 0)[0]
     if len(far) > 0:
-        flat[far] = _tail(xp.reshape(u, (-1,))[far])
+        flat[far] = _tail_quantile(xp.reshape(u, (-1,))[far])
     return xp.reshape(flat, u.shape)
 
 
-def _tail(u: Array) -> Array:
+def _tail_quantile(u: Array) -> Array:
     """The normal quantile where u is nearer than 0.075 to 0 or 1."""
     xp = array_namespace(u)
     q = (u - 0.5) + _HALF_STEP

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.perturb._ops.levels import kept, unchanged
+from surefoot.perturb._ops.levels import clip_in_place, copy_rows
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level
 
 
-def shares(x: Array, bounds: Interval | None) -> Array:
+def to_unit_range(x: Array, bounds: Interval | None) -> Array:
     """Values as shares of the way from the lowest to the highest; `x` itself on [0, 1] or None."""
     if bounds is None or bounds == UNIT:
         return x
@@ -18,7 +18,7 @@ def shares(x: Array, bounds: Interval | None) -> Array:
     return moved
 
 
-def scaled_back(y: Array, bounds: Interval | None) -> Array:
+def from_unit_range(y: Array, bounds: Interval | None) -> Array:
     """A fresh array of shares as values within the bounds; changed in place."""
     if bounds is None:
         return y
@@ -26,14 +26,14 @@ def scaled_back(y: Array, bounds: Interval | None) -> Array:
         y *= bounds.width
     if bounds.low != 0:
         y += bounds.low
-    return kept(y, bounds)
+    return clip_in_place(y, bounds)
 
 
-def spread(y: Array, n: int) -> Array:
+def repeat_rows(y: Array, n: int) -> Array:
     """n rows of a result that is the same for all of them."""
-    return y if len(y) == n else unchanged(y, n)
+    return y if len(y) == n else copy_rows(y, n)
 
 
-def single(level: Level) -> Level:
+def as_float32(level: Level) -> Level:
     """A number as float32 holds it, so that one level and a level for each row are the same."""
     return float(np.float32(level)) if isinstance(level, int | float) else level

@@ -5,29 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.edges import Edge, parted, pieces
-from surefoot.perturb._ops.neighbours import Images, towards
+from surefoot.perturb._ops.edges import Edge, cache_sized_pieces, split_coordinates
+from surefoot.perturb._ops.neighbours import Images, blend_in_place
 from surefoot.subject import Array
 
 Places = NDArray[np.int32]
 
 
-def apart(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
+def resample_separable(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
     """Columns of the rows that are seen, then rows; written to `out`.
 
     Rows are at ys (n or 1, rows, 1), columns at xs (n or 1, 1, columns).
     """
     if len(ys) == len(xs) == 1:  # planes are as good as images then
         x, out = x.reshape(-1, 1, *x.shape[2:]), out.reshape(-1, 1, *out.shape[2:])
-    top, down = parted(ys[:, None], x.shape[2], edge)
-    left, right = parted(xs[:, None], x.shape[3], edge)
+    top, down = split_coordinates(ys[:, None], x.shape[2], edge)
+    left, right = split_coordinates(xs[:, None], x.shape[3], edge)
     across, along = not _in_order(left, right), not _in_order(top, down)
     stretch = _longest(left[0, 0, 0]) if len(left) == 1 else slice(0, 0)
-    for _, rows in pieces(1, *out.shape[2:]):
+    for _, rows in cache_sized_pieces(1, *out.shape[2:]):
         tops, shares = top[:, :, rows], down[:, :, rows]
         first = int(tops.min())
         seen, tops = x[:, :, first : int(tops.max()) + 2], tops - first
-        for some, _ in pieces(len(out), tops.shape[2], out.shape[3]):
+        for some, _ in cache_sized_pieces(len(out), tops.shape[2], out.shape[3]):
             here, target = _part(seen, some), out[some, :, rows]
             if across:
                 here = _between_columns(here, _part(left, some), _part(right, some), stretch)
@@ -66,7 +66,7 @@ def _between_columns(x: Images, left: Places, right: Images, stretch: slice) -> 
         here, other = (_columns(x, left[0, 0, 0] + beyond, stretch) for beyond in (0, 1))
     else:
         here, other = (x.take(left[0, 0, 0] + beyond, axis=3, mode="clip") for beyond in (0, 1))
-    towards(here, other, right)
+    blend_in_place(here, other, right)
     return here
 
 

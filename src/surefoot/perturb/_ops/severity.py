@@ -41,7 +41,7 @@ def is_small(size: str, shape: tuple[int, ...]) -> bool:
     return size == "small" if size else max(shape[-2:]) <= LONGEST_SMALL
 
 
-def at(level: Level, table: Table) -> list[Any]:
+def at_severity(level: Level, table: Table) -> list[Any]:
     """The parameters at this severity, linear between the published ones.
 
     Plain numbers for one level; arrays (n, 1, 1, 1) for a level each row.
@@ -67,7 +67,7 @@ def luminance(x: Array) -> Array:
     return 0.299 * x[:, 0:1] + 0.587 * x[:, 1:2] + 0.114 * x[:, 2:3]
 
 
-def painted(colour: tuple[float, float, float], like: Array) -> Array:
+def colour_like(colour: tuple[float, float, float], like: Array) -> Array:
     """A colour as it adds to images such as `like`: (1, channels, 1, 1), its grey where grey."""
     xp = array_namespace(like)
     red, green, blue = colour

@@ -15,7 +15,7 @@ from surefoot.subject import Array
 Ints = NDArray[np.int64]
 
 
-def partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401
+def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401
     """(n, rounds, height, width): with which pixel each one swaps, as a place in the flat image.
 
     A pixel takes part where its `gate` (n, 1, height, width) is below `share`; its own reach is
@@ -46,7 +46,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, int | float)
 
 
-def swapped(goals: Array, reach: int) -> Array:
+def origins_after_swaps(goals: Array, reach: int) -> Array:
     """(n, height, width): from where each pixel comes, after every pixel swapped in turn.
 
     In every round, from the last pixel to the first, row by row, a pixel changes places with the
@@ -57,7 +57,7 @@ def swapped(goals: Array, reach: int) -> Array:
     """
     xp = array_namespace(goals)
     if is_torch_array(goals) and device(goals).type == "cpu":
-        return xp.from_numpy(swapped(goals.numpy(), reach))
+        return xp.from_numpy(origins_after_swaps(goals.numpy(), reach))
     n, rounds, height, width = goals.shape
     size, place = height * width, device(goals)
     order, ranks, cuts = _lines(height, width, 2 * reach)
@@ -94,7 +94,7 @@ def _lines(height: int, width: int, slant: int) -> tuple[Ints, Ints, tuple[int, 
     return order, ranks, tuple(cuts.tolist())
 
 
-def moved(x: Array, origins: Array) -> Array:
+def gather_pixels(x: Array, origins: Array) -> Array:
     """Images (n or 1, channels, height, width), every channel with its pixels from `origins`."""
     xp = array_namespace(x)
     n, height, width = origins.shape

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.levels import clipped, settled, unchanged
+from surefoot.perturb._ops.levels import clip, copy_rows, restore_level_zero
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Table = Sequence[tuple[float, ...]]
 
 
-def on_host(level: Level) -> Floats:
+def levels_on_host(level: Level) -> Floats:
     """One level, or one a row, as NumPy numbers."""
     if isinstance(level, int | float):
         return np.asarray([level], dtype=np.float64)
@@ -23,7 +23,7 @@ def on_host(level: Level) -> Floats:
     return found.astype(np.float64)
 
 
-def between(levels: Floats, table: Table) -> tuple[Floats, ...]:
+def at_severities_on_host(levels: Floats, table: Table) -> tuple[Floats, ...]:
     """Each parameter at these severities: linear between the rows of the table, 0 the first."""
     at = np.arange(len(table))
     return tuple(np.interp(levels, at, column) for column in zip(*table, strict=True))
@@ -34,7 +34,7 @@ def nothing(stream: Stream, n: int) -> Array:
     return stream.uniform((n, 0))
 
 
-def finished(y: Array, x: Array, n: int, level: Level, bounds: Interval | None) -> Array:
+def finish(y: Array, x: Array, n: int, level: Level, bounds: Interval | None) -> Array:
     """n rows within the bounds; rows at level 0 as they were."""
-    y = settled(clipped(y, bounds), x, level)
-    return y if len(y) == n else unchanged(y, n)
+    y = restore_level_zero(clip(y, bounds), x, level)
+    return y if len(y) == n else copy_rows(y, n)

@@ -2,7 +2,7 @@
 
 What `warp` does with NumPy in dozens of passes over the coordinates, with the same values bit for
 bit. `sampler.c` is compiled when the package is installed and a C compiler is there; where it is
-not, `sampler` says so and NumPy does the work.
+not, `compiled_sampler` says so and NumPy does the work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Steps = ctypes.c_ssize_t * 3
 
 
 @lru_cache(maxsize=4)
-def sampler(library: Path = _BESIDE) -> Sampler | None:
+def compiled_sampler(library: Path = _BESIDE) -> Sampler | None:
     """The compiled sampler, or None where there is none of this very source."""
     try:
         found = ctypes.CDLL(str(library))

@@ -1,7 +1,7 @@
 """Images sampled between their pixels on a GPU: fold, take, blend and clip in one kernel.
 
 What `warp` does with a dozen passes over the coordinates. Triton comes with PyTorch where there is
-a GPU; where it cannot compile, `usable` says so and PyTorch's own sampler is used instead.
+a GPU; where it cannot compile, `runs_on` says so and PyTorch's own sampler is used instead.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     return sample
 
 
-def sampled(
+def warp_on_gpu(
     x: Any,  # noqa: ANN401
     ys: Any,  # noqa: ANN401
     xs: Any,  # noqa: ANN401
@@ -107,14 +107,14 @@ def sampled(
 
 
 @lru_cache(maxsize=8)
-def usable(device: str) -> bool:
+def runs_on(device: str) -> bool:
     """Whether this device can do it: tried once, on a small image."""
     try:
         import torch
 
         x = torch.tensor([[[[0.0, 1.0], [2.0, 3.0]]]], device=device)
         half = torch.full((1, 1, 1), 0.5, device=device)
-        made = sampled(x, half, half, "mirror", 0.0, None)
+        made = warp_on_gpu(x, half, half, "mirror", 0.0, None)
         return bool(made.item() == 1.5)
     except Exception:  # noqa: BLE001  no Triton, no compiler, another kind of GPU
         return False

@@ -11,19 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.convolve import convolved
-from surefoot.perturb._ops.kernels import disks, line_half, line_taps, lines
-from surefoot.perturb._ops.levels import ANY_LEVEL, check_level, is_zero, unchanged
-from surefoot.perturb._ops.linear import Banded, mirrored_band, placed, smoothed, symmetric
+from surefoot.perturb._ops.convolve import convolve
+from surefoot.perturb._ops.kernels import disk_kernels, line_kernels, line_reach, line_taps
+from surefoot.perturb._ops.levels import ANY_LEVEL, check_level, copy_rows, is_zero
+from surefoot.perturb._ops.linear import (
+    BandMatrix,
+    filter_symmetric,
+    gaussian_filter,
+    mirrored_filter_matrix,
+    place_like,
+)
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, check_severity, is_small
 from surefoot.perturb._ops.strengths import (
     Floats,
-    between,
-    finished,
+    at_severities_on_host,
+    finish,
+    levels_on_host,
     nothing,
-    on_host,
 )
-from surefoot.perturb._ops.zooms import steps_to, zoomed, zoomed_rows
+from surefoot.perturb._ops.zooms import zoom_blur, zoom_blur_per_row, zoom_count
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -65,9 +71,9 @@ class GaussianBlur:
         """Along the rows, then along the columns."""
         n = drawn.shape[0]
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         wide = float(level) if isinstance(level, int | float) else level
-        return finished(smoothed(x, wide), x, n, level, bounds)
+        return finish(gaussian_filter(x, wide), x, n, level, bounds)
 
 
 @dataclass(frozen=True)
@@ -102,38 +108,40 @@ class DefocusBlur:
         """Convolve with the disk: a narrow one line by line, a wide one by the transform."""
         n = drawn.shape[0]
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         small = is_small(self.size, tuple(x.shape))
         if not isinstance(level, int | float):
-            kernels = _disks(on_host(level), small, 3 if small else 12)
-            return finished(convolved(x, placed(kernels, x)), x, n, level, bounds)
-        kernel = _disk(float(level), small)
+            kernels = _disk_kernels(levels_on_host(level), small, 3 if small else 12)
+            return finish(convolve(x, place_like(kernels, x)), x, n, level, bounds)
+        kernel = _disk_kernel(float(level), small)
         if kernel.shape[1] <= _NARROW:
-            y = symmetric(x, _disk_bands(float(level), small, x.shape[-1]))
+            y = filter_symmetric(x, _disk_bands(float(level), small, x.shape[-1]))
         else:
-            y = convolved(x, placed(kernel, x))
-        return finished(y, x, n, level, bounds)
+            y = convolve(x, place_like(kernel, x))
+        return finish(y, x, n, level, bounds)
 
 
 @lru_cache(maxsize=64)
-def _disk_bands(level: float, small: bool, width: int) -> tuple[Banded, ...]:
+def _disk_bands(level: float, small: bool, width: int) -> tuple[BandMatrix, ...]:
     """The rows of the disk from the middle downwards, each as a matrix along a line."""
-    kernel = _disk(level, small)[0]
-    return tuple(mirrored_band(row, width) for row in kernel[len(kernel) // 2 :])
+    kernel = _disk_kernel(level, small)[0]
+    return tuple(mirrored_filter_matrix(row, width) for row in kernel[len(kernel) // 2 :])
 
 
 @lru_cache(maxsize=64)
-def _disk(level: float, small: bool) -> NDArray[np.float32]:
+def _disk_kernel(level: float, small: bool) -> NDArray[np.float32]:
     """(1, k, k): the disk of one severity, no larger than it must be."""
-    radius = between(np.asarray([level]), _DISKS_SMALL if small else _DISKS_LARGE)[0][0]
-    kernel = _disks(np.asarray([level]), small, math.ceil(radius) + 3)
+    radius = at_severities_on_host(np.asarray([level]), _DISKS_SMALL if small else _DISKS_LARGE)[0][
+        0
+    ]
+    kernel = _disk_kernels(np.asarray([level]), small, math.ceil(radius) + 3)
     used = np.flatnonzero(kernel[0].max(axis=0) > 1e-9)
     return np.ascontiguousarray(kernel[:, used[0] : used[-1] + 1, used[0] : used[-1] + 1])
 
 
-def _disks(levels: Floats, small: bool, half: int) -> NDArray[np.float32]:
-    radii, deviations = between(levels, _DISKS_SMALL if small else _DISKS_LARGE)
-    return disks(radii, deviations, half)
+def _disk_kernels(levels: Floats, small: bool, half: int) -> NDArray[np.float32]:
+    radii, deviations = at_severities_on_host(levels, _DISKS_SMALL if small else _DISKS_LARGE)
+    return disk_kernels(radii, deviations, half)
 
 
 @dataclass(frozen=True)
@@ -178,10 +186,10 @@ class MotionBlur:
         """Convolve with each line."""
         n = drawn.shape[0]
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         one = isinstance(level, int | float)
         table = _LINES_SMALL if is_small(self.size, tuple(x.shape)) else _LINES_LARGE
-        radii, deviations = between(on_host(level), table)
+        radii, deviations = at_severities_on_host(levels_on_host(level), table)
         most = (radii[0], deviations[0]) if one else table[-1]
         count = min(math.ceil(2 * most[0]), math.ceil(5.5 * most[1])) + 1
         taps = line_taps(radii, deviations, count)
@@ -189,8 +197,8 @@ class MotionBlur:
             angles = (drawn - 0.5) * (math.pi / 2)
         else:
             angles = (drawn[:1] if one else drawn) * 0 + math.radians(self.angle)
-        kernels = lines(angles, taps)
-        return finished(convolved(x, kernels, (line_half(count), count - 1)), x, n, level, bounds)
+        kernels = line_kernels(angles, taps)
+        return finish(convolve(x, kernels, (line_reach(count), count - 1)), x, n, level, bounds)
 
 
 @dataclass(frozen=True)
@@ -230,10 +238,10 @@ class ZoomBlur:
         """Weigh the enlargements together."""
         n = drawn.shape[0]
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         if isinstance(level, int | float):
-            mean = zoomed(x, float(level), self.step)
+            mean = zoom_blur(x, float(level), self.step)
         else:
-            rows = on_host(level)
-            mean = zoomed_rows(x, rows, self.step, steps_to(float(rows.max()), self.step))
-        return finished(mean, x, n, level, bounds)
+            rows = levels_on_host(level)
+            mean = zoom_blur_per_row(x, rows, self.step, zoom_count(float(rows.max()), self.step))
+        return finish(mean, x, n, level, bounds)

@@ -9,10 +9,23 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.hsv import resaturated, turned
-from surefoot.perturb._ops.levels import check_level, is_zero, kept, per_row, settled, unchanged
-from surefoot.perturb._ops.scaling import scaled_back, shares, spread
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, at, check_severity, is_small
+from surefoot.perturb._ops.hsv import change_saturation, rotate_hue
+from surefoot.perturb._ops.levels import (
+    check_level,
+    clip_in_place,
+    copy_rows,
+    is_zero,
+    level_per_row,
+    restore_level_zero,
+)
+from surefoot.perturb._ops.scaling import from_unit_range, repeat_rows, to_unit_range
+from surefoot.perturb._ops.severity import (
+    PRESETS,
+    SEVERITIES,
+    at_severity,
+    check_severity,
+    is_small,
+)
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -53,11 +66,11 @@ class Brightness:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of every pixel above the lowest value."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         span = bounds or UNIT
-        shift = per_row(level, x) * span.width
+        shift = level_per_row(level, x) * span.width
         if x.shape[1] == 1:
-            return spread(kept(x + shift, bounds), len(drawn))
+            return repeat_rows(clip_in_place(x + shift, bounds), len(drawn))
         xp = array_namespace(x)
         height = x - span.low if span.low else x
         top = xp.max(height, axis=1, keepdims=True)
@@ -71,7 +84,7 @@ class Brightness:
         raised /= xp.maximum(top, black)
         bright = height * raised
         bright += lift + span.low if span.low else lift
-        return spread(kept(bright, bounds), len(drawn))
+        return repeat_rows(clip_in_place(bright, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -106,13 +119,13 @@ class Contrast:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each channel with its mean."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         means = xp.mean(xp.reshape(x, (*x.shape[:2], -1)), axis=2)
-        share = per_row(level, x)
+        share = level_per_row(level, x)
         mixed = x * (1 - share)
         mixed += means[:, :, None, None] * share
-        return spread(kept(mixed, bounds), len(drawn))
+        return repeat_rows(clip_in_place(mixed, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -149,11 +162,11 @@ class Saturate:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
         if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         small = is_small(self.size, tuple(x.shape))
-        gain, offset = at(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
-        vivid = resaturated(x, gain, offset, (bounds or UNIT).low)
-        return spread(kept(vivid, bounds), len(drawn))
+        gain, offset = at_severity(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
+        vivid = change_saturation(x, gain, offset, (bounds or UNIT).low)
+        return repeat_rows(clip_in_place(vivid, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -183,9 +196,9 @@ class Desaturate:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Shrink the distance of each channel from the greatest one."""
         if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
-        faded = resaturated(x, 1 - per_row(level, x), 0.0, (bounds or UNIT).low)
-        return spread(kept(faded, bounds), len(drawn))
+            return copy_rows(x, len(drawn))
+        faded = change_saturation(x, 1 - level_per_row(level, x), 0.0, (bounds or UNIT).low)
+        return repeat_rows(clip_in_place(faded, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -216,9 +229,9 @@ class Hue:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Turn around the grey axis of HSV."""
         if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
-        turned_by = kept(turned(x, per_row(level, x[:, 0])), bounds)
-        return spread(settled(turned_by, x, level), len(drawn))
+            return copy_rows(x, len(drawn))
+        turned_by = clip_in_place(rotate_hue(x, level_per_row(level, x[:, 0])), bounds)
+        return repeat_rows(restore_level_zero(turned_by, x, level), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -250,17 +263,17 @@ class Gamma:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
-        power: Any = 2 ** per_row(level, x)
-        share = shares(x, bounds)
-        bent = _raised(xp.clip(share, 0.0, None), power)
+        power: Any = 2 ** level_per_row(level, x)
+        share = to_unit_range(x, bounds)
+        bent = _power(xp.clip(share, 0.0, None), power)
         if bounds is None:
             bent += xp.clip(share, None, 0.0)
-        return spread(settled(scaled_back(bent, bounds), x, level), len(drawn))
+        return repeat_rows(restore_level_zero(from_unit_range(bent, bounds), x, level), len(drawn))
 
 
-def _raised(x: Array, power: Any) -> Array:  # noqa: ANN401
+def _power(x: Array, power: Any) -> Array:  # noqa: ANN401
     """x to the power, x being 0 or more: through the logarithm, which takes less time."""
     bits = power / math.log(2)
     if not isinstance(x, np.ndarray):

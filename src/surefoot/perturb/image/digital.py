@@ -9,17 +9,17 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelated
+from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelate
 from surefoot.perturb._ops.levels import (
     check_level,
-    clipped,
+    clip,
+    clip_in_place,
+    copy_rows,
     is_zero,
-    kept,
-    per_row,
-    settled,
-    unchanged,
+    level_per_row,
+    restore_level_zero,
 )
-from surefoot.perturb._ops.scaling import scaled_back, shares, spread
+from surefoot.perturb._ops.scaling import from_unit_range, repeat_rows, to_unit_range
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -63,9 +63,9 @@ class Pixelate:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Every pixel becomes the mean of its cell."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         if isinstance(level, int | float):
-            return spread(clipped(pixelated(x, 1 - level), bounds), len(drawn))
+            return repeat_rows(clip(pixelate(x, 1 - level), bounds), len(drawn))
         xp = array_namespace(x)
         share = 1 - _on_host(level).astype(np.float64)
         down, across = (
@@ -73,7 +73,7 @@ class Pixelate:
             for length in x.shape[2:]
         )
         coarse = xp.matmul(xp.matmul(down, x), xp.matrix_transpose(across))
-        return clipped(coarse, bounds)
+        return clip(coarse, bounds)
 
 
 @dataclass(frozen=True)
@@ -110,32 +110,32 @@ class JPEG:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Compress and read back each image."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        whole = _eight_bits(_on_host(shares(x, bounds)))
+            return copy_rows(x, len(drawn))
+        whole = _to_uint8(_on_host(to_unit_range(x, bounds)))
         if isinstance(level, int | float):
             each = [level] * len(x)
         else:
             each = _on_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
-        stored = _stored_all(whole, [_quality(one) for one in each])
+        stored = _encode_and_decode_all(whole, [_quality(one) for one in each])
         back = array_namespace(x).asarray(stored, device=x.device)
         if bounds != UNIT:
-            back = scaled_back(back, bounds)
+            back = from_unit_range(back, bounds)
         if min(each) < _FADED_IN:
-            back = _faded_in(back, x, level, bounds)
-        return spread(back, len(drawn))
+            back = _fade_in(back, x, level, bounds)
+        return repeat_rows(back, len(drawn))
 
 
-def _faded_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
+def _fade_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
     """Between the image and the stored one up to a level of 0.01; from there on the latter."""
-    share: Any = per_row(level, x) / _FADED_IN
-    mixed = settled(kept(x + (stored - x) * share, bounds), x, level)
+    share: Any = level_per_row(level, x) / _FADED_IN
+    mixed = restore_level_zero(clip_in_place(x + (stored - x) * share, bounds), x, level)
     if isinstance(level, int | float):
         return mixed
     return array_namespace(x).where(share < 1, mixed, stored)
 
 
-def _stored_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
+def _encode_and_decode_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
     """Images (n, channels, height, width) of 8 bits, stored and read, as shares of 255.
 
     They enter and leave Pillow on one long strip, which is quicker than one by one.
@@ -148,14 +148,14 @@ def _stored_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.f
     strip = Image.frombytes(mode, size, lines.tobytes(), "raw", order)
     for i, quality in enumerate(qualities):
         box = (0, i * height, width, (i + 1) * height)
-        strip.paste(_stored(strip.crop(box), quality), box)
+        strip.paste(_encode_and_decode(strip.crop(box), quality), box)
     whole = np.frombuffer(strip.tobytes("raw", order), dtype=np.uint8).reshape(lines.shape)
     shares_read: NDArray[np.float32] = whole.transpose(0, 2, 1, 3).astype(np.float32, order="C")
     shares_read /= 255
     return shares_read
 
 
-def _eight_bits(x: NDArray[np.float32]) -> NDArray[np.uint8]:
+def _to_uint8(x: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Shares, those beyond 0 and 1 clipped, as the nearest whole numbers up to 255."""
     whole = np.clip(x, 0, 1)
     whole *= 255
@@ -166,7 +166,7 @@ def _quality(level: float) -> int:
     return min(max(round(100 * (1 - level)), 1), 99)
 
 
-def _stored(image: Image, quality: int) -> Image:
+def _encode_and_decode(image: Image, quality: int) -> Image:
     """One image through the encoder and back.
 
     Both are called without the file around them, and the decoder is told what it will find: most

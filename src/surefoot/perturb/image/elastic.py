@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import Banded, along, banded
+from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.linear import BandMatrix, band_matrix, multiply_axes
 from surefoot.perturb._ops.severity import (
     LONGEST_SMALL,
     PRESETS,
@@ -19,7 +19,7 @@ from surefoot.perturb._ops.severity import (
     check_severity,
     is_small,
 )
-from surefoot.perturb._ops.warp import warped
+from surefoot.perturb._ops.warp import warp
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -90,22 +90,22 @@ class Elastic:
         """First the affine change, then the field."""
         points, noise = drawn
         if is_zero(level):
-            return unchanged(x, len(points))
+            return copy_rows(x, len(points))
         table = _STRENGTHS["small" if is_small(self.size, tuple(x.shape)) else "large"]
         strengths, reach = _strengths(level, x, table)
         pull, smooth, corners = strengths[:, 0], strengths[:, 1], strengths[:, 2]
-        moved = warped(x, *_affine(points, corners, x), "mirror", bounds)
+        moved = warp(x, *_affine_coordinates(points, corners, x), "mirror", bounds)
         if reach == 0:
             return moved
         noise = noise * 2
         noise -= 1
-        fields = _smoothed(noise, smooth, int(reach))
+        fields = mirrored_gaussian_filter(noise, smooth, int(reach))
         fields *= pull[..., None]
-        rows, columns = _places(x)
+        rows, columns = _pixel_coordinates(x)
         xs, ys = fields[:, 0], fields[:, 1]
         xs += columns
         ys += rows
-        return warped(moved, ys, xs, "symmetric", bounds)
+        return warp(moved, ys, xs, "symmetric", bounds)
 
 
 def _strengths(
@@ -129,7 +129,7 @@ def _strengths(
     return found[:, :, None, None], _TRUNCATE * max(row[1] for row in table) + 0.5
 
 
-def _affine(points: Array, corners: Array, x: Array) -> tuple[Array, Array]:
+def _affine_coordinates(points: Array, corners: Array, x: Array) -> tuple[Array, Array]:
     """Rows and columns each pixel comes from when three points have moved.
 
     The points are right and below the middle, right and above, left and above. Where they come to
@@ -145,14 +145,14 @@ def _affine(points: Array, corners: Array, x: Array) -> tuple[Array, Array]:
     area = ax * by - ay * bx
     least = xp.full_like(area, 1e-3 * reach * reach)
     area = xp.where(xp.abs(area) < least, least, area)
-    rows, columns = _places(x)
+    rows, columns = _pixel_coordinates(x)
     rows, columns = (rows - y_of) - corner[:, 1], (columns - x_of) - corner[:, 0]
     ys = (rows * (-reach * bx / area) + y_of) + columns * (reach * by / area)
     xs = (columns * (reach * ay / area) + x_of) - rows * (reach * ax / area)
     return ys, xs
 
 
-def _smoothed(fields: Array, deviation: Array, reach: int) -> Array:
+def mirrored_gaussian_filter(fields: Array, deviation: Array, reach: int) -> Array:
     """Fields (n, 2, height, width) under a Gaussian for each row, edges mirrored (pixel twice).
 
     A product of matrices along each axis, a block at a time: most of a matrix is zero when the
@@ -161,28 +161,34 @@ def _smoothed(fields: Array, deviation: Array, reach: int) -> Array:
     xp, (height, width) = array_namespace(fields), fields.shape[2:]
     if len(deviation) == 1 and (isinstance(fields, np.ndarray) or fields.device.type == "cpu"):
         one = float(deviation[0, 0, 0])
-        return along(fields, _band(one, height, reach), _band(one, width, reach))
-    down = _gaussian(deviation, height, reach)
-    across = down if width == height else _gaussian(deviation, width, reach)
+        return multiply_axes(
+            fields, _band_matrix(one, height, reach), _band_matrix(one, width, reach)
+        )
+    down = _mirrored_gaussian_matrices(deviation, height, reach)
+    across = down if width == height else _mirrored_gaussian_matrices(deviation, width, reach)
     parts = [
         xp.matmul(down[:, :, block, near], fields[:, :, near, :])
-        for block, near in _blocks(height, reach)
+        for block, near in _blocks_within_reach(height, reach)
     ]
     tall = parts[0] if len(parts) == 1 else xp.concat(parts, axis=2)
     parts = [
         xp.matmul(tall[:, :, :, near], across[:, :, near, block])
-        for block, near in _blocks(width, reach)
+        for block, near in _blocks_within_reach(width, reach)
     ]
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=3)
 
 
 @lru_cache(maxsize=64)
-def _band(deviation: float, size: int, reach: int) -> Banded:
+def _band_matrix(deviation: float, size: int, reach: int) -> BandMatrix:
     """The matrix of one deviation, kept for the next call."""
-    return banded(_gaussian(np.full((1, 1, 1), deviation, dtype=np.float32), size, reach)[:, 0])
+    return band_matrix(
+        _mirrored_gaussian_matrices(np.full((1, 1, 1), deviation, dtype=np.float32), size, reach)[
+            :, 0
+        ]
+    )
 
 
-def _blocks(size: int, reach: int) -> list[tuple[slice, slice]]:
+def _blocks_within_reach(size: int, reach: int) -> list[tuple[slice, slice]]:
     """Cuts of an axis, each with the cut that lies within reach of it."""
     step = 16 if size <= LONGEST_SMALL else 32
     step = size if 2 * reach + step >= size else step
@@ -192,7 +198,7 @@ def _blocks(size: int, reach: int) -> list[tuple[slice, slice]]:
     ]
 
 
-def _gaussian(deviation: Array, size: int, reach: int) -> Array:
+def _mirrored_gaussian_matrices(deviation: Array, size: int, reach: int) -> Array:
     """Symmetric matrices (n, 1, size, size) that smooth one axis; no Gaussian exceeds the reach.
 
     In a mirror a row of pixels repeats after twice its length, so the kernel is first summed over
@@ -213,7 +219,7 @@ def _gaussian(deviation: Array, size: int, reach: int) -> Array:
     return xp.reshape(matrix, (len(deviation), 1, size, size))
 
 
-def _places(x: Array) -> tuple[Array, Array]:
+def _pixel_coordinates(x: Array) -> tuple[Array, Array]:
     """Rows (1, height, 1) and columns (1, 1, width) of the pixels."""
     xp = array_namespace(x)
     rows = xp.arange(x.shape[2], dtype=x.dtype, device=device(x))

@@ -15,8 +15,8 @@ from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.edges import check_edge
-from surefoot.perturb._ops.levels import check_level, is_zero, unchanged
-from surefoot.perturb._ops.warp import warped
+from surefoot.perturb._ops.levels import check_level, copy_rows, is_zero
+from surefoot.perturb._ops.warp import warp
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -46,13 +46,13 @@ class Rotation:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the opposite turn brings it."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        xp, angle = array_namespace(x), _each(level, x) * (math.pi / 180)
+            return copy_rows(x, len(drawn))
+        xp, angle = array_namespace(x), _level_array(level, x) * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
-        down, right, middle, centre = _axes(x)
+        down, right, middle, centre = _centred_axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class TranslationX:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further left."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        down, right, middle, centre = _axes(x)
-        xs = (right + centre) - _each(level, x) * x.shape[3]
-        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+            return copy_rows(x, len(drawn))
+        down, right, middle, centre = _centred_axes(x)
+        xs = (right + centre) - _level_array(level, x) * x.shape[3]
+        return _repeat_rows(warp(x, down + middle, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class TranslationY:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further up."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        down, right, middle, centre = _axes(x)
-        ys = (down + middle) - _each(level, x) * x.shape[2]
-        return _for_all(warped(x, ys, right + centre, self.edge, bounds), len(drawn))
+            return copy_rows(x, len(drawn))
+        down, right, middle, centre = _centred_axes(x)
+        ys = (down + middle) - _level_array(level, x) * x.shape[2]
+        return _repeat_rows(warp(x, ys, right + centre, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class Zoom:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from nearer to the centre."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        factor = array_namespace(x).clip(_each(level, x) + 1.0, 0.1)
-        down, right, middle, centre = _axes(x)
+            return copy_rows(x, len(drawn))
+        factor = array_namespace(x).clip(_level_array(level, x) + 1.0, 0.1)
+        down, right, middle, centre = _centred_axes(x)
         ys, xs = down / factor + middle, right / factor + centre
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -178,11 +178,11 @@ class Shear:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Rows above the centre come from further left, rows below from further right."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
-        slope = array_namespace(x).tan(_each(level, x) * (math.pi / 180))
-        down, right, middle, centre = _axes(x)
+            return copy_rows(x, len(drawn))
+        slope = array_namespace(x).tan(_level_array(level, x) * (math.pi / 180))
+        down, right, middle, centre = _centred_axes(x)
         xs = (right + centre) + slope * down
-        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+        return _repeat_rows(warp(x, down + middle, xs, self.edge, bounds), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -219,11 +219,11 @@ class Perspective:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the projection that brings the corners back takes it."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
-        across, along, weight = _projection(drawn * (0.5 * _each(level, x)))
-        down, right, middle, centre = _axes(x)
+        across, along, weight = _projection(drawn * (0.5 * _level_array(level, x)))
+        down, right, middle, centre = _centred_axes(x)
         down, right = down + middle, right + centre
         under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
         if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
@@ -232,7 +232,7 @@ class Perspective:
         ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
         xs /= under
         ys /= under
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
 
 
 def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
@@ -265,7 +265,7 @@ def _check(kind: str, level: float | None, most: float, unit: str, edge: str) ->
     check_edge(kind, edge)
 
 
-def _each(level: Level, x: Array) -> Array:
+def _level_array(level: Level, x: Array) -> Array:
     """The level of each row, or the one of all, as an array (n or 1, 1, 1) of the type of x."""
     xp = array_namespace(x)
     if isinstance(level, int | float):
@@ -273,7 +273,7 @@ def _each(level: Level, x: Array) -> Array:
     return xp.reshape(xp.astype(level, x.dtype), (-1, 1, 1))
 
 
-def _axes(x: Array) -> tuple[Array, Array, float, float]:
+def _centred_axes(x: Array) -> tuple[Array, Array, float, float]:
     """Where rows and columns are, from the centre of an image; and where the centre is."""
     xp, (height, width) = array_namespace(x), x.shape[2:]
     middle, centre = (height - 1) / 2, (width - 1) / 2
@@ -282,6 +282,6 @@ def _axes(x: Array) -> tuple[Array, Array, float, float]:
     return down[None, :, None], right[None, None, :], middle, centre
 
 
-def _for_all(y: Array, n: int) -> Array:
+def _repeat_rows(y: Array, n: int) -> Array:
     """The images, or n copies where they are all the same one."""
-    return y if len(y) == n else unchanged(y, n)
+    return y if len(y) == n else copy_rows(y, n)

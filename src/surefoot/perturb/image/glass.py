@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import placed, smoothed
+from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.linear import gaussian_filter, place_like
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, check_severity, is_small
-from surefoot.perturb._ops.shuffle import moved, partners, swapped
+from surefoot.perturb._ops.shuffle import gather_pixels, origins_after_swaps, swap_partners
 from surefoot.perturb._ops.strengths import (
     Floats,
     Table,
-    between,
-    finished,
-    on_host,
+    at_severities_on_host,
+    finish,
+    levels_on_host,
 )
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -60,25 +60,30 @@ class GlassBlur:
         """Blur, swap, blur."""
         n = drawn.shape[0]
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         one = isinstance(level, int | float)
-        deviations, reaches, rounds = between(on_host(level), self._table(*x.shape[-2:]))
-        wide = float(deviations[0]) if one else placed(deviations, x)
+        deviations, reaches, rounds = at_severities_on_host(
+            levels_on_host(level), self._table(*x.shape[-2:])
+        )
+        wide = float(deviations[0]) if one else place_like(deviations, x)
         count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
-        goals = partners(
-            drawn[:, 1 : count + 1], drawn[:, :1], _gate(shares, x, one), _gate(reaches, x, one)
+        goals = swap_partners(
+            drawn[:, 1 : count + 1],
+            drawn[:, :1],
+            _number_or_rows(shares, x, one),
+            _number_or_rows(reaches, x, one),
         )
-        y = moved(smoothed(x, wide), swapped(goals, reach))
-        return finished(smoothed(y, wide), x, n, level, bounds)
+        y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
+        return finish(gaussian_filter(y, wide), x, n, level, bounds)
 
     def _table(self, height: int, width: int) -> Table:
         return _SMALL if is_small(self.size, (height, width)) else _LARGE
 
 
-def _gate(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401
+def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401
     """A single number where there is but one, else (rows, rounds or 1, 1, 1)."""
     if one and (values == values.flat[0]).all():
         return float(values.flat[0])
     shaped = np.reshape(values, (len(values), -1, 1, 1)).astype(np.float32)
-    return placed(shaped, like)
+    return place_like(shaped, like)

@@ -9,9 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import check_level, is_zero, kept, per_row, settled, unchanged
+from surefoot.perturb._ops.levels import (
+    check_level,
+    clip_in_place,
+    copy_rows,
+    is_zero,
+    level_per_row,
+    restore_level_zero,
+)
 from surefoot.perturb._ops.quantiles import poisson_quantile
-from surefoot.perturb._ops.scaling import scaled_back, shares, single
+from surefoot.perturb._ops.scaling import as_float32, from_unit_range, to_unit_range
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -52,16 +59,16 @@ class ShotNoise:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Count photons at the rate of each value."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
-        photons = per_row(_photons(level), x)
-        share = shares(x, bounds)
+        photons = level_per_row(_photons(level), x)
+        share = to_unit_range(x, bounds)
         rate = xp.clip(share, 0.0, None) * photons
         counted = poisson_quantile(rate, drawn)
         counted /= photons
         if bounds is None:
             counted += xp.clip(share, None, 0.0)
-        return settled(scaled_back(counted, bounds), x, level)
+        return restore_level_zero(from_unit_range(counted, bounds), x, level)
 
 
 def _photons(level: Level) -> Any:  # noqa: ANN401
@@ -107,7 +114,7 @@ class ImpulseNoise:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The smallest numbers drawn make pepper, the greatest salt."""
         xp = array_namespace(x)
-        half = per_row(single(level), drawn) / 2
+        half = level_per_row(as_float32(level), drawn) / 2
         ends = bounds or UNIT
         peppered = xp.where(drawn < half, ends.low, x)
         return xp.where(drawn >= 1 - half, ends.high, peppered)
@@ -143,6 +150,6 @@ class SpeckleNoise:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale by the height above the lowest value and add."""
         low = (bounds or UNIT).low
-        moved = drawn * ((x - low if low else x) * per_row(level, drawn))
+        moved = drawn * ((x - low if low else x) * level_per_row(level, drawn))
         moved += x
-        return kept(moved, bounds)
+        return clip_in_place(moved, bounds)

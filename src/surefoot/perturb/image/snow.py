@@ -10,15 +10,15 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import Banded, along, banded, placed
-from surefoot.perturb._ops.motion_kernel import streaked_down
-from surefoot.perturb._ops.scaling import scaled_back, shares
+from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.linear import BandMatrix, band_matrix, multiply_axes, place_like
+from surefoot.perturb._ops.motion_kernel import blur_downwards
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import (
     PRESETS,
     SEVERITIES,
     Table,
-    at,
+    at_severity,
     check_severity,
     is_small,
     luminance,
@@ -80,45 +80,50 @@ class Snow:
     ) -> Array:
         """Whiten the image and add the snow."""
         if is_zero(level):
-            return unchanged(x, drawn[0].shape[0])
+            return copy_rows(x, drawn[0].shape[0])
         xp = array_namespace(x)
         table = _SNOW_SMALL if is_small(self.size, tuple(x.shape[1:])) else _SNOW_LARGE
-        unit = shares(x, bounds)
-        *_, kept, share = at(level, table)
+        unit = to_unit_range(x, bounds)
+        *_, kept, share = at_severity(level, table)
         whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - kept)
         whitened += unit
-        flakes = _flakes(*drawn, level, table)
+        flakes = _blurred_flakes(*drawn, level, table)
         flakes = flakes + xp.flip(flakes, axis=(2, 3))
         flakes *= share
-        return scaled_back(whitened + flakes, bounds)
+        return from_unit_range(whitened + flakes, bounds)
 
 
-def _flakes(wind: Array, layer: Array, level: Level, table: Table) -> Array:
+def _blurred_flakes(wind: Array, layer: Array, level: Level, table: Table) -> Array:
     """The blurred flakes (n, 1, height, width) in [0, 1]."""
     xp = array_namespace(layer)
-    mean, spread, _, threshold, radius, sigma, *_ = at(level, table)
-    zoomed = _zoomed(layer, level, tuple(row[2] for row in table)) * spread
+    mean, spread, _, threshold, radius, sigma, *_ = at_severity(level, table)
+    zoomed = _zoom_layer(layer, level, tuple(row[2] for row in table)) * spread
     zoomed += mean
     zoomed *= zoomed >= threshold
     zoomed = xp.clip(zoomed, None, 1.0)
     angle = (wind * 90 - 135) * (math.pi / 180)
     longest = radius if isinstance(radius, int | float) else max(row[4] for row in table)
-    return streaked_down(zoomed, radius, sigma, angle, longest)
+    return blur_downwards(zoomed, radius, sigma, angle, longest)
 
 
-def _zoomed(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
+def _zoom_layer(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
     """The centre of the layer, enlarged bilinearly to the whole."""
     tall, wide = (
-        at(level, tuple(_sampling(edge, zoom) for zoom in zooms)) for edge in layer.shape[-2:]
+        at_severity(level, tuple(_first_and_step(edge, zoom) for zoom in zooms))
+        for edge in layer.shape[-2:]
     )
     if not isinstance(level, int | float):
-        return along(layer, _hats(layer, 2, *tall), _hats(layer, 3, *wide))
+        return multiply_axes(
+            layer, _sampling_matrices(layer, 2, *tall), _sampling_matrices(layer, 3, *wide)
+        )
     if tall == wide == [0.0, 1.0]:
         return layer
-    return along(layer, _hat(layer.shape[2], *tall), _hat(layer.shape[3], *wide))
+    return multiply_axes(
+        layer, _sampling_matrix(layer.shape[2], *tall), _sampling_matrix(layer.shape[3], *wide)
+    )
 
 
-def _sampling(edge: int, zoom: float) -> tuple[float, float]:
+def _first_and_step(edge: int, zoom: float) -> tuple[float, float]:
     """Where the published zoom reads its first pixel, and how far on each next one.
 
     It cuts ceil(edge / zoom) pixels from the middle, enlarges them with the first and last pixel
@@ -131,18 +136,18 @@ def _sampling(edge: int, zoom: float) -> tuple[float, float]:
 
 
 @functools.lru_cache(maxsize=64)
-def _hat(edge: int, start: float, step: float) -> Banded:
+def _sampling_matrix(edge: int, start: float, step: float) -> BandMatrix:
     """Bilinear weights (edge, edge) for points start, start + step, …"""
     pixels = np.arange(edge)
     points = np.clip(start + step * pixels, 0, edge - 1)
     weights = np.clip(1 - np.abs(points[:, None] - pixels), 0, None)
-    return banded(weights[None].astype(np.float32))
+    return band_matrix(weights[None].astype(np.float32))
 
 
-def _hats(layer: Array, axis: int, start: Array, step: Array) -> Array:
-    """As `_hat`, weights (n, edge, edge) for each row."""
+def _sampling_matrices(layer: Array, axis: int, start: Array, step: Array) -> Array:
+    """As `_sampling_matrix`, weights (n, edge, edge) for each row."""
     xp = array_namespace(layer)
     edge = layer.shape[axis]
-    pixels = placed(np.arange(edge, dtype=np.float32), layer)
+    pixels = place_like(np.arange(edge, dtype=np.float32), layer)
     points = xp.clip(start + step * pixels[:, None], 0, edge - 1)
     return xp.clip(1 - xp.abs(points - pixels), 0, None)[:, 0]

@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.droplets import shading
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import smoothed
-from surefoot.perturb._ops.scaling import scaled_back, shares
+from surefoot.perturb._ops.droplets import droplet_shading
+from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.linear import gaussian_filter
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import (
     PRESETS,
     SEVERITIES,
     Table,
-    at,
+    at_severity,
     check_severity,
+    colour_like,
     is_small,
-    painted,
 )
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -55,8 +55,9 @@ class Spatter:
 
     Both come from normal noise under a Gaussian filter, cut off at a threshold. Mud is as
     published: where the filtered cut is at least 0.8, brown covers the image by that share. Water
-    adds pale turquoise where drops catch the light; `shading` says where it departs. Grey images
-    get the grey of the colours. Below severity 1 the water fades. Level and size as for `Fog`.
+    adds pale turquoise where drops catch the light; `droplet_shading` says where it departs. Grey
+    images get the grey of the colours. Below severity 1 the water fades. Level and size as for
+    `Fog`.
     """
 
     level: float | None = None
@@ -80,51 +81,51 @@ class Spatter:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add water, cover with mud, or mix the two."""
         if is_zero(level):
-            return unchanged(x, drawn.shape[0])
+            return copy_rows(x, drawn.shape[0])
         small = is_small(self.size, tuple(x.shape[1:]))
-        *water, muddy = at(level, _WATER_SMALL if small else _WATER_LARGE)
-        mud = at(level, _MUD_SMALL if small else _MUD_LARGE)
-        unit = shares(x, bounds)
+        *water, muddy = at_severity(level, _WATER_SMALL if small else _WATER_LARGE)
+        mud = at_severity(level, _MUD_SMALL if small else _MUD_LARGE)
+        unit = to_unit_range(x, bounds)
         one_level = isinstance(muddy, int | float)
         if one_level and muddy == 0:
-            return scaled_back(_watered(unit, drawn, water), bounds)
+            return from_unit_range(_add_water(unit, drawn, water), bounds)
         if one_level and muddy == 1:
-            return scaled_back(_muddied(unit, drawn, mud), bounds)
-        wet, dirty = _watered(unit, drawn, water), _muddied(unit, drawn, mud)
+            return from_unit_range(_cover_with_mud(unit, drawn, mud), bounds)
+        wet, dirty = _add_water(unit, drawn, water), _cover_with_mud(unit, drawn, mud)
         # Water may shine beyond white, which is clipped before it is mixed.
         wet = array_namespace(x).clip(wet, None, 1.0)
-        return scaled_back(wet + (dirty - wet) * muddy, bounds)
+        return from_unit_range(wet + (dirty - wet) * muddy, bounds)
 
 
-def _watered(x: Array, layer: Array, water: list[Any]) -> Array:
+def _add_water(x: Array, layer: Array, water: list[Any]) -> Array:
     """The image plus pale turquoise where the drops shine."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, strength = water
-    liquid = _smooth(layer, sigma) * spread
+    liquid = _gaussian(layer, sigma) * spread
     liquid += mean
     liquid *= liquid >= threshold
     liquid = xp.floor(xp.clip(liquid * 255, 0, 255))
-    shine = liquid * shading(xp.astype(liquid, xp.int16))
+    shine = liquid * droplet_shading(xp.astype(liquid, xp.int16))
     most = xp.max(shine, axis=(2, 3), keepdims=True)
     shine *= strength / xp.clip(most, 1.0, None)
-    return x + shine * painted(_PALE_TURQUOISE, x)
+    return x + shine * colour_like(_PALE_TURQUOISE, x)
 
 
-def _muddied(x: Array, layer: Array, mud: list[Any]) -> Array:
+def _cover_with_mud(x: Array, layer: Array, mud: list[Any]) -> Array:
     """The image under brown where the mud is thick."""
     xp = array_namespace(x)
     mean, spread, sigma, threshold, softness = mud
-    liquid = _smooth(layer, sigma) * spread
+    liquid = _gaussian(layer, sigma) * spread
     liquid += mean
-    cover = _smooth(xp.astype(liquid > threshold, xp.float32), softness)
+    cover = _gaussian(xp.astype(liquid > threshold, xp.float32), softness)
     cover *= cover >= _LEAST_MUD
-    covered = (painted(_MUD_BROWN, x) - x) * cover
+    covered = (colour_like(_MUD_BROWN, x) - x) * cover
     covered += x
     return covered
 
 
-def _smooth(x: Array, sigma: Any) -> Array:  # noqa: ANN401
+def _gaussian(x: Array, sigma: Any) -> Array:  # noqa: ANN401
     """Under a Gaussian filter of this deviation: a number, or an array (n, 1, 1, 1)."""
     if isinstance(sigma, int | float):
-        return smoothed(x, float(sigma))
-    return smoothed(x, array_namespace(x).reshape(sigma, (-1,)))
+        return gaussian_filter(x, float(sigma))
+    return gaussian_filter(x, array_namespace(x).reshape(sigma, (-1,)))

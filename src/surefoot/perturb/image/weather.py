@@ -9,13 +9,13 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.fields import plasma, plasma_numbers
 from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.scaling import scaled_back, shares
+from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import (
     PRESETS,
     SEVERITIES,
     Table,
-    at,
+    at_severity,
     check_severity,
     is_small,
 )
@@ -63,15 +63,15 @@ class Fog:
         """Add the fog and scale."""
         n, shape = drawn.shape[0], tuple(x.shape[1:])
         if is_zero(level):
-            return unchanged(x, n)
+            return copy_rows(x, n)
         xp = array_namespace(x)
         table = _FOG_SMALL if is_small(self.size, shape) else _FOG_LARGE
-        thickness, decay = at(level, table)
-        unit = shares(x, bounds)
+        thickness, decay = at_severity(level, table)
+        unit = to_unit_range(x, bounds)
         most = xp.clip(xp.max(unit, axis=(1, 2, 3), keepdims=True), 1e-6, None)
         scale = most / (most + thickness)
         fog = plasma(drawn, self._edge(shape), decay)[..., : shape[-2], : shape[-1]]
-        return scaled_back(unit * scale + fog * (thickness * scale), bounds)
+        return from_unit_range(unit * scale + fog * (thickness * scale), bounds)
 
 
 # Share of the image, share of the frost.
@@ -109,9 +109,9 @@ class Frost:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix image and frost."""
         if is_zero(level):
-            return unchanged(x, drawn.shape[0])
+            return copy_rows(x, drawn.shape[0])
         small = is_small(self.size, tuple(x.shape[1:]))
-        kept, added = at(level, _FROST_SMALL if small else _FROST_LARGE)
+        kept, added = at_severity(level, _FROST_SMALL if small else _FROST_LARGE)
         moved = drawn * added
-        moved += shares(x, bounds) * kept
-        return scaled_back(moved, bounds)
+        moved += to_unit_range(x, bounds) * kept
+        return from_unit_range(moved, bounds)

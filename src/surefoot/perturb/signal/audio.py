@@ -17,16 +17,16 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.levels import (
     ANY_LEVEL,
     check_level,
-    clipped,
+    clip,
+    copy_rows,
     is_zero,
-    per_row,
-    unchanged,
+    level_per_row,
 )
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View
 
-_LOT = 16  # float32 numbers in the widest vector register
-_LONG = 2048
+_GROUP = 16  # float32 numbers in the widest vector register
+_LONG_SIGNAL = 2048
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class NoiseAtSNR:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to the RMS of each row and add."""
         xp = array_namespace(x)
-        power = x - silence(bounds)
+        power = x - silence_value(bounds)
         power *= power
-        power = totals(xp.reshape(power, (len(x), 1, -1))) / math.prod(x.shape[1:])
-        moved = drawn * (xp.sqrt(power) * per_row(level, drawn))
+        power = pairwise_sums(xp.reshape(power, (len(x), 1, -1))) / math.prod(x.shape[1:])
+        moved = drawn * (xp.sqrt(power) * level_per_row(level, drawn))
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class Gain:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Multiply by 10^(decibels / 20), around silence."""
         xp = array_namespace(x)
-        decibels = (drawn * 2 - 1) * per_row(level, drawn)
+        decibels = (drawn * 2 - 1) * level_per_row(level, drawn)
         more = xp.expm1(decibels * (math.log(10) / 20))
-        moved = (x - silence(bounds)) * more
+        moved = (x - silence_value(bounds)) * more
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,15 @@ class ClipSignal:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Take away what is above the limit."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
-        sound = x - silence(bounds)
-        limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - per_row(level, x))
+        sound = x - silence_value(bounds)
+        limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - level_per_row(level, x))
         over = xp.minimum(xp.maximum(sound, -limit), limit)
         over -= sound
         over += x
-        over = clipped(over, bounds)
-        return over if len(over) == len(drawn) else unchanged(over, len(drawn))
+        over = clip(over, bounds)
+        return over if len(over) == len(drawn) else copy_rows(over, len(drawn))
 
 
 @dataclass(frozen=True)
@@ -191,28 +191,30 @@ class BandPass:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add what the filter takes away, in frequencies."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         length = x.shape[-1]
         bins = xp.arange(length // 2 + 1, dtype=xp.float32, device=device(x)) * (2 / length)
-        strength = per_row(level, x)
+        strength = level_per_row(level, x)
         below = strength * self.low - bins
         above = bins - 1 + strength * (1 - self.high)
         out_by = xp.clip(xp.maximum(below, above) / self.edge, 0.0, 1.0)
         taken = (xp.cos(out_by * math.pi) - 1) / 2
-        sound = x - silence(bounds)
-        lost = _in_lots(sound, length, lambda rows: xp.fft.rfft(rows, axis=-1)) * taken
-        moved = _in_lots(lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1))
-        moved = clipped(moved + x, bounds)
-        return moved if len(moved) == len(drawn) else unchanged(moved, len(drawn))
+        sound = x - silence_value(bounds)
+        lost = _transform_in_groups(sound, length, lambda rows: xp.fft.rfft(rows, axis=-1)) * taken
+        moved = _transform_in_groups(
+            lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1)
+        )
+        moved = clip(moved + x, bounds)
+        return moved if len(moved) == len(drawn) else copy_rows(moved, len(drawn))
 
 
-def silence(bounds: Interval | None) -> float:
+def silence_value(bounds: Interval | None) -> float:
     """The value of no sound: 0, or the middle of the bounds."""
     return 0.0 if bounds is None else (bounds.low + bounds.high) / 2
 
 
-def totals(x: Array) -> Array:
+def pairwise_sums(x: Array) -> Array:
     """Sums over the last axis, kept as 1; `x` is used up.
 
     Added in pairs: the order, and so the last bit, is the same in any batch and on any device.
@@ -241,7 +243,7 @@ def check_choice(kind: str, name: str, value: str, known: tuple[str, ...]) -> No
         )
 
 
-def _in_lots(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:
+def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:
     """Transforms of the last axis, in lots: alone, a row is what it is in any batch.
 
     Transforms that do not fill a vector register are computed in another order and differ in the
@@ -249,10 +251,10 @@ def _in_lots(x: Array, length: int, transform: Callable[[Array], Array]) -> Arra
     """
     xp = array_namespace(x)
     rows = xp.reshape(x, (-1, x.shape[-1]))
-    if length >= _LONG:
+    if length >= _LONG_SIGNAL:
         done = xp.concat([transform(rows[i : i + 1]) for i in range(len(rows))], axis=0)
         return xp.reshape(done, (*x.shape[:-1], done.shape[-1]))
-    missing = -len(rows) % _LOT
+    missing = -len(rows) % _GROUP
     if missing:
         empty = xp.zeros((missing, rows.shape[1]), dtype=rows.dtype, device=device(rows))
         rows = xp.concat([rows, empty], axis=0)

@@ -12,12 +12,12 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.levels import (
     ANY_LEVEL,
     check_level,
-    clipped,
+    clip,
+    copy_rows,
     is_zero,
-    per_row,
-    unchanged,
+    level_per_row,
 )
-from surefoot.perturb.signal.audio import check_choice, check_share, silence, totals
+from surefoot.perturb.signal.audio import check_choice, check_share, pairwise_sums, silence_value
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
 
@@ -52,12 +52,12 @@ class Jitter:
         xp = array_namespace(x)
         length = x.shape[-1]
         spread = x - x[..., :1]  # a constant channel is exactly 0 from here on
-        spread -= totals(xp.asarray(spread, copy=True)) / length
+        spread -= pairwise_sums(xp.asarray(spread, copy=True)) / length
         spread *= spread
-        deviation = xp.sqrt(totals(spread) / length)
-        moved = drawn * (deviation * per_row(level, drawn))
+        deviation = xp.sqrt(pairwise_sums(spread) / length)
+        moved = drawn * (deviation * level_per_row(level, drawn))
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 SHIFT_FILLS = ("wrap", "zero")
@@ -97,23 +97,23 @@ class TimeShift:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Cut a window of length + 1 out of the signal continued, and interpolate in it."""
         if is_zero(level):
-            return unchanged(x, len(drawn))
+            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         length = x.shape[-1]
-        steps = (drawn * 2 - 1) * (per_row(level, drawn) * length)
+        steps = (drawn * 2 - 1) * (level_per_row(level, drawn) * length)
         back = xp.floor(steps)
         share = steps - back
         start = -xp.astype(xp.reshape(back, (-1,)), xp.int64) - 1
         if self.fill == "wrap":
             signal, start = xp.concat([x, x], axis=-1), start % length
         else:
-            quiet = xp.full_like(x, silence(bounds))
+            quiet = xp.full_like(x, silence_value(bounds))
             signal, start = xp.concat([quiet, x, quiet], axis=-1), start + length
         window = _windows(signal, start, len(drawn), length + 1)
         moved = window[..., :-1] - window[..., 1:]
         moved *= share
         moved += window[..., 1:]
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 GAP_FILLS = ("hold", "zero")
@@ -164,14 +164,14 @@ class Dropouts:
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Find the lost steps, and fill them."""
         if is_zero(level):
-            return unchanged(x, len(drawn[1]))
+            return copy_rows(x, len(drawn[1]))
         xp = array_namespace(x)
         lost = self.lost(drawn, level, x.shape[-1])
         if self.fill == "zero":
-            return clipped(xp.where(lost[:, None, :], silence(bounds), x), bounds)
+            return clip(xp.where(lost[:, None, :], silence_value(bounds), x), bounds)
         source = ~lost * xp.arange(x.shape[-1], dtype=xp.int32, device=device(x))
         source[:, 0] = xp.argmin(xp.astype(lost, xp.int8), axis=1)  # the first that came through
-        return clipped(_taken(x, _latest(source)), bounds)
+        return clip(_take_steps(x, _running_maximum(source)), bounds)
 
     def lost(self, drawn: Drawn, level: Level, length: int) -> Array:
         """Which steps are lost: (n, length)."""
@@ -180,15 +180,15 @@ class Dropouts:
         zero = xp.zeros_like(points[:, :1])
         edges = xp.concat([zero, xp.sort(cuts, axis=1), zero + 1], axis=1)
         left, right = edges[:, :-1], edges[:, 1:]
-        strength = per_row(level, points)
+        strength = level_per_row(level, points)
         centre = (left + points * (right - left)) * (1 - strength)
         ends = xp.concat([left * strength + centre, right * strength + centre], axis=1)
         places = xp.astype(xp.ceil(ends * length - 0.5), xp.int64)
-        turns = _counted(places, length + 1, self.gaps)
+        turns = _gap_counts(places, length + 1, self.gaps)
         return xp.cumulative_sum(turns, axis=1, dtype=xp.int8)[:, :-1] > 0
 
 
-def _counted(places: Array, length: int, begins: int) -> Array:
+def _gap_counts(places: Array, length: int, begins: int) -> Array:
     """(n, length): how many gaps begin at each place, less how many end there."""
     xp = array_namespace(places)
     n = len(places)
@@ -203,14 +203,14 @@ def _counted(places: Array, length: int, begins: int) -> Array:
     return turns.scatter_add_(1, places, signs)
 
 
-def _latest(steps: Array) -> Array:
+def _running_maximum(steps: Array) -> Array:
     """The largest so far along each row."""
     if isinstance(steps, np.ndarray):
         return np.maximum.accumulate(steps, axis=1)
     return steps.cummax(dim=1).values
 
 
-def _taken(x: Array, source: Array) -> Array:
+def _take_steps(x: Array, source: Array) -> Array:
     """Row i, all channels, at the places source[i] of its signal, or of the only one."""
     xp = array_namespace(x)
     rows, channels, length = x.shape

@@ -38,8 +38,8 @@ class Feature:
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_noise(self.name, self.noise)
-        object.__setattr__(self, "low", _end(self.name, "low", self.low, -math.inf))
-        object.__setattr__(self, "high", _end(self.name, "high", self.high, math.inf))
+        object.__setattr__(self, "low", _range_end(self.name, "low", self.low, -math.inf))
+        object.__setattr__(self, "high", _range_end(self.name, "high", self.high, math.inf))
         if not isinstance(self.whole, bool):
             raise InvalidArgument(f"{self.name}: whole is true or false, got {self.whole!r}")
         if self.low is not None and self.high is not None and not self.low < self.high:
@@ -148,10 +148,10 @@ def load_features(path: str | Path) -> tuple[Column, ...]:
     others = sorted(set(told) - {"feature"})
     if others:
         raise InvalidArgument(f"{path} has an entry {others[0]!r}: it holds [[feature]] only")
-    return tuple(_read(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
+    return tuple(_read_feature(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
 
 
-def _read(entry: Any, place: str) -> Column:  # noqa: ANN401
+def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401
     if not isinstance(entry, dict):
         raise InvalidArgument(f"{place}: write [[feature]] and name = …, got {entry!r}")
     made = OneHot if "names" in entry else Feature
@@ -170,7 +170,7 @@ def _read(entry: Any, place: str) -> Column:  # noqa: ANN401
         raise InvalidArgument(f"{place}: {error}") from None
 
 
-def misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
+def describe_misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
     """Sentences on values of these rows that are not what the features say; empty when all fit."""
     found: list[str] = []
     column = 0
@@ -221,7 +221,7 @@ def _check_chance(name: str, noise: float) -> None:
         )
 
 
-def _end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
+def _range_end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
     """An end of the range; None where there is none, so that it can be written as JSON."""
     if value is None or value == open_end:
         return None

@@ -14,16 +14,16 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.levels import (
     ANY_LEVEL,
     check_level,
-    clipped,
+    clip,
+    copy_rows,
     is_zero,
-    per_row,
-    unchanged,
+    level_per_row,
 )
 from surefoot.perturb.table.columns import Column, Feature, OneHot
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
 
-_TOLD = 6
+_LISTED_FEATURES = 6
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class TableNoise:
     def phrase(self) -> str:
         """What is done to each feature; the first six when there are more."""
         moving = [f.words for f in self.features if f.noise > 0]
-        told = "; ".join(moving[:_TOLD]) if moving else "nothing changes"
-        if len(moving) > _TOLD:
-            told += f"; and {len(moving) - _TOLD} more"
+        told = "; ".join(moving[:_LISTED_FEATURES]) if moving else "nothing changes"
+        if len(moving) > _LISTED_FEATURES:
+            told += f"; and {len(moving) - _LISTED_FEATURES} more"
         fixed = len(self.features) - len(moving)
         rest = f"; {fixed} never change" if fixed and moving else ""
         plain = (told + rest).replace("{", "{{").replace("}", "}}")
@@ -99,21 +99,21 @@ class TableNoise:
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Move the numbers, change the categories, clip."""
         normal, uniform = drawn
-        out = unchanged(x, len(normal))
+        out = copy_rows(x, len(normal))
         if is_zero(level):
             return out
         plan = self._plan
-        strength = per_row(level, normal)
+        strength = level_per_row(level, normal)
         cut = plan.uniforms
         if len(plan.numbers.noise):
-            _move(out, x, plan.numbers, (normal, uniform[:, :cut]), strength)
+            _move_numbers(out, x, plan.numbers, (normal, uniform[:, :cut]), strength)
         if len(plan.codes.at):
             end = cut + 2 * len(plan.codes.at)
-            _recode(out, x, plan.codes, uniform[:, cut:end], strength)
+            _change_codes(out, x, plan.codes, uniform[:, cut:end], strength)
             cut = end
         if len(plan.groups.at):
-            _regroup(out, plan.groups, uniform[:, cut:], strength)
-        return clipped(out, bounds)
+            _change_groups(out, plan.groups, uniform[:, cut:], strength)
+        return clip(out, bounds)
 
     @cached_property
     def _plan(self) -> _Plan:
@@ -202,28 +202,28 @@ def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categori
     )
 
 
-def _like(constant: Any, x: Array) -> Array:  # noqa: ANN401
+def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401
     return array_namespace(x).asarray(constant, device=device(x))
 
 
-def _move(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
+def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
     """Write the moved numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
     moved = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
-    moved = moved * (_like(numbers.noise, x) * level)
+    moved = moved * (_array_like(numbers.noise, x) * level)
     if numbers.whole is not None:
-        moved = xp.where(_like(numbers.whole, x), xp.round(moved), moved)
+        moved = xp.where(_array_like(numbers.whole, x), xp.round(moved), moved)
     here = x[:, numbers.at]
     moved += here
     if numbers.low is not None:
-        moved = xp.maximum(moved, xp.minimum(_like(numbers.low, x), here))
+        moved = xp.maximum(moved, xp.minimum(_array_like(numbers.low, x), here))
     if numbers.high is not None:
-        moved = xp.minimum(moved, xp.maximum(_like(numbers.high, x), here))
+        moved = xp.minimum(moved, xp.maximum(_array_like(numbers.high, x), here))
     out[:, numbers.at] = moved
 
 
-def _recode(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
     """Write other codes into `out` where they change.
 
     One of all values but the last is picked; where that is the code itself, the last is taken.
@@ -231,26 +231,31 @@ def _recode(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) 
     xp = array_namespace(x)
     count, longest = codes.values.shape
     here = x[:, codes.at]
-    picked = _picked(drawn[:, count:], _like(codes.sizes - 1, x))
-    fresh = _like(codes.values.reshape(-1), x)[picked + _like(longest * np.arange(count), x)]
+    picked = _random_choice(drawn[:, count:], _array_like(codes.sizes - 1, x))
+    fresh = _array_like(codes.values.reshape(-1), x)[
+        picked + _array_like(longest * np.arange(count), x)
+    ]
     last = codes.values[np.arange(count), codes.sizes.astype(np.int64) - 1]
-    fresh = xp.where(fresh == here, _like(last, x), fresh)
-    change = drawn[:, :count] < _like(codes.noise, x) * level
+    fresh = xp.where(fresh == here, _array_like(last, x), fresh)
+    change = drawn[:, :count] < _array_like(codes.noise, x) * level
     out[:, codes.at] = xp.where(change, fresh, here)
 
 
-def _regroup(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
     """Let the largest of each group change places with another in `out`."""
     xp = array_namespace(out)
     count, longest = groups.values.shape
     filled = np.isfinite(groups.values)
     columns = np.where(filled, groups.values, 0).astype(np.int64)
-    here = xp.where(_like(filled, out), out[:, _like(columns, out)], -xp.inf)
+    here = xp.where(_array_like(filled, out), out[:, _array_like(columns, out)], -xp.inf)
     place = xp.argmax(here, axis=-1)
-    picked = _picked(drawn[:, count:], _like(groups.sizes - 1, out))
+    picked = _random_choice(drawn[:, count:], _array_like(groups.sizes - 1, out))
     picked = picked + xp.astype(picked >= place, picked.dtype)
-    change = drawn[:, :count] < _like(groups.noise, out) * level
-    flat, offset = _like(columns.reshape(-1), out), _like(longest * np.arange(count), out)
+    change = drawn[:, :count] < _array_like(groups.noise, out) * level
+    flat, offset = (
+        _array_like(columns.reshape(-1), out),
+        _array_like(longest * np.arange(count), out),
+    )
     source = flat[place + offset]
     target = xp.where(change, flat[picked + offset], source)
     rows = xp.arange(len(out), device=device(out))[:, None]
@@ -259,7 +264,7 @@ def _regroup(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:
     out[rows, target] = largest
 
 
-def _picked(uniform: Array, sizes: Array) -> Array:
+def _random_choice(uniform: Array, sizes: Array) -> Array:
     """A whole number below each size, all alike."""
     xp = array_namespace(uniform)
     return xp.astype(xp.minimum(xp.floor(uniform * sizes), sizes - 1), xp.int64)
