@@ -22,6 +22,11 @@ Level = Any
 """A number, or an array of one number a row."""
 
 
+def to_host(array: Array) -> NDArray[Any]:
+    """The array in main memory, as NumPy; itself where it is there already."""
+    return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())
+
+
 class Scores(StrEnum):
     """What the columns of a model's output are."""
 

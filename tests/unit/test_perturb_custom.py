@@ -113,24 +113,28 @@ def test_one_by_one_conforms_and_says_that_it_is_slow():
     assert "CPU, one image at a time" in made.phrase
 
 
-@pytest.mark.parametrize("sees", list(InputFormat))
+@pytest.mark.parametrize("input_format", list(InputFormat))
 @pytest.mark.parametrize("bounds", [UNIT, Interval(-1, 1), Interval(0, 255)])
-def test_a_function_sees_the_values_it_asked_for_and_the_model_gets_its_own_back(sees, bounds):
+def test_a_function_sees_the_values_it_asked_for_and_the_model_gets_its_own_back(
+    input_format, bounds
+):
     kinds = []
 
     def same(image, rng, level):
         kinds.append(image.mode if isinstance(image, Image.Image) else (image.dtype, image.max()))
         return image
 
-    made = OneByOne(1.0, same, "same", sees=sees)
+    made = OneByOne(1.0, same, "same", input_format=input_format)
     unit = np.round(np.random.default_rng(0).random((2, 3, 5, 4)) * 255) / 255
     unit[0, 0, 0, 0] = 1.0
     x = (unit * bounds.width + bounds.low).astype(np.float32)
     out = made.apply(x, drawn_for(made, x, 2, x.shape[1:]), 1.0, bounds)
     np.testing.assert_allclose(out, x, atol=1e-6 * bounds.width)
-    top = {InputFormat.MODEL: bounds.high, InputFormat.UNIT: 1.0, InputFormat.BYTES: 255}.get(sees)
-    dtype = np.uint8 if sees is InputFormat.BYTES else np.float32
-    assert kinds[0] == ("RGB" if sees is InputFormat.PILLOW else (dtype, top))
+    top = {InputFormat.MODEL: bounds.high, InputFormat.UNIT: 1.0, InputFormat.BYTES: 255}.get(
+        input_format
+    )
+    dtype = np.uint8 if input_format is InputFormat.BYTES else np.float32
+    assert kinds[0] == ("RGB" if input_format is InputFormat.PILLOW else (dtype, top))
 
 
 def adding(amount):

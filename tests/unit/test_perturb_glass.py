@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.perturb._ops.shuffle import gather_pixels, origins_after_swaps, swap_partners
+from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
 from surefoot.perturb.image.glass import GlassBlur
 from tests.unit.test_perturb_blurs import UNIT, draws, scene
 

@@ -15,8 +15,8 @@ from surefoot.perturb._ops.droplets import (
     droplet_shading,
     equalise_histogram,
 )
+from surefoot.perturb._ops.filters.matrices import gaussian_filter
 from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.linear import gaussian_filter
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog

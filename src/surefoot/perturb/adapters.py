@@ -36,13 +36,13 @@ def from_albumentations(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: InputFormat = InputFormat.UNIT,
+    input_format: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """An Albumentations transform or Compose: transform(image=…)["image"], channels last.
 
-    It gets float32 in [0, 1]; say `sees=Sees.BYTES` for one that needs uint8.
+    It gets float32 in [0, 1]; pass `input_format=InputFormat.BYTES` for one that needs uint8.
     """
-    return _adapted("albumentations", transform, _call_albumentations, level, name, sees)
+    return _adapted("albumentations", transform, _call_albumentations, level, name, input_format)
 
 
 def from_torchvision(
@@ -50,13 +50,13 @@ def from_torchvision(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: InputFormat = InputFormat.UNIT,
+    input_format: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """A torchvision transform, called with a tensor (channels, height, width) of [0, 1].
 
-    `sees=Sees.BYTES` makes that uint8, `Sees.PILLOW` a Pillow image.
+    `input_format=InputFormat.BYTES` makes that uint8, `InputFormat.PILLOW` a Pillow image.
     """
-    return _adapted("torchvision", transform, _call_torchvision, level, name, sees)
+    return _adapted("torchvision", transform, _call_torchvision, level, name, input_format)
 
 
 def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401
@@ -72,14 +72,14 @@ def from_maite(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: InputFormat = InputFormat.MODEL,
+    input_format: InputFormat = InputFormat.MODEL,
 ) -> OneByOne:
     """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
 
     The image has channels first and the values of the model; the target is a made-up 0. A grey
     image may come back with two axes.
     """
-    return _adapted("maite", augmentation, _call_maite, level, name, sees)
+    return _adapted("maite", augmentation, _call_maite, level, name, input_format)
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,14 @@ def _adapted(
     call: Callable[[Any, Any], Any],
     level: float,
     name: str,
-    sees: InputFormat,
+    input_format: InputFormat,
 ) -> OneByOne:
     title = getattr(transform, "__name__", type(transform).__name__)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", "-", str(title))
     words = re.sub(r"[^a-z0-9-]", "", parts.lower()).removeprefix(f"{library}-")
     kind = name or f"{library}-{words}"
     function = Adapted(library, transform, call)
-    return OneByOne(level, function, kind, View.IMAGE, sees, only=(0.0, 1.0))
+    return OneByOne(level, function, kind, View.IMAGE, input_format, only=(0.0, 1.0))
 
 
 def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.linear import place_like
-from surefoot.perturb._ops.motion_kernel import pad_with_edges
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.filters.streaks import pad_with_edges
 from surefoot.subject import Array
 
 _FARTHEST = 20

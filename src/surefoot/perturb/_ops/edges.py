@@ -9,8 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.neighbours import Images
+from surefoot.perturb._ops.definition import Choices
 from surefoot.subject import Array
 
 _PIECE = 51_200
@@ -30,10 +29,15 @@ class Edge(StrEnum):
     """The lowest value."""
 
 
-def check_edge(kind: str, edge: str) -> None:
-    """Refuse a word that is no edge."""
-    if edge not in tuple(Edge):
-        raise InvalidArgument(f"{kind}: edge is one of {', '.join(Edge)}, got {edge!r}")
+EDGES: Choices = {"edge": tuple(Edge)}
+Images = NDArray[np.float32]
+
+
+def blend_in_place(a: Images, b: Images, share: Images) -> None:
+    """Move `a` towards `b` by a share of the way; b is used up. A share of 0 leaves `a` alone."""
+    b -= a
+    b *= share
+    a += b
 
 
 def cache_sized_pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:

@@ -8,8 +8,10 @@ import math
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.fields import smooth_noise
-from surefoot.perturb._ops.linear import BandMatrix, band_matrix, multiply_axes, place_like
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.colours import colour_for
+from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
+from surefoot.perturb._ops.random_fields import smooth_noise
 from surefoot.subject import Array, Stream
 
 _FERNS = 12
@@ -149,10 +151,8 @@ def _enlarging_matrix(edge: int, coarse: int) -> BandMatrix:
 
 def _tint(white: Array, channels: int) -> Array:
     """Bluish where thin, white where thick; for one channel the grey of that."""
-    red, green, blue = _TINT
-    grey = 0.299 * red + 0.587 * green + 0.114 * blue
-    tint = (grey,) if channels == 1 else _TINT
-    colour = place_like(np.asarray(tint, dtype=np.float32)[None, :, None, None], white)
+    tint = np.asarray(colour_for(_TINT, channels), dtype=np.float32)
+    colour = place_like(tint[None, :, None, None], white)
     shade = white * (1 - colour)
     shade += colour
     shade *= white

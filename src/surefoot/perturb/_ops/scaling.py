@@ -1,25 +1,23 @@
-"""Between the bounds of the data and shares of them."""
+"""Values within the bounds of the data, and the same values in [0, 1]."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from surefoot.perturb._ops.levels import clip_in_place, copy_rows
+from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level
+from surefoot.subject import Array
 
 
 def to_unit_range(x: Array, bounds: Interval | None) -> Array:
-    """Values as shares of the way from the lowest to the highest; `x` itself on [0, 1] or None."""
+    """The lowest value as 0, the highest as 1; `x` itself for the bounds [0, 1] and for none."""
     if bounds is None or bounds == UNIT:
         return x
-    moved = x - bounds.low
-    moved /= bounds.width
-    return moved
+    unit = x - bounds.low
+    unit /= bounds.width
+    return unit
 
 
 def from_unit_range(y: Array, bounds: Interval | None) -> Array:
-    """A fresh array of shares as values within the bounds; changed in place."""
+    """`y` itself, scaled from [0, 1] to the bounds and clipped; for arrays nobody else holds."""
     if bounds is None:
         return y
     if bounds.width != 1:
@@ -27,13 +25,3 @@ def from_unit_range(y: Array, bounds: Interval | None) -> Array:
     if bounds.low != 0:
         y += bounds.low
     return clip_in_place(y, bounds)
-
-
-def repeat_rows(y: Array, n: int) -> Array:
-    """n rows of a result that is the same for all of them."""
-    return y if len(y) == n else copy_rows(y, n)
-
-
-def as_float32(level: Level) -> Level:
-    """A number as float32 holds it, so that one level and a level for each row are the same."""
-    return float(np.float32(level)) if isinstance(level, int | float) else level

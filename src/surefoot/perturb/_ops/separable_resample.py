@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.edges import Edge, cache_sized_pieces, split_coordinates
-from surefoot.perturb._ops.neighbours import Images, blend_in_place
+from surefoot.perturb._ops.edges import (
+    Edge,
+    Images,
+    blend_in_place,
+    cache_sized_pieces,
+    split_coordinates,
+)
 from surefoot.subject import Array
 
 Places = NDArray[np.int32]

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from surefoot.perturb._ops.edges import (
     Edge,
+    Images,
+    blend_in_place,
     cache_sized_pieces,
     fold_coordinates,
     split_coordinates,
 )
-from surefoot.perturb._ops.neighbours import Images, blend_in_place
 from surefoot.perturb._ops.separable_resample import resample_separable
 from surefoot.perturb._ops.warp_cpu import compiled_sampler
 from surefoot.perturb._ops.warp_gpu import runs_on, warp_on_gpu

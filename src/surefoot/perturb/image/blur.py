@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -11,27 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.convolve import convolve
-from surefoot.perturb._ops.kernels import disk_kernels, line_kernels, line_reach, line_taps
-from surefoot.perturb._ops.levels import ANY_LEVEL, check_level, copy_rows, is_zero
-from surefoot.perturb._ops.linear import (
+from surefoot.perturb._ops.arrays import clip, place_like
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.filters.convolution import convolve
+from surefoot.perturb._ops.filters.kernels import disk_kernels, line_kernels, line_reach, line_taps
+from surefoot.perturb._ops.filters.matrices import (
     BandMatrix,
     filter_symmetric,
     gaussian_filter,
     mirrored_filter_matrix,
-    place_like,
 )
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, check_severity, is_small
-from surefoot.perturb._ops.strengths import (
-    Floats,
-    at_severities_on_host,
-    finish,
-    levels_on_host,
-    nothing,
+from surefoot.perturb._ops.filters.zoom_blur import zoom_blur, zoom_blur_per_row, zoom_count
+from surefoot.perturb._ops.levels import levels_on_host, restore_level_zero
+from surefoot.perturb._ops.severity import (
+    PRESETS,
+    SEVERITIES,
+    SIZES,
+    Table,
+    at_severity_on_host,
+    is_small,
 )
-from surefoot.perturb._ops.zooms import zoom_blur, zoom_blur_per_row, zoom_count
 from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _NARROW = 13
 _DISKS_SMALL = ((0, 0), (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))
@@ -40,7 +40,7 @@ _LINES_SMALL = ((6, 0), (6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
 _LINES_LARGE = ((10, 0), (10, 3), (15, 5), (15, 8), (15, 12), (20, 15))
 
 
-@dataclass(frozen=True)
+@perturbation
 class GaussianBlur:
     """A Gaussian over neighbouring pixels; the level is its standard deviation in pixels.
 
@@ -50,33 +50,21 @@ class GaussianBlur:
     level: float | None = None
     kind: ClassVar[str] = "blur"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(unit="pixels")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "a Gaussian blur of standard deviation {level} pixels"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": (0.4, 0.6, 0.7, 0.8, 1.0),
         "large": (1.0, 2.0, 3.0, 4.0, 6.0),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any width."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing is random."""
-        return nothing(stream, n)
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Along the rows, then along the columns."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return copy_rows(x, n)
         wide = float(level) if isinstance(level, int | float) else level
-        return finish(gaussian_filter(x, wide), x, n, level, bounds)
+        return restore_level_zero(clip(gaussian_filter(x, wide), bounds), x, level)
 
 
-@dataclass(frozen=True)
+@perturbation
 class DefocusBlur:
     """The disk that a lens out of focus makes of a point; the level is the severity.
 
@@ -90,35 +78,24 @@ class DefocusBlur:
     size: str = ""
     kind: ClassVar[str] = "defocus"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "a lens out of focus, of severity {level} (of 5)"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
 
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities."""
-        return SEVERITIES
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing is random."""
-        return nothing(stream, n)
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Convolve with the disk: a narrow one line by line, a wide one by the transform."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return copy_rows(x, n)
         small = is_small(self.size, tuple(x.shape))
         if not isinstance(level, int | float):
-            kernels = _disk_kernels(levels_on_host(level), small, 3 if small else 12)
-            return finish(convolve(x, place_like(kernels, x)), x, n, level, bounds)
+            kernels = _disk_kernels(level, small, 3 if small else 12)
+            return restore_level_zero(clip(convolve(x, place_like(kernels, x)), bounds), x, level)
         kernel = _disk_kernel(float(level), small)
         if kernel.shape[1] <= _NARROW:
             y = filter_symmetric(x, _disk_bands(float(level), small, x.shape[-1]))
         else:
             y = convolve(x, place_like(kernel, x))
-        return finish(y, x, n, level, bounds)
+        return restore_level_zero(clip(y, bounds), x, level)
 
 
 @lru_cache(maxsize=64)
@@ -131,20 +108,22 @@ def _disk_bands(level: float, small: bool, width: int) -> tuple[BandMatrix, ...]
 @lru_cache(maxsize=64)
 def _disk_kernel(level: float, small: bool) -> NDArray[np.float32]:
     """(1, k, k): the disk of one severity, no larger than it must be."""
-    radius = at_severities_on_host(np.asarray([level]), _DISKS_SMALL if small else _DISKS_LARGE)[0][
-        0
-    ]
-    kernel = _disk_kernels(np.asarray([level]), small, math.ceil(radius) + 3)
+    radius = at_severity_on_host(level, _disk_table(small))[0][0]
+    kernel = _disk_kernels(level, small, math.ceil(radius) + 3)
     used = np.flatnonzero(kernel[0].max(axis=0) > 1e-9)
     return np.ascontiguousarray(kernel[:, used[0] : used[-1] + 1, used[0] : used[-1] + 1])
 
 
-def _disk_kernels(levels: Floats, small: bool, half: int) -> NDArray[np.float32]:
-    radii, deviations = at_severities_on_host(levels, _DISKS_SMALL if small else _DISKS_LARGE)
+def _disk_table(small: bool) -> Table:
+    return _DISKS_SMALL if small else _DISKS_LARGE
+
+
+def _disk_kernels(level: Level, small: bool, half: int) -> NDArray[np.float32]:
+    radii, deviations = at_severity_on_host(level, _disk_table(small))
     return disk_kernels(radii, deviations, half)
 
 
-@dataclass(frozen=True)
+@perturbation
 class MotionBlur:
     """A camera in motion: every pixel drawn out along a line, fading; the level is the severity.
 
@@ -159,10 +138,12 @@ class MotionBlur:
     size: str = ""
     kind: ClassVar[str] = "motion"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    draw: ClassVar[Draw] = Uniform(())
+    choices: ClassVar[Choices] = SIZES
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
 
     def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
         if self.angle is not None and not -45 <= self.angle <= 45:
             raise InvalidArgument(
                 f"motion: the angle is in degrees within -45 and 45, got {self.angle}"
@@ -174,22 +155,11 @@ class MotionBlur:
         turned = "a random angle within ±45°" if self.angle is None else f"{self.angle:g}°"
         return f"a motion blur at {turned}, of severity {{level}} (of 5)"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities."""
-        return SEVERITIES
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """One number a trial, for the angle."""
-        return stream.uniform((n,))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Convolve with each line."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return copy_rows(x, n)
         one = isinstance(level, int | float)
         table = _LINES_SMALL if is_small(self.size, tuple(x.shape)) else _LINES_LARGE
-        radii, deviations = at_severities_on_host(levels_on_host(level), table)
+        radii, deviations = at_severity_on_host(level, table)
         most = (radii[0], deviations[0]) if one else table[-1]
         count = min(math.ceil(2 * most[0]), math.ceil(5.5 * most[1])) + 1
         taps = line_taps(radii, deviations, count)
@@ -198,10 +168,12 @@ class MotionBlur:
         else:
             angles = (drawn[:1] if one else drawn) * 0 + math.radians(self.angle)
         kernels = line_kernels(angles, taps)
-        return finish(convolve(x, kernels, (line_reach(count), count - 1)), x, n, level, bounds)
+        return restore_level_zero(
+            clip(convolve(x, kernels, (line_reach(count), count - 1)), bounds), x, level
+        )
 
 
-@dataclass(frozen=True)
+@perturbation
 class ZoomBlur:
     """A camera moving forward: the mean of an image and its enlargements; the level is the last.
 
@@ -215,6 +187,8 @@ class ZoomBlur:
     step: float = 0.01
     kind: ClassVar[str] = "zoom-blur"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the size")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "a zoom blur, enlarged by up to {level} of its size"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": (0.06, 0.11, 0.15, 0.2, 0.25),
@@ -222,26 +196,14 @@ class ZoomBlur:
     }
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         if not 0.001 <= self.step <= 1:
             raise InvalidArgument(f"zoom-blur: step must be in [0.001, 1], got {self.step}")
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to twice the size."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing is random."""
-        return nothing(stream, n)
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Weigh the enlargements together."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return copy_rows(x, n)
         if isinstance(level, int | float):
             mean = zoom_blur(x, float(level), self.step)
         else:
             rows = levels_on_host(level)
             mean = zoom_blur_per_row(x, rows, self.step, zoom_count(float(rows.max()), self.step))
-        return finish(mean, x, n, level, bounds)
+        return restore_level_zero(clip(mean, bounds), x, level)

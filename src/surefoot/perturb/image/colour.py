@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.hsv import change_saturation, rotate_hue
-from surefoot.perturb._ops.levels import (
-    check_level,
-    clip_in_place,
-    copy_rows,
-    is_zero,
-    level_per_row,
-    restore_level_zero,
-)
-from surefoot.perturb._ops.scaling import from_unit_range, repeat_rows, to_unit_range
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    at_severity,
-    check_severity,
-    is_small,
-)
+from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.colours import change_saturation, rotate_hue
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, perturbation
+from surefoot.perturb._ops.levels import level_per_row, restore_level_zero
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, at_severity, is_small
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _SATURATE_SMALL = ((1, 0), (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
 _SATURATE_LARGE = ((1, 0), (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Brightness:
     """The value of HSV grows by the level, hue and saturation stay; level in shares of the bounds.
 
@@ -45,6 +33,8 @@ class Brightness:
     level: float | None = None
     kind: ClassVar[str] = "brightness"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the range")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "the brightness (value in HSV) raised by {level} of the range"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
@@ -52,25 +42,12 @@ class Brightness:
         "large": (0.1, 0.2, 0.3, 0.4, 0.5),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where all is as bright as can be."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of every pixel above the lowest value."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         span = bounds or UNIT
         shift = level_per_row(level, x) * span.width
         if x.shape[1] == 1:
-            return repeat_rows(clip_in_place(x + shift, bounds), len(drawn))
+            return clip_in_place(x + shift, bounds)
         xp = array_namespace(x)
         height = x - span.low if span.low else x
         top = xp.max(height, axis=1, keepdims=True)
@@ -84,10 +61,10 @@ class Brightness:
         raised /= xp.maximum(top, black)
         bright = height * raised
         bright += lift + span.low if span.low else lift
-        return repeat_rows(clip_in_place(bright, bounds), len(drawn))
+        return clip_in_place(bright, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Contrast:
     """Every value moves the share `level` of its way to the mean of its channel in the image.
 
@@ -98,6 +75,8 @@ class Contrast:
     level: float | None = None
     kind: ClassVar[str] = "contrast"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the contrast")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a share of {level} of the contrast taken away"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
@@ -105,30 +84,17 @@ class Contrast:
         "large": tuple(1 - c for c in (0.4, 0.3, 0.2, 0.1, 0.05)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where only the mean is left."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each channel with its mean."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         means = xp.mean(xp.reshape(x, (*x.shape[:2], -1)), axis=2)
         share = level_per_row(level, x)
         mixed = x * (1 - share)
         mixed += means[:, :, None, None] * share
-        return repeat_rows(clip_in_place(mixed, bounds), len(drawn))
+        return clip_in_place(mixed, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Saturate:
     """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
 
@@ -145,31 +111,23 @@ class Saturate:
     size: str = ""
     kind: ClassVar[str] = "saturate"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "the saturation of colours changed with severity {level} of 5"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
 
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The published severities and all between."""
-        return SEVERITIES
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
-        if is_zero(level) or x.shape[1] == 1:
-            return copy_rows(x, len(drawn))
+        if x.shape[1] == 1:
+            return x
         small = is_small(self.size, tuple(x.shape))
         gain, offset = at_severity(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
         vivid = change_saturation(x, gain, offset, (bounds or UNIT).low)
-        return repeat_rows(clip_in_place(vivid, bounds), len(drawn))
+        return clip_in_place(vivid, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Desaturate:
     """Colours lose the share `level` of their saturation in HSV; hue and value stay.
 
@@ -179,29 +137,20 @@ class Desaturate:
     level: float | None = None
     kind: ClassVar[str] = "desaturate"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the saturation")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a share of {level} of the saturation of colours taken away"
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where all is grey."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Shrink the distance of each channel from the greatest one."""
-        if is_zero(level) or x.shape[1] == 1:
-            return copy_rows(x, len(drawn))
+        if x.shape[1] == 1:
+            return x
         faded = change_saturation(x, 1 - level_per_row(level, x), 0.0, (bounds or UNIT).low)
-        return repeat_rows(clip_in_place(faded, bounds), len(drawn))
+        return clip_in_place(faded, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Hue:
     """The hue of HSV turns by `level` degrees; saturation and value stay, exactly.
 
@@ -212,29 +161,20 @@ class Hue:
     level: float | None = None
     kind: ClassVar[str] = "hue"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(180.0, "degrees")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "the hue of colours turned by {level} degrees"
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to the opposite colour."""
-        return Interval(0.0, 180.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Turn around the grey axis of HSV."""
-        if is_zero(level) or x.shape[1] == 1:
-            return copy_rows(x, len(drawn))
+        if x.shape[1] == 1:
+            return x
         turned_by = clip_in_place(rotate_hue(x, level_per_row(level, x[:, 0])), bounds)
-        return repeat_rows(restore_level_zero(turned_by, x, level), len(drawn))
+        return restore_level_zero(turned_by, x, level)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Gamma:
     """Values, as shares of the bounds, are raised to the power 2^level.
 
@@ -246,31 +186,20 @@ class Gamma:
     level: float | None = None
     kind: ClassVar[str] = "gamma"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(3.0, "exponent of 2")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "values raised to the power 2^{level}"
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to the power 8."""
-        return Interval(0.0, 3.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         power: Any = 2 ** level_per_row(level, x)
         share = to_unit_range(x, bounds)
         bent = _power(xp.clip(share, 0.0, None), power)
         if bounds is None:
             bent += xp.clip(share, None, 0.0)
-        return repeat_rows(restore_level_zero(from_unit_range(bent, bounds), x, level), len(drawn))
+        return restore_level_zero(from_unit_range(bent, bounds), x, level)
 
 
 def _power(x: Array, power: Any) -> Array:  # noqa: ANN401

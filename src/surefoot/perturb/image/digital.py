@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.perturb._ops.arrays import clip, clip_in_place
 from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelate
-from surefoot.perturb._ops.levels import (
-    check_level,
-    clip,
-    clip_in_place,
-    copy_rows,
-    is_zero,
-    level_per_row,
-    restore_level_zero,
-)
-from surefoot.perturb._ops.scaling import from_unit_range, repeat_rows, to_unit_range
+from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, perturbation
+from surefoot.perturb._ops.levels import level_per_row, levels_on_host, restore_level_zero
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
 _FADED_IN = 0.01
 
 
-@dataclass(frozen=True)
+@perturbation
 class Pixelate:
     """Both edges shrink to the share 1 - level of their pixels and grow again, with box filters.
 
@@ -43,31 +36,20 @@ class Pixelate:
     level: float | None = None
     kind: ClassVar[str] = "pixelate"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the pixels along an edge")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "pixels made coarser, with a share of {level} fewer along each edge"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": tuple(1 - c for c in (0.95, 0.9, 0.85, 0.75, 0.65)),
         "large": tuple(1 - c for c in (0.6, 0.5, 0.4, 0.3, 0.25)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where one cell is left."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Every pixel becomes the mean of its cell."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         if isinstance(level, int | float):
-            return repeat_rows(clip(pixelate(x, 1 - level), bounds), len(drawn))
+            return clip(pixelate(x, 1 - level), bounds)
         xp = array_namespace(x)
-        share = 1 - _on_host(level).astype(np.float64)
+        share = 1 - levels_on_host(level)
         down, across = (
             xp.asarray(cell_matrices(length, share), device=x.device)[:, None, :, :]
             for length in x.shape[2:]
@@ -76,7 +58,7 @@ class Pixelate:
         return clip(coarse, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class JPEG:
     """Stored as JPEG of quality 100 · (1 - level) and read again.
 
@@ -90,32 +72,21 @@ class JPEG:
     level: float | None = None
     kind: ClassVar[str] = "jpeg"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(0.99, "1 - quality / 100")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": tuple(1 - q / 100 for q in (80, 65, 58, 50, 40)),
         "large": tuple(1 - q / 100 for q in (25, 18, 15, 10, 7)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 0.99, where the quality is 1, the least there is."""
-        return Interval(0.0, 0.99)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Compress and read back each image."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
-        whole = _to_uint8(_on_host(to_unit_range(x, bounds)))
+        whole = _to_uint8(to_host(to_unit_range(x, bounds)))
         if isinstance(level, int | float):
             each = [level] * len(x)
         else:
-            each = _on_host(level).tolist()
+            each = to_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
         stored = _encode_and_decode_all(whole, [_quality(one) for one in each])
         back = array_namespace(x).asarray(stored, device=x.device)
@@ -123,7 +94,7 @@ class JPEG:
             back = from_unit_range(back, bounds)
         if min(each) < _FADED_IN:
             back = _fade_in(back, x, level, bounds)
-        return repeat_rows(back, len(drawn))
+        return back
 
 
 def _fade_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
@@ -177,11 +148,3 @@ def _encode_and_decode(image: Image, quality: int) -> Image:
     mode = image.mode
     code = image.tobytes("jpeg", mode, quality)
     return Image.frombytes(mode, image.size, code, "jpeg", mode, "")
-
-
-def _on_host(array: Array) -> NDArray[np.float32]:
-    """The array in main memory, as NumPy."""
-    if isinstance(array, np.ndarray):
-        return array
-    found: NDArray[np.float32] = array.detach().cpu().numpy()
-    return found

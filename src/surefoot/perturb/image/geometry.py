@@ -8,20 +8,18 @@ they are the same for every trial, and a negative level means the other directio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
-from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.edges import check_edge
-from surefoot.perturb._ops.levels import check_level, copy_rows, is_zero
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.edges import EDGES
 from surefoot.perturb._ops.warp import warp
 from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 
-@dataclass(frozen=True)
+@perturbation
 class Rotation:
     """Turned about the centre by `level` degrees, counter-clockwise as one sees it."""
 
@@ -29,33 +27,23 @@ class Rotation:
     edge: str = "mirror"
     kind: ClassVar[str] = "rotation"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(180.0, "degrees")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a rotation by {level} degrees about the centre"
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 180, "degrees", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Half a turn at most."""
-        return Interval(0.0, 180.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the opposite turn brings it."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp, angle = array_namespace(x), _level_array(level, x) * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
         down, right, middle, centre = _centred_axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class TranslationX:
     """Moved to the right by `level` as a share of the width; parts of a pixel count."""
 
@@ -63,30 +51,20 @@ class TranslationX:
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-x"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the width")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a move sideways by {level} of the width"
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of the width", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The whole width at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further left."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         down, right, middle, centre = _centred_axes(x)
         xs = (right + centre) - _level_array(level, x) * x.shape[3]
-        return _repeat_rows(warp(x, down + middle, xs, self.edge, bounds), len(drawn))
+        return warp(x, down + middle, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class TranslationY:
     """Moved downwards by `level` as a share of the height; parts of a pixel count."""
 
@@ -94,30 +72,20 @@ class TranslationY:
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-y"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the height")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a move downwards by {level} of the height"
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of the height", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The whole height at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further up."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         down, right, middle, centre = _centred_axes(x)
         ys = (down + middle) - _level_array(level, x) * x.shape[2]
-        return _repeat_rows(warp(x, ys, right + centre, self.edge, bounds), len(drawn))
+        return warp(x, ys, right + centre, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Zoom:
     """Enlarged about the centre 1 + `level` times; a negative level makes it smaller.
 
@@ -128,32 +96,22 @@ class Zoom:
     edge: str = "mirror"
     kind: ClassVar[str] = "zoom"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(9.0, "share of the size added")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     least: ClassVar[float] = -0.9
     phrase: ClassVar[str] = "a zoom about the centre to 1 + {level} times the size"
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 9, "(ten times the size)", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Ten times the size at most."""
-        return Interval(0.0, 9.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from nearer to the centre."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         factor = array_namespace(x).clip(_level_array(level, x) + 1.0, 0.1)
         down, right, middle, centre = _centred_axes(x)
         ys, xs = down / factor + middle, right / factor + centre
-        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Shear:
     """Upright lines lean to the right by `level` degrees; the row of the centre stays."""
 
@@ -161,31 +119,21 @@ class Shear:
     edge: str = "mirror"
     kind: ClassVar[str] = "shear"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(80.0, "degrees")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = "a sideways shear by {level} degrees"
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 80, "degrees", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 80 degrees: 90 would be infinitely far."""
-        return Interval(0.0, 80.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Rows above the centre come from further left, rows below from further right."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         slope = array_namespace(x).tan(_level_array(level, x) * (math.pi / 180))
         down, right, middle, centre = _centred_axes(x)
         xs = (right + centre) + slope * down
-        return _repeat_rows(warp(x, down + middle, xs, self.edge, bounds), len(drawn))
+        return warp(x, down + middle, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Perspective:
     """Seen from aside: each corner moves inwards, by two independent uniform amounts.
 
@@ -199,27 +147,17 @@ class Perspective:
     edge: str = "mirror"
     kind: ClassVar[str] = "perspective"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of half an edge")
+    draw: ClassVar[Draw] = Uniform((4, 2))
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = (
         "a change of perspective in which every corner moves inwards by random amounts, "
         "up to {level} of half the edges"
     )
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of half an edge", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Half of each edge at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Moves of the corners, clockwise from the top left, across and down: uniform in [0, 1)."""
-        return stream.uniform((n, 4, 2))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the projection that brings the corners back takes it."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
         across, along, weight = _projection(drawn * (0.5 * _level_array(level, x)))
@@ -232,7 +170,7 @@ class Perspective:
         ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
         xs /= under
         ys /= under
-        return _repeat_rows(warp(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
 def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
@@ -257,14 +195,6 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     )
 
 
-def _check(kind: str, level: float | None, most: float, unit: str, edge: str) -> None:
-    """Refuse a level that is no strength or too much, and an unknown edge."""
-    check_level(kind, level)
-    if level is not None and level > most:
-        raise InvalidArgument(f"{kind}: the level is at most {most} {unit}, got {level}")
-    check_edge(kind, edge)
-
-
 def _level_array(level: Level, x: Array) -> Array:
     """The level of each row, or the one of all, as an array (n or 1, 1, 1) of the type of x."""
     xp = array_namespace(x)
@@ -280,8 +210,3 @@ def _centred_axes(x: Array) -> tuple[Array, Array, float, float]:
     down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle
     right = xp.arange(width, dtype=x.dtype, device=device(x)) - centre
     return down[None, :, None], right[None, None, :], middle, centre
-
-
-def _repeat_rows(y: Array, n: int) -> Array:
-    """The images, or n copies where they are all the same one."""
-    return y if len(y) == n else copy_rows(y, n)

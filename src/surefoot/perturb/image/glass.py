@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.perturb._ops.levels import copy_rows, is_zero
-from surefoot.perturb._ops.linear import gaussian_filter, place_like
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, check_severity, is_small
-from surefoot.perturb._ops.shuffle import gather_pixels, origins_after_swaps, swap_partners
-from surefoot.perturb._ops.strengths import (
-    Floats,
+from surefoot.perturb._ops.arrays import clip, place_like
+from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.filters.matrices import gaussian_filter
+from surefoot.perturb._ops.levels import Floats, restore_level_zero
+from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
+from surefoot.perturb._ops.severity import (
+    PRESETS,
+    SEVERITIES,
+    SIZES,
     Table,
-    at_severities_on_host,
-    finish,
-    levels_on_host,
+    at_severity_on_host,
+    is_small,
 )
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
@@ -26,7 +27,7 @@ _SMALL = ((0, 1, 0), (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4
 _LARGE = ((0, 1, 0), (0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2))
 
 
-@dataclass(frozen=True)
+@perturbation
 class GlassBlur:
     """Blurred, neighbouring pixels swapped, blurred again; the level is the severity.
 
@@ -41,15 +42,10 @@ class GlassBlur:
     size: str = ""
     kind: ClassVar[str] = "glass"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "frosted glass, of severity {level} (of 5)"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities."""
-        return SEVERITIES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """For each pixel: whether it takes part, then its partner in each round."""
@@ -58,13 +54,8 @@ class GlassBlur:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Blur, swap, blur."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return copy_rows(x, n)
         one = isinstance(level, int | float)
-        deviations, reaches, rounds = at_severities_on_host(
-            levels_on_host(level), self._table(*x.shape[-2:])
-        )
+        deviations, reaches, rounds = at_severity_on_host(level, self._table(*x.shape[-2:]))
         wide = float(deviations[0]) if one else place_like(deviations, x)
         count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
@@ -75,7 +66,7 @@ class GlassBlur:
             _number_or_rows(reaches, x, one),
         )
         y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
-        return finish(gaussian_filter(y, wide), x, n, level, bounds)
+        return restore_level_zero(clip(gaussian_filter(y, wide), bounds), x, level)
 
     def _table(self, height: int, width: int) -> Table:
         return _SMALL if is_small(self.size, (height, width)) else _LARGE

@@ -12,16 +12,11 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    check_level,
-    clip_in_place,
-    copy_rows,
-    is_zero,
-    level_per_row,
-)
-from surefoot.perturb._ops.scaling import as_float32
+from surefoot.perturb._ops.arrays import clip_in_place, copy_rows
+from surefoot.perturb._ops.definition import Draw, Each, Levels, Uniform, perturbation
+from surefoot.perturb._ops.levels import as_float32, level_per_row
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _Floats = NDArray[np.float32]
 _Indices = NDArray[np.intp]
@@ -30,7 +25,7 @@ _LARGE = 24
 """Pixels along the shorter edge of a patch from which on its sides are worth their own look."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class Occlusion:
     """A patch hides the share `level` of the image's area, at a uniformly random place.
 
@@ -45,9 +40,10 @@ class Occlusion:
     fill: float = 0.5
     kind: ClassVar[str] = "occlusion"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the area")
+    draw: ClassVar[Draw] = Uniform((2,))
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         _check_fill(self.kind, self.fill)
 
     @property
@@ -55,18 +51,8 @@ class Occlusion:
         """What it does."""
         return f"a share of {{level}} of the image hidden by a patch of value {self.fill:g}"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From nothing to all of the image."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Where the patch lies, down and across: uniform in [0, 1)."""
-        return stream.uniform((n, 2))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each pixel with the fill, as far as it is covered."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         height, width = x.shape[2:]
         fill, area = _fill_value(self.fill, bounds), level_per_row(level, drawn) * (height * width)
         tall, wide = _patch_size(area, height, width)
@@ -166,7 +152,7 @@ def _pixel_starts(count: int, like: Array) -> Array:
     return xp.arange(count, dtype=xp.float32, device=like.device)[None, :]
 
 
-@dataclass(frozen=True)
+@perturbation
 class Dropout:
     """Every pixel, with all its channels, is lost with probability `level`.
 
@@ -178,23 +164,16 @@ class Dropout:
     fill: float = 0.5
     kind: ClassVar[str] = "dropout"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "probability")
+    draw: ClassVar[Draw] = Uniform(Each.PIXEL)
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         _check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
         """What it does."""
         return f"every pixel replaced by {self.fill:g} with probability {{level}}"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From no pixel to every pixel."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1), one number a pixel."""
-        return stream.uniform((n, 1, *shape[1:]))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Pixels with the smallest numbers are lost first."""

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import (
-    check_level,
-    clip_in_place,
-    copy_rows,
-    is_zero,
-    level_per_row,
-    restore_level_zero,
-)
+from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.definition import Draw, Each, Levels, Normal, Uniform, perturbation
+from surefoot.perturb._ops.levels import as_float32, level_per_row, restore_level_zero
 from surefoot.perturb._ops.quantiles import poisson_quantile
-from surefoot.perturb._ops.scaling import as_float32, from_unit_range, to_unit_range
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _FAINTEST = 1e-9
 
 
-@dataclass(frozen=True)
+@perturbation
 class ShotNoise:
     """Photons are counted: Poisson(x · c) / c for values x as shares of the bounds.
 
@@ -39,27 +33,16 @@ class ShotNoise:
     level: float | None = None
     kind: ClassVar[str] = "shot"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(1.0, "relative noise at full brightness")
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
     phrase: ClassVar[str] = "shot noise, of relative size {level} at full brightness"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": tuple(1 / math.sqrt(c) for c in (500, 250, 100, 75, 50)),
         "large": tuple(1 / math.sqrt(c) for c in (60, 25, 12, 5, 3)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where full brightness is one photon."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1)."""
-        return stream.uniform((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Count photons at the rate of each value."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         photons = level_per_row(_photons(level), x)
         share = to_unit_range(x, bounds)
@@ -80,7 +63,7 @@ def _photons(level: Level) -> Any:  # noqa: ANN401
     return 1 / (least * least)
 
 
-@dataclass(frozen=True)
+@perturbation
 class ImpulseNoise:
     """A share of the values becomes the lowest or the highest value, half of them each.
 
@@ -92,6 +75,8 @@ class ImpulseNoise:
     level: float | None = None
     kind: ClassVar[str] = "impulse"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the values")
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
     phrase: ClassVar[str] = (
         "a share of {level} of the values set to the lowest or the highest value, half each"
     )
@@ -99,17 +84,6 @@ class ImpulseNoise:
         "small": (0.01, 0.02, 0.03, 0.05, 0.07),
         "large": (0.03, 0.06, 0.09, 0.17, 0.27),
     }
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From no value to every value."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1)."""
-        return stream.uniform((n, *shape))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The smallest numbers drawn make pepper, the greatest salt."""
@@ -120,7 +94,7 @@ class ImpulseNoise:
         return xp.where(drawn >= 1 - half, ends.high, peppered)
 
 
-@dataclass(frozen=True)
+@perturbation
 class SpeckleNoise:
     """Normal noise in proportion to the value: x + x · N(0, level), x as a share of the bounds.
 
@@ -130,22 +104,13 @@ class SpeckleNoise:
     level: float | None = None
     kind: ClassVar[str] = "speckle"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(1.0, "share of each value")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} times the value"
     presets: ClassVar[dict[str, tuple[float, ...]]] = {
         "small": (0.06, 0.1, 0.12, 0.16, 0.2),
         "large": (0.15, 0.2, 0.35, 0.45, 0.6),
     }
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where the noise is as large as the value."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale by the height above the lowest value and add."""

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import copy_rows, is_zero
-from surefoot.perturb._ops.linear import BandMatrix, band_matrix, multiply_axes, place_like
-from surefoot.perturb._ops.motion_kernel import blur_downwards
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.colours import luminance
+from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
+from surefoot.perturb._ops.filters.streaks import blur_downwards
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    Table,
-    at_severity,
-    check_severity,
-    is_small,
-    luminance,
-)
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -46,7 +39,7 @@ _SNOW_LARGE: Table = (
 )
 
 
-@dataclass(frozen=True)
+@perturbation
 class Snow:
     """Flakes driven by wind over a whitened image.
 
@@ -61,15 +54,10 @@ class Snow:
     size: str = ""
     kind: ClassVar[str] = "snow"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "driven snow of severity {level} out of 5"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """The direction of the wind, uniform in [0, 1), and the layer, standard normal."""
@@ -79,8 +67,6 @@ class Snow:
         self, x: Array, drawn: tuple[Array, Array], level: Level, bounds: Interval | None
     ) -> Array:
         """Whiten the image and add the snow."""
-        if is_zero(level):
-            return copy_rows(x, drawn[0].shape[0])
         xp = array_namespace(x)
         table = _SNOW_SMALL if is_small(self.size, tuple(x.shape[1:])) else _SNOW_LARGE
         unit = to_unit_range(x, bounds)

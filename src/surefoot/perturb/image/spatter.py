@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.perturb._ops.colours import colour_like
+from surefoot.perturb._ops.definition import Choices, Draw, Each, Levels, Normal, perturbation
 from surefoot.perturb._ops.droplets import droplet_shading
-from surefoot.perturb._ops.levels import copy_rows, is_zero
-from surefoot.perturb._ops.linear import gaussian_filter
+from surefoot.perturb._ops.filters.matrices import gaussian_filter
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    Table,
-    at_severity,
-    check_severity,
-    colour_like,
-    is_small,
-)
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
 from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _PALE_TURQUOISE = (175 / 255, 238 / 255, 238 / 255)
 _MUD_BROWN = (63 / 255, 42 / 255, 20 / 255)
@@ -49,7 +41,7 @@ _MUD_LARGE: Table = (*(((0.65, 0.3, 1, 0.65, 1.5),) * 5), (0.67, 0.4, 1, 0.65, 1
 _LEAST_MUD = 0.8
 
 
-@dataclass(frozen=True)
+@perturbation
 class Spatter:
     """Drops of water to severity 3, mud from severity 4; in between the one fades into the other.
 
@@ -64,24 +56,14 @@ class Spatter:
     size: str = ""
     kind: ClassVar[str] = "spatter"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    draw: ClassVar[Draw] = Normal(Each.PIXEL)
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "spatter of water (to 3) or mud (from 4) of severity {level} out of 5"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
 
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """A layer of standard normal numbers a row."""
-        return stream.normal((n, 1, *shape[-2:]))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add water, cover with mud, or mix the two."""
-        if is_zero(level):
-            return copy_rows(x, drawn.shape[0])
         small = is_small(self.size, tuple(x.shape[1:]))
         *water, muddy = at_severity(level, _WATER_SMALL if small else _WATER_LARGE)
         mud = at_severity(level, _MUD_SMALL if small else _MUD_LARGE)

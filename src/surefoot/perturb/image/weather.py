@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.fields import plasma, plasma_numbers
+from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.levels import copy_rows, is_zero
+from surefoot.perturb._ops.random_fields import plasma, plasma_numbers
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    Table,
-    at_severity,
-    check_severity,
-    is_small,
-)
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -27,7 +19,7 @@ _FOG_SMALL: Table = ((0, 3), (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75
 _FOG_LARGE: Table = ((0, 2), (1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Fog:
     """A plasma fractal is added and the whole is scaled back to the brightness there was.
 
@@ -40,15 +32,10 @@ class Fog:
     size: str = ""
     kind: ClassVar[str] = "fog"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "fog (a plasma fractal) of severity {level} out of 5"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The uniform numbers of a plasma map a row, coarse to fine."""
@@ -61,9 +48,7 @@ class Fog:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add the fog and scale."""
-        n, shape = drawn.shape[0], tuple(x.shape[1:])
-        if is_zero(level):
-            return copy_rows(x, n)
+        shape = tuple(x.shape[1:])
         xp = array_namespace(x)
         table = _FOG_SMALL if is_small(self.size, shape) else _FOG_LARGE
         thickness, decay = at_severity(level, table)
@@ -79,7 +64,7 @@ _FROST_SMALL: Table = ((1, 0), (1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.7
 _FROST_LARGE: Table = ((1, 0), (1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Frost:
     """Ice crystals as on a window are laid over the image: a · x + b · frost.
 
@@ -92,15 +77,10 @@ class Frost:
     size: str = ""
     kind: ClassVar[str] = "frost"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
     phrase: ClassVar[str] = "frost (drawn ice crystals) of severity {level} out of 5"
     presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """A image of frost a row, in [0, 1]."""
@@ -108,8 +88,6 @@ class Frost:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix image and frost."""
-        if is_zero(level):
-            return copy_rows(x, drawn.shape[0])
         small = is_small(self.size, tuple(x.shape[1:]))
         kept, added = at_severity(level, _FROST_SMALL if small else _FROST_LARGE)
         moved = drawn * added

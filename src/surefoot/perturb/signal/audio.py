@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clip,
-    copy_rows,
-    is_zero,
-    level_per_row,
+from surefoot.perturb._ops.arrays import clip
+from surefoot.perturb._ops.definition import (
+    NOTHING,
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Uniform,
+    perturbation,
 )
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.perturb._ops.levels import level_per_row
+from surefoot.results import Interval
+from surefoot.subject import Array, Level, View
 
 _GROUP = 16  # float32 numbers in the widest vector register
 _LONG_SIGNAL = 2048
 
 
-@dataclass(frozen=True)
+@perturbation
 class NoiseAtSNR:
     """White Gaussian noise; the level is its RMS over the RMS of the row, all channels together.
 
@@ -40,9 +42,8 @@ class NoiseAtSNR:
     level: float | None = None
     kind: ClassVar[str] = "snr"
     view: ClassVar[View] = View.SERIES
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
+    levels: ClassVar[Levels] = Levels(unit="RMS of the noise over RMS of the signal")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
 
     @classmethod
     def at(cls, decibels: float) -> NoiseAtSNR:
@@ -60,14 +61,6 @@ class NoiseAtSNR:
         ratio = f"{0.0 - 20 * math.log10(self.level):.3g} dB SNR" if self.level > 0 else "no noise"
         return f"{told} ({ratio})"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to the RMS of each row and add."""
         xp = array_namespace(x)
@@ -79,25 +72,16 @@ class NoiseAtSNR:
         return clip(moved, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Gain:
     """Louder or softer by a uniform number of decibels in [-level, level]."""
 
     level: float | None = None
     kind: ClassVar[str] = "gain"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(unit="dB")
+    draw: ClassVar[Draw] = Uniform((1, 1))
     phrase: ClassVar[str] = "amplified by a gain drawn uniformly from ±{level} dB"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """One uniform number a trial."""
-        return stream.uniform((n, 1, 1))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Multiply by 10^(decibels / 20), around silence."""
@@ -109,41 +93,29 @@ class Gain:
         return clip(moved, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class ClipSignal:
     """Cut off at (1 - level) times the peak of the row, all channels together; nothing is drawn."""
 
     level: float | None = None
     kind: ClassVar[str] = "clip"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the peak")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "clipped at (1 - {level}) times its own peak"
-
-    def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the peak."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing: rows without numbers."""
-        return stream.uniform((n, 0))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Take away what is above the limit."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         sound = x - silence_value(bounds)
         limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - level_per_row(level, x))
         over = xp.minimum(xp.maximum(sound, -limit), limit)
         over -= sound
         over += x
-        over = clip(over, bounds)
-        return over if len(over) == len(drawn) else copy_rows(over, len(drawn))
+        return clip(over, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class BandPass:
     """Frequencies outside a band are removed; nothing is drawn.
 
@@ -159,9 +131,10 @@ class BandPass:
     edge: float = 0.05
     kind: ClassVar[str] = "band-pass"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "0: all frequencies, 1: the narrowest band")
+    draw: ClassVar[Draw] = NOTHING
 
     def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
         if not 0 <= self.low <= self.high <= 1:
             raise InvalidArgument(
                 "band-pass: low and high are shares of the highest frequency with "
@@ -180,18 +153,8 @@ class BandPass:
             f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1, here at {{level}}"
         )
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From everything to the innermost band."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing: rows without numbers."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add what the filter takes away, in frequencies."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         length = x.shape[-1]
         bins = xp.arange(length // 2 + 1, dtype=xp.float32, device=device(x)) * (2 / length)
@@ -205,8 +168,7 @@ class BandPass:
         moved = _transform_in_groups(
             lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1)
         )
-        moved = clip(moved + x, bounds)
-        return moved if len(moved) == len(drawn) else copy_rows(moved, len(drawn))
+        return clip(moved + x, bounds)
 
 
 def silence_value(bounds: Interval | None) -> float:
@@ -226,21 +188,6 @@ def pairwise_sums(x: Array) -> Array:
         first += x[..., half:length]
         length = half
     return x[..., :1]
-
-
-def check_share(kind: str, level: float | None) -> None:
-    """Refuse a level that is no share."""
-    check_level(kind, level)
-    if level is not None and level > 1:
-        raise InvalidArgument(f"{kind}: the level is a share, at most 1, got {level}")
-
-
-def check_choice(kind: str, name: str, value: str, known: tuple[str, ...]) -> None:
-    """Refuse a word that means nothing here."""
-    if value not in known:
-        raise InvalidArgument(
-            f"{kind}: there is no {name} {value!r}: choose one of {', '.join(known)}"
-        )
 
 
 def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clip,
-    copy_rows,
-    is_zero,
-    level_per_row,
+from surefoot.perturb._ops.arrays import clip
+from surefoot.perturb._ops.definition import (
+    Choices,
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Uniform,
+    perturbation,
 )
-from surefoot.perturb.signal.audio import check_choice, check_share, pairwise_sums, silence_value
-from surefoot.results import UNIT, Interval
+from surefoot.perturb._ops.levels import level_per_row
+from surefoot.perturb.signal.audio import pairwise_sums, silence_value
+from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
 
 
-@dataclass(frozen=True)
+@perturbation
 class Jitter:
     """Gaussian noise on every value; the level is its deviation over that of the row's channel.
 
@@ -32,20 +34,11 @@ class Jitter:
     level: float | None = None
     kind: ClassVar[str] = "jitter"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(unit="standard deviations of the channel")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = (
         "Gaussian noise of {level} times each channel's own standard deviation on every value"
     )
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to each channel's deviation and add."""
@@ -63,7 +56,7 @@ class Jitter:
 SHIFT_FILLS = ("wrap", "zero")
 
 
-@dataclass(frozen=True)
+@perturbation
 class TimeShift:
     """Moved in time by a uniform share of the length in [-level, level].
 
@@ -75,10 +68,9 @@ class TimeShift:
     fill: str = "wrap"
     kind: ClassVar[str] = "time-shift"
     view: ClassVar[View] = View.SERIES
-
-    def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
-        check_choice(self.kind, "fill", self.fill, SHIFT_FILLS)
+    levels: ClassVar[Levels] = Levels(1.0, "share of the length")
+    draw: ClassVar[Draw] = Uniform((1, 1))
+    choices: ClassVar[Choices] = {"fill": SHIFT_FILLS}
 
     @property
     def phrase(self) -> str:
@@ -86,18 +78,8 @@ class TimeShift:
         comes = "the end comes round" if self.fill == "wrap" else "silence comes in"
         return f"shifted in time by a uniform share of its length up to ±{{level}} ({comes})"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the length."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """One uniform number a trial."""
-        return stream.uniform((n, 1, 1))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Cut a window of length + 1 out of the signal continued, and interpolate in it."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn))
         xp = array_namespace(x)
         length = x.shape[-1]
         steps = (drawn * 2 - 1) * (level_per_row(level, drawn) * length)
@@ -120,7 +102,7 @@ GAP_FILLS = ("hold", "zero")
 _MOST_GAPS = 100
 
 
-@dataclass(frozen=True)
+@perturbation
 class Dropouts:
     """A share `level` of the time steps is lost, in `gaps` gaps, in all channels at once.
 
@@ -136,15 +118,15 @@ class Dropouts:
     fill: str = "hold"
     kind: ClassVar[str] = "dropouts"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the time steps")
+    choices: ClassVar[Choices] = {"fill": GAP_FILLS}
 
     def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
         if not 1 <= self.gaps <= _MOST_GAPS or self.gaps != int(self.gaps):
             raise InvalidArgument(
                 f"dropouts: gaps is a whole number from 1 to {_MOST_GAPS}, got {self.gaps}"
             )
         object.__setattr__(self, "gaps", int(self.gaps))
-        check_choice(self.kind, "fill", self.fill, GAP_FILLS)
 
     @property
     def phrase(self) -> str:
@@ -153,18 +135,12 @@ class Dropouts:
         gaps = f"{self.gaps} gap" + "s" * (self.gaps > 1)
         return f"a share {{level}} of the time steps lost in {gaps} ({instead})"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the steps."""
-        return UNIT
-
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """Where the pieces end, and where in its piece a gap begins to grow."""
         return stream.uniform((n, self.gaps - 1)), stream.uniform((n, self.gaps))
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Find the lost steps, and fill them."""
-        if is_zero(level):
-            return copy_rows(x, len(drawn[1]))
         xp = array_namespace(x)
         lost = self.lost(drawn, level, x.shape[-1])
         if self.fill == "zero":

@@ -11,14 +11,9 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clip,
-    copy_rows,
-    is_zero,
-    level_per_row,
-)
+from surefoot.perturb._ops.arrays import clip, copy_rows
+from surefoot.perturb._ops.definition import Levels, perturbation
+from surefoot.perturb._ops.levels import level_per_row
 from surefoot.perturb.table.columns import Column, Feature, OneHot
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
@@ -26,7 +21,7 @@ from surefoot.subject import Array, Drawn, Level, Stream, View
 _LISTED_FEATURES = 6
 
 
-@dataclass(frozen=True)
+@perturbation
 class TableNoise:
     """Every feature moves by its own noise, times the level.
 
@@ -40,9 +35,9 @@ class TableNoise:
     features: tuple[Column, ...]
     kind: ClassVar[str] = "table"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(unit="times the noise of each feature")
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         object.__setattr__(self, "features", tuple(self.features))
         for feature in self.features:
             if not isinstance(feature, Feature | OneHot):
@@ -79,10 +74,6 @@ class TableNoise:
         plain = (told + rest).replace("{", "{{").replace("}", "}}")
         return f"noise in each feature's own units, times {{level}} ({plain})"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any: the ranges of the features hold it."""
-        return ANY_LEVEL
-
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """Normal numbers, and uniform ones: one a number that moves, two a category that may."""
         if tuple(shape) != (len(self.columns),):
@@ -100,8 +91,6 @@ class TableNoise:
         """Move the numbers, change the categories, clip."""
         normal, uniform = drawn
         out = copy_rows(x, len(normal))
-        if is_zero(level):
-            return out
         plan = self._plan
         strength = level_per_row(level, normal)
         cut = plan.uniforms

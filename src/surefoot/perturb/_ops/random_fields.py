@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.linear import BandMatrix, band_matrix, multiply_axes
+from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.subject import Array, Stream
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.linear import place_like
-from surefoot.perturb._ops.strengths import Floats
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.levels import Floats
 from surefoot.subject import Array
 
 

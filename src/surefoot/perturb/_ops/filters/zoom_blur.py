@@ -9,14 +9,14 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.linear import (
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.filters.matrices import (
     BandMatrix,
     band_matrix,
     multiply_axes,
-    place_like,
     zoom_matrices,
 )
-from surefoot.perturb._ops.strengths import Floats
+from surefoot.perturb._ops.levels import Floats
 from surefoot.subject import Array
 
 _FEW_PIXELS = 64 * 64

@@ -1,4 +1,4 @@
-"""Saturation and hue of RGB images, changed without a round trip through HSV."""
+"""Saturation, hue and grey of RGB images, without a round trip through HSV."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from array_api_compat import array_namespace
 from surefoot.subject import Array
 
 _TINY = 1e-30
+_GREY_WEIGHTS = (0.299, 0.587, 0.114)
+"""Red, green and blue in the grey of ITU-R BT.601."""
 
 
 def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
@@ -61,3 +63,26 @@ def _channel(hue: Array, low: Array, chroma: Array, third: int) -> Array:
     share *= chroma
     share += low
     return share
+
+
+def luminance(x: Array) -> Array:
+    """The grey of an image (n, 1, height, width)."""
+    if x.shape[1] == 1:
+        return x
+    red, green, blue = _GREY_WEIGHTS
+    return red * x[:, 0:1] + green * x[:, 1:2] + blue * x[:, 2:3]
+
+
+def colour_for(colour: tuple[float, float, float], channels: int) -> tuple[float, ...]:
+    """The colour, or its grey where images have one channel."""
+    if channels > 1:
+        return colour
+    (red, green, blue), (r, g, b) = _GREY_WEIGHTS, colour
+    return (red * r + green * g + blue * b,)
+
+
+def colour_like(colour: tuple[float, float, float], like: Array) -> Array:
+    """A colour as it adds to images such as `like`: (1, channels, 1, 1), its grey where grey."""
+    xp = array_namespace(like)
+    shades = colour_for(colour, like.shape[1])
+    return xp.asarray(shades, dtype=xp.float32, device=like.device)[None, :, None, None]

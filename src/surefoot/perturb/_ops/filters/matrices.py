@@ -13,7 +13,8 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.convolve import mirror_indices
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.filters.convolution import mirror_indices
 from surefoot.subject import Array
 
 _TRUNCATE = 4.0
@@ -115,13 +116,6 @@ def _matrix_and_strips(matrix: Array | BandMatrix, like: Array) -> tuple[Array, 
     if isinstance(matrix, BandMatrix):
         return place_like(matrix.matrix, like), matrix.strips
     return matrix, (None,)
-
-
-def place_like(array: NDArray[Any], like: Array) -> Array:
-    """An array of the host in the namespace and on the device of `like`."""
-    if isinstance(like, np.ndarray):
-        return array
-    return array_namespace(like).asarray(array, device=device(like))
 
 
 def band_matrix(matrix: NDArray[np.float32], longest: int = 32) -> BandMatrix:

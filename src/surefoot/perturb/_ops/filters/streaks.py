@@ -10,8 +10,9 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.convolve import fast_size
-from surefoot.perturb._ops.linear import multiply_axes, place_like
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.filters.convolution import fast_size
+from surefoot.perturb._ops.filters.matrices import multiply_axes
 from surefoot.subject import Array
 
 
