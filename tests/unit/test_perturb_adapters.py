@@ -208,12 +208,12 @@ def test_generators_are_found_wherever_a_transform_keeps_them():
 
 @pytest.mark.parametrize("level", [0.5, 2.0])
 def test_an_adapted_transform_has_the_levels_0_and_1_only(level):
-    with pytest.raises(InvalidArgument, match=rf"has no level {level:g}: choose one of 0, 1"):
+    with pytest.raises(InvalidArgument, match=f"got {level:g}"):
         from_nrtk(PerturberOfOld(), level)
     made, x = from_nrtk(PerturberOfOld()), np.zeros((2, 1, 3, 3), np.float32)
-    with pytest.raises(InvalidArgument, match=f"has no level {level:g}"):
+    with pytest.raises(InvalidArgument, match=f"level must be .*got {level:g}"):
         made.apply(x, x[:, 0, 0, :2], level, UNIT)
-    with pytest.raises(InvalidArgument, match=f"has no level {level:g}"):
+    with pytest.raises(InvalidArgument, match=f"level must be .*got {level:g}"):
         replace(made, level=level)
     assert made.levels(UNIT) == Interval(0, 1)
 
@@ -221,7 +221,7 @@ def test_an_adapted_transform_has_the_levels_0_and_1_only(level):
 def test_a_transform_that_changes_the_size_is_refused():
     made = from_albumentations(lambda image: {"image": image[:2]}, name="crop")
     x = np.zeros((1, 3, 4, 4), np.float32)
-    with pytest.raises(InvalidArgument, match=r"crop must give back shape \(3, 4, 4\), got shape"):
+    with pytest.raises(InvalidArgument, match=r"crop must return shape \(3, 4, 4\), got shape"):
         made.apply(x, x[:, 0, 0, :2], 1.0, UNIT)
 
 

@@ -84,9 +84,9 @@ def test_the_function_gets_the_draws_the_rows_and_the_level_as_stated():
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (lambda x, u, level: x[..., :2], r"must give back shape \(.*4,?\), got shape \(.*2,?\)"),
+        (lambda x, u, level: x[..., :2], r"must return shape \(.*4,?\), got shape \(.*2,?\)"),
         (lambda x, u, level: None, "got NoneType"),
-        (lambda x, u, level: x * np.inf, "gave NaN or infinite values at level 0.5"),
+        (lambda x, u, level: x * np.inf, "returned NaN or infinite values at level 0.5"),
     ],
 )
 def test_a_function_that_gives_something_else_is_refused(function, says):
@@ -164,13 +164,13 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Batched(-1.0, brighter, "f"), "at least 0, got -1"),
-        (lambda: Batched(0.1, 3, "f"), "cannot be called, got 3"),
-        (lambda: Batched(0.1, brighter, ""), "name is a word, got ''"),
+        (lambda: Batched(-1.0, brighter, "f"), "level must be finite and ≥ 0, got -1"),
+        (lambda: Batched(0.1, 3, "f"), "must be callable, got 3"),
+        (lambda: Batched(0.1, brighter, ""), "must be a word, got ''"),
         (lambda: Batched(0.1, brighter, "f", draws=-1), "got -1"),
         (lambda: Batched(0.1, brighter, "f", draws=(2, 0)), r"got \(2, 0\)"),
         (lambda: Batched(0.1, brighter, "f", view="image"), "View.IMAGE.*got 'image'"),
-        (lambda: OneByOne(0.1, speckled, "f", View.VALUES, InputFormat.PILLOW), "not values"),
+        (lambda: OneByOne(0.1, speckled, "f", View.VALUES, InputFormat.PILLOW), "got View.VALUES"),
     ],
 )
 def test_what_means_nothing_is_refused_with_its_value(make, says):

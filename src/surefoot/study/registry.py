@@ -43,7 +43,7 @@ CATALOGUE: tuple[type[Any], ...] = (
 PERTURBATIONS: dict[str, type[Any]] = {p.kind: p for p in CATALOGUE}
 _KINDS: dict[str, type[Any]] = {
     **PERTURBATIONS,
-    "spread": perturb.RandomLevel,
+    "random-level": perturb.RandomLevel,
     "chain": perturb.Chain,
     "mixture": perturb.Mixture,
 }

@@ -97,9 +97,9 @@ def check_level(perturbation: Perturbation) -> None:
     if level is None or (math.isfinite(level) and 0 <= level <= highest):
         return
     unit: str = getattr(perturbation.levels, "unit", "")
-    span = "at least 0" if math.isinf(highest) else f"from 0 to {highest:g}"
+    span = "finite and ≥ 0" if math.isinf(highest) else f"in [0, {highest:g}]"
     raise InvalidArgument(
-        f"{perturbation.kind}: level must be a number {span}{unit and f' ({unit})'}, got {level}"
+        f"{perturbation.kind}: level must be {span}{unit and f' ({unit})'}, got {level}"
     )
 
 
