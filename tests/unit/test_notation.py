@@ -82,7 +82,7 @@ def test_a_description_tells_parts_within_parts():
     told = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
     assert told["kind"] == "chain"
     first, second = told["parts"]
-    assert first["kind"] == "spread"
+    assert first["kind"] == "random-level"
     assert first["inner"]["kind"] == "rotation"
     assert second == {"kind": "linf", "level": 0.1}
 
