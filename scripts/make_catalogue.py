@@ -94,8 +94,8 @@ def page(with_image: list[Entry], others: list[Entry]) -> str:
         "two samples where the perturbation is random. Your own image: `surefoot perturb fog "
         "cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
         "",
-        "Written `kind:level`; `kind:low..high` draws the level uniformly for each trial; `kind:s3` "
-        "is a published severity; `a+b` is a chain, `a|b` a mixture.",
+        "Written `kind:level`; `kind:low..high` draws the level uniformly for each trial; "
+        "`kind:s3` is a published severity; `a+b` is a chain, `a|b` a mixture.",
     ]
     for entry in with_image:
         lines += ["", f"## {entry.kind}", "", f"{entry.definition} {levels(entry)}."]

@@ -15,6 +15,7 @@ from surefoot.perturb._ops.definition import (
     Levels,
     LevelsWithinBounds,
     Normal,
+    Presets,
     Uniform,
     perturbation,
 )
@@ -104,7 +105,7 @@ class GaussianNoise:
     level: float | None = None
     kind: ClassVar[str] = "gaussian"
     additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    presets: ClassVar[Presets] = {
         "small": (0.04, 0.06, 0.08, 0.09, 0.10),
         "large": (0.08, 0.12, 0.18, 0.26, 0.38),
     }

@@ -17,6 +17,8 @@ from surefoot.subject import Array, Drawn, Level, Perturbation, Stream
 
 Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""
+Presets = Mapping[str, tuple[float, ...]]
+"""The levels of the published severities 1 to 5, for "small" and for "large" images."""
 
 _Class = TypeVar("_Class", bound=Perturbation)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.definition import Choices, Levels
+from surefoot.perturb._ops.definition import Choices, Levels, Presets
 from surefoot.perturb._ops.levels import Floats, levels_on_host
 from surefoot.subject import Level
 
 HIGHEST = 5.0
 SEVERITIES = Levels(HIGHEST, "severity")
-PRESETS: dict[str, tuple[float, ...]] = {
+PRESETS: Presets = {
     "small": (1.0, 2.0, 3.0, 4.0, 5.0),
     "large": (1.0, 2.0, 3.0, 4.0, 5.0),
 }

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, place_like
-from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.definition import (
+    NOTHING,
+    Choices,
+    Draw,
+    Levels,
+    Presets,
+    Uniform,
+    perturbation,
+)
 from surefoot.perturb._ops.filters.convolution import convolve
 from surefoot.perturb._ops.filters.kernels import disk_kernels, line_kernels, line_reach, line_taps
 from surefoot.perturb._ops.filters.matrices import (
@@ -34,6 +42,8 @@ from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
 
 _NARROW = 13
+"""Pixels across a disk up to which it is applied row by row, not by the Fourier transform."""
+# Radius and deviation at severities 0 to 5.
 _DISKS_SMALL = ((0, 0), (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))
 _DISKS_LARGE = ((0, 0), (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5))
 _LINES_SMALL = ((6, 0), (6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
@@ -42,9 +52,10 @@ _LINES_LARGE = ((10, 0), (10, 3), (15, 5), (15, 8), (15, 12), (20, 15))
 
 @perturbation
 class GaussianBlur:
-    """A Gaussian over neighbouring pixels; the level is its standard deviation in pixels.
+    """A Gaussian filter; the level is its standard deviation in pixels.
 
-    Hendrycks & Dietterich's: cut off at 4 deviations, the edge pixel continued outwards.
+    Hendrycks & Dietterich 2019, `gaussian_blur`: cut off at 4 deviations, the edge pixel repeated
+    outwards. Not random.
     """
 
     level: float | None = None
@@ -52,8 +63,8 @@ class GaussianBlur:
     view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(unit="pixels")
     draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "a Gaussian blur of standard deviation {level} pixels"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "Gaussian blur of standard deviation {level} pixels"
+    presets: ClassVar[Presets] = {
         "small": (0.4, 0.6, 0.7, 0.8, 1.0),
         "large": (1.0, 2.0, 3.0, 4.0, 6.0),
     }
@@ -66,12 +77,12 @@ class GaussianBlur:
 
 @perturbation
 class DefocusBlur:
-    """The disk that a lens out of focus makes of a point; the level is the severity.
+    """A lens out of focus: every pixel becomes a disk; the level is the severity.
 
-    Hendrycks & Dietterich's, with edges mirrored. The radius grows from 0 to 1.5 pixels (small
-    images) or 10 (large). The rim of the disk is soft, so that the blur grows evenly between
-    the published radii; at these it is the published disk. Weights sum to 1: the published
-    kernel brightens by about 1 % at radius 8 and 10.
+    Hendrycks & Dietterich 2019, `defocus_blur`, with edges mirrored. The radius grows from 0 to
+    1.5 pixels (small images) or 10 (large). The rim of the disk is soft, so that the blur grows
+    evenly between the published radii; at these it is the published disk. Weights sum to 1: the
+    published kernel brightens by about 1 % at radius 8 and 10. Not random.
     """
 
     level: float | None = None
@@ -81,11 +92,11 @@ class DefocusBlur:
     levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = SIZES
-    phrase: ClassVar[str] = "a lens out of focus, of severity {level} (of 5)"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    phrase: ClassVar[str] = "defocus blur of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Convolve with the disk: a narrow one line by line, a wide one by the transform."""
+        """Convolve with the disk: row by row if it is small, else by the Fourier transform."""
         small = is_small(self.size, tuple(x.shape))
         if not isinstance(level, int | float):
             kernels = _disk_kernels(level, small, 3 if small else 12)
@@ -107,7 +118,7 @@ def _disk_bands(level: float, small: bool, width: int) -> tuple[BandMatrix, ...]
 
 @lru_cache(maxsize=64)
 def _disk_kernel(level: float, small: bool) -> NDArray[np.float32]:
-    """(1, k, k): the disk of one severity, no larger than it must be."""
+    """(1, k, k): the disk of one severity, without empty rows and columns."""
     radius = at_severity_on_host(level, _disk_table(small))[0][0]
     kernel = _disk_kernels(level, small, math.ceil(radius) + 3)
     used = np.flatnonzero(kernel[0].max(axis=0) > 1e-9)
@@ -125,12 +136,13 @@ def _disk_kernels(level: Level, small: bool, half: int) -> NDArray[np.float32]:
 
 @perturbation
 class MotionBlur:
-    """A camera in motion: every pixel drawn out along a line, fading; the level is the severity.
+    """A camera in motion: every pixel becomes a fading line; the level is the severity.
 
-    Hendrycks & Dietterich's use of ImageMagick: one-sided Gaussian weights at 2 · radius + 1
-    points along an angle drawn evenly from ±45°, or fixed by `angle` in degrees. Points between
-    pixels are shared among their four neighbours (published: moved to the nearest), so that the
-    blur turns smoothly; edges are mirrored (published: the edge pixel continued).
+    Hendrycks & Dietterich 2019, `motion_blur`, which uses ImageMagick: one-sided Gaussian weights
+    at 2 · radius + 1 points along an angle drawn uniformly from ±45°, or fixed by `angle` in
+    degrees. Two departures: points between pixels are shared among their four neighbours
+    (published: the nearest pixel), so that the blur is continuous in the angle; and edges are
+    mirrored (published: the edge pixel repeated).
     """
 
     level: float | None = None
@@ -141,19 +153,17 @@ class MotionBlur:
     levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = Uniform(())
     choices: ClassVar[Choices] = SIZES
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    presets: ClassVar[Presets] = PRESETS
 
     def __post_init__(self) -> None:
         if self.angle is not None and not -45 <= self.angle <= 45:
-            raise InvalidArgument(
-                f"motion: the angle is in degrees within -45 and 45, got {self.angle}"
-            )
+            raise InvalidArgument(f"motion: angle must be in [-45, 45] degrees, got {self.angle}")
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        turned = "a random angle within ±45°" if self.angle is None else f"{self.angle:g}°"
-        return f"a motion blur at {turned}, of severity {{level}} (of 5)"
+        angle = "a random angle within ±45°" if self.angle is None else f"{self.angle:g}°"
+        return f"motion blur at {angle}, of severity {{level}} of 5"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Convolve with each line."""
@@ -175,12 +185,13 @@ class MotionBlur:
 
 @perturbation
 class ZoomBlur:
-    """A camera moving forward: the mean of an image and its enlargements; the level is the last.
+    """A camera moving forward: the mean of an image and its enlargements up to 1 + level.
 
-    Hendrycks & Dietterich's: enlargements by 1, 1 + step, … up to 1 + level, and the image once
-    more, all of one weight. Each is centred exactly and read off linearly (published: from a crop
-    of whole pixels). Between two steps the last enlargement weighs less, so that the blur grows
-    evenly. Published large images have steps of 0.02 from severity 3 and 0.03 at 5: give `step`.
+    Hendrycks & Dietterich 2019, `zoom_blur`: enlargements by 1, 1 + step, … up to 1 + level, and
+    the image once more, with equal weights. Each is centred exactly and interpolated linearly
+    (published: from a crop of whole pixels). Between two steps the last enlargement has a smaller
+    weight, so that the blur grows evenly. For large images the published step is 0.02 from
+    severity 3 and 0.03 at 5: pass `step`. Not random.
     """
 
     level: float | None = None
@@ -189,8 +200,8 @@ class ZoomBlur:
     view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = Levels(1.0, "share of the size")
     draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "a zoom blur, enlarged by up to {level} of its size"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "zoom blur: the mean of enlargements from 1 to 1 + {level}"
+    presets: ClassVar[Presets] = {
         "small": (0.06, 0.11, 0.15, 0.2, 0.25),
         "large": (0.11, 0.15, 0.2, 0.24, 0.3),
     }
@@ -200,7 +211,7 @@ class ZoomBlur:
             raise InvalidArgument(f"zoom-blur: step must be in [0.001, 1], got {self.step}")
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Weigh the enlargements together."""
+        """The weighted mean of the enlargements."""
         if isinstance(level, int | float):
             mean = zoom_blur(x, float(level), self.step)
         else:

@@ -10,24 +10,25 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.colours import change_saturation, rotate_hue
-from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, perturbation
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Presets, perturbation
 from surefoot.perturb._ops.levels import level_per_row, restore_level_zero
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, at_severity, is_small
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, View
 
+# Gain and offset of the saturation at severities 0 to 5.
 _SATURATE_SMALL = ((1, 0), (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
 _SATURATE_LARGE = ((1, 0), (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
 
 
 @perturbation
 class Brightness:
-    """The value of HSV grows by the level, hue and saturation stay; level in shares of the bounds.
+    """The HSV value of every pixel grows by `level` of the range; hue and saturation stay.
 
-    Hendrycks & Dietterich 2019, `brightness`. Raising the value V of a pixel to V + level is
-    scaling its channels by (V + level) / V; black becomes grey. Grey images grow by the level
-    themselves. A negative level darkens. Nothing is random.
+    Hendrycks & Dietterich 2019, `brightness`. The channels of a pixel of value V are multiplied
+    by (V + level) / V; black becomes grey. The level is added to grey images. A negative level
+    darkens. Not random.
     """
 
     level: float | None = None
@@ -36,8 +37,8 @@ class Brightness:
     levels: ClassVar[Levels] = Levels(1.0, "share of the range")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "the brightness (value in HSV) raised by {level} of the range"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "brightness (HSV value) raised by {level} of the range"
+    presets: ClassVar[Presets] = {
         "small": (0.05, 0.1, 0.15, 0.2, 0.3),
         "large": (0.1, 0.2, 0.3, 0.4, 0.5),
     }
@@ -66,10 +67,10 @@ class Brightness:
 
 @perturbation
 class Contrast:
-    """Every value moves the share `level` of its way to the mean of its channel in the image.
+    """Every value moves towards the mean of its channel by the share `level` of the distance.
 
     Hendrycks & Dietterich 2019, `contrast`, whose factor is 1 - level. A negative level raises
-    the contrast. Nothing is random.
+    the contrast. Not random.
     """
 
     level: float | None = None
@@ -78,8 +79,8 @@ class Contrast:
     levels: ClassVar[Levels] = Levels(1.0, "share of the contrast")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a share of {level} of the contrast taken away"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "contrast reduced by a share of {level}"
+    presets: ClassVar[Presets] = {
         "small": tuple(1 - c for c in (0.75, 0.5, 0.4, 0.3, 0.15)),
         "large": tuple(1 - c for c in (0.4, 0.3, 0.2, 0.1, 0.05)),
     }
@@ -96,15 +97,14 @@ class Contrast:
 
 @perturbation
 class Saturate:
-    """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
+    """The HSV saturation S becomes S · gain + offset, clipped; hue and value stay.
 
-    Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5, and
-    gain and offset are linear between the published pairs. In their order: up to 2 colours fade,
-    from 3 on they deepen, so that between 2 and 3 the path crosses the image as it was. For a
-    strength that only grows take `Desaturate`. Pixels without colour have hue 0, as the published
-    code has it: with an offset they turn reddish. Grey images stay as they are. `size` is
-    "small" or "large" for one set of constants, or empty for the one of the image's size.
-    Nothing is random.
+    Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5;
+    gain and offset are linear between the published pairs. Up to severity 2 colours fade, from 3
+    on they deepen, so between 2 and 3 there is a level that changes nothing. For an effect that
+    only grows use `Desaturate`. Grey pixels have hue 0 (red), as in the published code: with an
+    offset they turn reddish. Grey images stay as they are. `size` is "small" or "large" for one
+    set of constants, or empty to go by the size of the image. Not random.
     """
 
     level: float | None = None
@@ -114,8 +114,8 @@ class Saturate:
     levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = SIZES
-    phrase: ClassVar[str] = "the saturation of colours changed with severity {level} of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    phrase: ClassVar[str] = "saturation of colours changed, severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
@@ -129,9 +129,9 @@ class Saturate:
 
 @perturbation
 class Desaturate:
-    """Colours lose the share `level` of their saturation in HSV; hue and value stay.
+    """Colours lose the share `level` of their HSV saturation; hue and value stay.
 
-    A negative level deepens them. Grey images stay as they are. Nothing is random.
+    A negative level deepens them. Grey images stay as they are. Not random.
     """
 
     level: float | None = None
@@ -140,7 +140,7 @@ class Desaturate:
     levels: ClassVar[Levels] = Levels(1.0, "share of the saturation")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a share of {level} of the saturation of colours taken away"
+    phrase: ClassVar[str] = "saturation of colours reduced by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Shrink the distance of each channel from the greatest one."""
@@ -152,10 +152,10 @@ class Desaturate:
 
 @perturbation
 class Hue:
-    """The hue of HSV turns by `level` degrees; saturation and value stay, exactly.
+    """The HSV hue is rotated by `level` degrees; saturation and value stay exactly.
 
-    A negative level turns the other way: from red by 120 to green, by -120 to blue. Grey images
-    and grey pixels stay as they are. Nothing is random.
+    120 degrees turn red into green, -120 into blue. Grey images and grey pixels stay as they are.
+    Not random.
     """
 
     level: float | None = None
@@ -164,23 +164,22 @@ class Hue:
     levels: ClassVar[Levels] = Levels(180.0, "degrees")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "the hue of colours turned by {level} degrees"
+    phrase: ClassVar[str] = "hue of colours rotated by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Turn around the grey axis of HSV."""
         if x.shape[1] == 1:
             return x
-        turned_by = clip_in_place(rotate_hue(x, level_per_row(level, x[:, 0])), bounds)
-        return restore_level_zero(turned_by, x, level)
+        rotated = clip_in_place(rotate_hue(x, level_per_row(level, x[:, 0])), bounds)
+        return restore_level_zero(rotated, x, level)
 
 
 @perturbation
 class Gamma:
-    """Values, as shares of the bounds, are raised to the power 2^level.
+    """Values, scaled to [0, 1], are raised to the power 2^level.
 
-    At level 1 they are squared: dark grows darker. A negative level brightens: -1 is the square
-    root. Level and -level undo each other. Without bounds, values below 0 stay as they are.
-    Nothing is random.
+    At level 1 they are squared, which darkens. A negative level brightens: -1 is the square root.
+    Level and -level undo each other. Without bounds, values below 0 stay as they are. Not random.
     """
 
     level: float | None = None
@@ -189,7 +188,7 @@ class Gamma:
     levels: ClassVar[Levels] = Levels(3.0, "exponent of 2")
     draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "values raised to the power 2^{level}"
+    phrase: ClassVar[str] = "gamma correction: values raised to the power 2^{level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""

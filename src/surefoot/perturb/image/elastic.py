@@ -1,4 +1,4 @@
-"""Images pulled out of shape."""
+"""Elastic distortion of images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.perturb._ops.arrays import place_like
-from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.filters.mirrored_gaussian import filter_reach, mirrored_gaussian_filter
 from surefoot.perturb._ops.severity import (
     PRESETS,
@@ -40,28 +40,27 @@ _STRENGTHS = {
         (244 * 0.12, 244 * 0.01, 244 * 0.02),
     ),
 }
-"""At severities 0 to 5: how far the field pulls, how smooth it is, how far the corners move."""
+"""At severities 0 to 5, in pixels: pull and smoothness of the field, move of the corners."""
 
 
 @perturbation
 class Elastic:
-    """A random affine change, then every pixel pulled aside by a smooth random field.
+    """A random affine transform, then every pixel displaced by a smooth random field.
 
-    Hendrycks & Dietterich 2019, in the order of their published code. Three points, a third of the
-    shorter edge from the centre, move by uniform amounts in ±corners, and the image with them
-    (edges mirrored, edge pixel once). Then each pixel shows what lies at an offset of pull times a
-    field of uniform numbers in ±1 under a Gaussian of deviation `smooth`, cut off at three
-    deviations (edges mirrored, edge pixel twice). Both steps are bilinear. Lengths are in pixels,
-    as published, whatever the size of the image; `size` "small" is for CIFAR-C, "large" for
-    ImageNet-C, and by default the longer edge decides (up to 64 pixels: small).
+    Hendrycks & Dietterich 2019, `elastic_transform`, in the order of their code. Three points, a
+    third of the shorter edge from the centre, move by uniform amounts in ±corners, and the image
+    with them (edges mirrored, edge pixel once). Then each pixel shows what lies at an offset of
+    `pull` times a field of uniform numbers in ±1 under a Gaussian of deviation `smooth`, cut off
+    at three deviations (edges mirrored, edge pixel twice). Both steps are bilinear. Lengths are in
+    pixels, as published, whatever the size of the image; `size` "small" is for CIFAR-C, "large"
+    for ImageNet-C, and by default the longer edge decides (up to 64 pixels: small).
 
-    The level is the severity, 0 to 5. At 1, 2, 3, 4 and 5 the three strengths are the published
-    ones; between them they change linearly. From 0 to 1 pull and corners grow from nothing while
-    `smooth` keeps its value of severity 1, since a field without pull has no smoothness. (Small
-    images have no pull at severity 1, so `smooth` is already that of severity 2 there.) The
-    published strengths do not grow in step: the affine change fades while the field becomes finer
-    and stronger, and a large image changes most at severity 2. So a higher level is another
-    kind of distortion rather than always more of it.
+    The level is the severity, 0 to 5. At whole severities the three parameters are the published
+    ones; between them they are linear. From 0 to 1 pull and corners grow from 0 while `smooth`
+    keeps its value of severity 1. (Small images have no pull at severity 1, so `smooth` is already
+    that of severity 2 there.) The published parameters do not grow together: the affine transform
+    fades while the field becomes finer and stronger, and a large image changes most at severity 2.
+    So a higher level is a different distortion rather than always a stronger one.
     """
 
     level: float | None = None
@@ -70,8 +69,8 @@ class Elastic:
     view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = SEVERITIES
     choices: ClassVar[Choices] = SIZES
-    phrase: ClassVar[str] = "an elastic distortion of severity {level}"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    phrase: ClassVar[str] = "elastic distortion of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Moves of three points (across, down), and a field of offsets across and one down."""
@@ -80,7 +79,7 @@ class Elastic:
     def apply(
         self, x: Array, drawn: tuple[Array, Array], level: Level, bounds: Interval | None
     ) -> Array:
-        """First the affine change, then the field."""
+        """First the affine transform, then the field."""
         points, noise = drawn
         table = _STRENGTHS["small" if is_small(self.size, tuple(x.shape)) else "large"]
         strengths, reach = _strengths(level, x, table)
@@ -102,24 +101,26 @@ class Elastic:
 def _strengths(
     level: Level, x: Array, table: tuple[tuple[float, float, float], ...]
 ) -> tuple[Array, int]:
-    """Pull, smoothness and move of the points at this level, (n or 1, 3, 1, 1); and the reach.
+    """Pull, smoothness and corners at this level, (n or 1, 3, 1, 1); and the filter's reach.
 
-    The reach is how far the Gaussian of any row goes; 0 when it is known that nothing pulls.
+    The reach is that of the widest Gaussian of any row; 0 where there is no pull.
     """
     if isinstance(level, int | float):
         mixed = at_severity(level, table)
         strengths = place_like(np.asarray([mixed], dtype=np.float32), x)
         return strengths[:, :, None, None], filter_reach(mixed[1]) if mixed[0] else 0
     below, above, share = rows_around(level, table)
-    strengths = below * (1 - share) + above * share
+    strengths = (
+        below * (1 - share) + above * share
+    )  # rounds unlike `at_severity`: results stay the same
     return strengths[:, :, None, None], filter_reach(max(row[1] for row in table))
 
 
 def _affine_coordinates(points: Array, corners: Array, x: Array) -> tuple[Array, Array]:
-    """Rows and columns each pixel comes from when three points have moved.
+    """The row and column that each pixel comes from when three points have moved.
 
     The points are right and below the middle, right and above, left and above. Where they come to
-    lie on one line the change cannot be undone: it then stops just short of that.
+    lie on one line the transform cannot be inverted: it then stops just short of that.
     """
     xp, (height, width) = array_namespace(x), x.shape[2:]
     reach = 2.0 * max(min(height, width) // 3, 1)

@@ -1,8 +1,8 @@
-"""Images turned, moved, enlarged, slanted and seen from aside.
+"""Geometric transforms of images: rotation, translation, zoom, shear, perspective.
 
-Every one samples the image bilinearly where its pixels come from, so the effect is continuous in
-the level. The centre is that of the image. All but `Perspective` draw nothing: given the level
-they are the same for every trial, and a negative level means the other direction.
+Each one computes where every pixel comes from and interpolates there bilinearly, so the effect is
+continuous in the level. Only `Perspective` is random. A negative level is the other direction.
+`edge` says what lies outside of the image.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from surefoot.subject import Array, Level, View
 
 @perturbation
 class Rotation:
-    """Turned about the centre by `level` degrees, counter-clockwise as one sees it."""
+    """Rotated about the centre by `level` degrees, counter-clockwise. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
@@ -31,10 +31,10 @@ class Rotation:
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a rotation by {level} degrees about the centre"
+    phrase: ClassVar[str] = "rotation by {level} degrees about the centre"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Each pixel comes from where the opposite turn brings it."""
+        """Each pixel comes from where the opposite rotation brings it."""
         xp, angle = array_namespace(x), _level_array(level, x) * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
         down, right, middle, centre = _centred_axes(x)
@@ -45,7 +45,7 @@ class Rotation:
 
 @perturbation
 class TranslationX:
-    """Moved to the right by `level` as a share of the width; parts of a pixel count."""
+    """Moved right by the share `level` of the width, also by parts of a pixel. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
@@ -55,7 +55,7 @@ class TranslationX:
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a move sideways by {level} of the width"
+    phrase: ClassVar[str] = "translation to the right by {level} of the width"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further left."""
@@ -66,7 +66,7 @@ class TranslationX:
 
 @perturbation
 class TranslationY:
-    """Moved downwards by `level` as a share of the height; parts of a pixel count."""
+    """Moved down by the share `level` of the height, also by parts of a pixel. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
@@ -76,7 +76,7 @@ class TranslationY:
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a move downwards by {level} of the height"
+    phrase: ClassVar[str] = "translation downwards by {level} of the height"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further up."""
@@ -87,9 +87,9 @@ class TranslationY:
 
 @perturbation
 class Zoom:
-    """Enlarged about the centre 1 + `level` times; a negative level makes it smaller.
+    """Enlarged about the centre to 1 + `level` times the size; a negative level shrinks.
 
-    Nothing is averaged when it becomes smaller. A level below -0.9 means -0.9.
+    Shrinking does not average pixels. A level below -0.9 means -0.9. Not random.
     """
 
     level: float | None = None
@@ -101,7 +101,7 @@ class Zoom:
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     least: ClassVar[float] = -0.9
-    phrase: ClassVar[str] = "a zoom about the centre to 1 + {level} times the size"
+    phrase: ClassVar[str] = "zoom about the centre to 1 + {level} times the size"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from nearer to the centre."""
@@ -113,17 +113,17 @@ class Zoom:
 
 @perturbation
 class Shear:
-    """Upright lines lean to the right by `level` degrees; the row of the centre stays."""
+    """Vertical lines lean to the right by `level` degrees; the middle row stays. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "shear"
     view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = Levels(80.0, "degrees")
+    levels: ClassVar[Levels] = Levels(80.0, "degrees")  # at 90 pixels move infinitely far
     draw: ClassVar[Draw] = NOTHING
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a sideways shear by {level} degrees"
+    phrase: ClassVar[str] = "horizontal shear by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Rows above the centre come from further left, rows below from further right."""
@@ -135,12 +135,12 @@ class Shear:
 
 @perturbation
 class Perspective:
-    """Seen from aside: each corner moves inwards, by two independent uniform amounts.
+    """A random perspective: each corner moves inwards by two independent uniform amounts.
 
     Along an edge of the image a corner moves by up to `level` times half that edge. This is the
     distortion that Torchvision and Kornia call `distortion_scale`, without rounding the corners to
-    pixels. Above a level of about 0.5 the corners can come to lie so that a part of the image
-    turns over.
+    pixels. Above a level of about 0.5 the corners can come to lie so that a part of the image is
+    mirrored.
     """
 
     level: float | None = None
@@ -152,12 +152,12 @@ class Perspective:
     choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = (
-        "a change of perspective in which every corner moves inwards by random amounts, "
-        "up to {level} of half the edges"
+        "a random perspective: every corner moves inwards by uniform amounts of up to {level} "
+        "of half the edges"
     )
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Each pixel comes from where the projection that brings the corners back takes it."""
+        """Each pixel comes from where the inverse projection takes it."""
         xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
         across, along, weight = _projection(drawn * (0.5 * _level_array(level, x)))
@@ -177,7 +177,7 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     """The projection that brings the moved corners back to those of the unit square.
 
     Three rows of a 3 × 3 matrix, up to a common factor; each entry is of shape (n, 1, 1). Heckbert
-    1989, section 2.2.3, gives the way from the square to the corners; the adjugate undoes it.
+    1989, section 2.2.3, gives the projection from the square to the corners; this is its adjugate.
     """
     at = moves[..., None, None]
     x0, x1, x2, x3 = at[:, 0, 0], 1 - at[:, 1, 0], 1 - at[:, 2, 0], at[:, 3, 0]
@@ -204,7 +204,7 @@ def _level_array(level: Level, x: Array) -> Array:
 
 
 def _centred_axes(x: Array) -> tuple[Array, Array, float, float]:
-    """Where rows and columns are, from the centre of an image; and where the centre is."""
+    """Rows and columns counted from the centre of an image; and row and column of the centre."""
     xp, (height, width) = array_namespace(x), x.shape[2:]
     middle, centre = (height - 1) / 2, (width - 1) / 2
     down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle

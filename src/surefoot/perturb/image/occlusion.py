@@ -1,4 +1,4 @@
-"""Parts of an image that cannot be seen."""
+"""Hidden parts of an image: a patch, or single pixels."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ _Floats = NDArray[np.float32]
 _Indices = NDArray[np.intp]
 
 _LARGE = 24
-"""Pixels along the shorter edge of a patch from which on its sides are worth their own look."""
+"""Pixels along the shorter edge of a patch from which on its inside is filled without mixing."""
 
 
 @perturbation
 class Occlusion:
-    """A patch hides the share `level` of the image's area, at a uniformly random place.
+    """A patch hides the share `level` of the area of the image, at a uniformly random position.
 
-    The patch is a square that lies wholly in the image; where a square of this area does not
-    fit it is a rectangle as long as the shorter edge. Pixels that it covers in part are mixed, so
-    that the area is exact. A patch covers all that a smaller one with the same draw covers; pixels
-    that it does not touch stay as they are.
+    The patch is a square that lies wholly in the image; where a square of this area does not fit,
+    it is a rectangle as long as the shorter edge. Pixels that it covers in part are mixed, so that
+    the area is exact. With the same draw, a larger patch covers all that a smaller one covers.
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
@@ -49,7 +48,7 @@ class Occlusion:
     @property
     def phrase(self) -> str:
         """What it does."""
-        return f"a share of {{level}} of the image hidden by a patch of value {self.fill:g}"
+        return f"a share of {{level}} of the image hidden by a random patch of value {self.fill:g}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each pixel with the fill, as far as it is covered."""
@@ -76,7 +75,7 @@ class _Paint:
 
 
 def _mix_pixels(x: Array, hidden: Array, paint: _Paint) -> Array:
-    """Pixels mixed with the paint as far as they are hidden; the others as they are."""
+    """Pixels mixed with the paint as far as they are hidden; the others unchanged."""
     mixed = x * (1 - hidden)
     mixed += hidden * paint.fill
     mixed = clip_in_place(mixed, paint.bounds)
@@ -86,7 +85,7 @@ def _mix_pixels(x: Array, hidden: Array, paint: _Paint) -> Array:
 
 
 def _lay_patches(out: _Floats, drawn: _Floats, tall: float, wide: float, paint: _Paint) -> None:
-    """Lay patches of one size on images; only what they touch is changed."""
+    """Lay patches of one size on images, in place; only covered pixels are changed."""
     tops, down = _covered_along_axis(drawn[:, :1], tall, out.shape[2])
     lefts, across = _covered_along_axis(drawn[:, 1:], wide, out.shape[3])
     high, broad = down.shape[1], across.shape[1]
@@ -115,9 +114,9 @@ def _mix_windows(
 
 
 def _covered_along_axis(place: _Floats, length: float, pixels: int) -> tuple[_Indices, _Floats]:
-    """The first of as many pixels as the patch can touch along an axis; how much of each it covers.
+    """The first pixel that the patch can touch along an axis, and how much of each it covers.
 
-    Those of all rows are equally many, whether they are touched or not.
+    All rows have the same number of pixels, whether the patch touches them or not.
     """
     begin = place * (pixels - length)
     count = min(math.ceil(length) + 1, pixels)
@@ -140,24 +139,24 @@ def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa:
 
 
 def _coverage(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
-    """How much of the pixels from `first` to first + 1 the patch covers: (n, pixels)."""
+    """How much the patch covers of each pixel from `first` to first + 1: (n, pixels)."""
     xp: Any = np if isinstance(begin, np.ndarray) else array_namespace(begin)
     covered = xp.minimum(begin + length, first + 1) - xp.maximum(begin, first)
     return np.maximum(covered, 0) if isinstance(begin, np.ndarray) else covered.clamp_(min=0)
 
 
 def _pixel_starts(count: int, like: Array) -> Array:
-    """The pixels along an axis: (1, count)."""
+    """Where the pixels along an axis start: (1, count)."""
     xp = array_namespace(like)
     return xp.arange(count, dtype=xp.float32, device=like.device)[None, :]
 
 
 @perturbation
 class Dropout:
-    """Every pixel, with all its channels, is lost with probability `level`.
+    """Every pixel, with all its channels, is replaced with probability `level`.
 
-    A pixel lost at a level is lost at every higher one. `fill` is the value of lost pixels, from
-    0, the lowest, to 1, the highest.
+    A pixel replaced at one level is replaced at every higher one. `fill` is the new value, from 0,
+    the lowest, to 1, the highest.
     """
 
     level: float | None = None
@@ -173,12 +172,12 @@ class Dropout:
     @property
     def phrase(self) -> str:
         """What it does."""
-        return f"every pixel replaced by {self.fill:g} with probability {{level}}"
+        return f"every pixel replaced by the value {self.fill:g} with probability {{level}}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Pixels with the smallest numbers are lost first."""
-        lost = drawn < level_per_row(as_float32(level), drawn)
-        return array_namespace(x).where(lost, _fill_value(self.fill, bounds), x)
+        """Pixels with the smallest numbers are replaced first."""
+        replaced = drawn < level_per_row(as_float32(level), drawn)
+        return array_namespace(x).where(replaced, _fill_value(self.fill, bounds), x)
 
 
 def _fill_value(fill: float, bounds: Interval | None) -> float:
@@ -189,6 +188,5 @@ def _fill_value(fill: float, bounds: Interval | None) -> float:
 def _check_fill(kind: str, fill: float) -> None:
     if not 0 <= fill <= 1:
         raise InvalidArgument(
-            f"{kind}: fill is a share of the bounds from 0 to 1, got {fill}: 0 is the lowest "
-            "value, 0.5 the middle"
+            f"{kind}: fill must be in [0, 1], got {fill}: 0 is the lowest value, 0.5 the middle"
         )

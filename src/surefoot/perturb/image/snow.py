@@ -11,7 +11,7 @@ from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.arrays import place_like
 from surefoot.perturb._ops.colours import luminance
-from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.perturb._ops.filters.streaks import blur_downwards
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
@@ -44,10 +44,11 @@ class Snow:
     """Flakes driven by wind over a whitened image.
 
     Normal noise is zoomed, thresholded and blurred along a line; the image is mixed with
-    max(x, 1.5 · grey + 0.5); the flakes and the flakes turned by 180 degrees are added. All as
-    published, but in floating point where the published code rounds the layer to 8 bits. Between
-    severities the zoom moves its sampling points linearly, and below 1 the flakes fade. As the
-    threshold is a hard one, flakes come one by one as the level grows. Level and size as for `Fog`.
+    max(x, 1.5 · grey + 0.5); the flakes and the flakes rotated by 180 degrees are added. As
+    published (`snow`), but in floating point where the published code rounds the layer to 8 bits.
+    Between severities the sampling points of the zoom move linearly, and below severity 1 the
+    flakes fade. Flakes appear one by one as the level grows, because the threshold is hard. Level
+    and size as for `Fog`.
     """
 
     level: float | None = None
@@ -56,8 +57,8 @@ class Snow:
     view: ClassVar[View] = View.IMAGE
     levels: ClassVar[Levels] = SEVERITIES
     choices: ClassVar[Choices] = SIZES
-    phrase: ClassVar[str] = "driven snow of severity {level} out of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    phrase: ClassVar[str] = "snow of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """The direction of the wind, uniform in [0, 1), and the layer, standard normal."""
@@ -70,8 +71,8 @@ class Snow:
         xp = array_namespace(x)
         table = _SNOW_SMALL if is_small(self.size, tuple(x.shape[1:])) else _SNOW_LARGE
         unit = to_unit_range(x, bounds)
-        *_, kept, share = at_severity(level, table)
-        whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - kept)
+        *_, clear, share = at_severity(level, table)
+        whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - clear)
         whitened += unit
         flakes = _blurred_flakes(*drawn, level, table)
         flakes = flakes + xp.flip(flakes, axis=(2, 3))
@@ -110,10 +111,10 @@ def _zoom_layer(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
 
 
 def _first_and_step(edge: int, zoom: float) -> tuple[float, float]:
-    """Where the published zoom reads its first pixel, and how far on each next one.
+    """Where the published zoom reads its first pixel, and the step to each next one.
 
     It cuts ceil(edge / zoom) pixels from the middle, enlarges them with the first and last pixel
-    in place (`scipy.ndimage.zoom`), and trims to the edge.
+    in place (`scipy.ndimage.zoom`), and trims to the size of the image.
     """
     cut = math.ceil(edge / zoom)
     enlarged = round(cut * zoom)

@@ -7,7 +7,15 @@ from typing import Any, ClassVar
 from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.colours import colour_like
-from surefoot.perturb._ops.definition import Choices, Draw, Each, Levels, Normal, perturbation
+from surefoot.perturb._ops.definition import (
+    Choices,
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Presets,
+    perturbation,
+)
 from surefoot.perturb._ops.droplets import droplet_shading
 from surefoot.perturb._ops.filters.matrices import gaussian_filter
 from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
@@ -18,8 +26,8 @@ from surefoot.subject import Array, Level, View
 _PALE_TURQUOISE = (175 / 255, 238 / 255, 238 / 255)
 _MUD_BROWN = (63 / 255, 42 / 255, 20 / 255)
 
-# Mean and deviation of the liquid, sigma of its filter, threshold, strength, share of mud. Water
-# holds to severity 3, mud begins at 4; each table keeps its own where the other rules.
+# Mean and deviation of the liquid, sigma of its filter, threshold, strength, share of mud. Water is
+# up to severity 3, mud from 4; elsewhere each table repeats its own nearest row.
 _WATER_SMALL: Table = (
     (0.62, 0.1, 0.7, 0.7, 0.0, 0),
     (0.62, 0.1, 0.7, 0.7, 0.5, 0),
@@ -39,17 +47,17 @@ _WATER_LARGE: Table = (
 )
 _MUD_LARGE: Table = (*(((0.65, 0.3, 1, 0.65, 1.5),) * 5), (0.67, 0.4, 1, 0.65, 1.5))
 _LEAST_MUD = 0.8
+"""The published share of cover below which there is no mud."""
 
 
 @perturbation
 class Spatter:
-    """Drops of water to severity 3, mud from severity 4; in between the one fades into the other.
+    """Drops of water up to severity 3, mud from severity 4; between them one fades into the other.
 
-    Both come from normal noise under a Gaussian filter, cut off at a threshold. Mud is as
-    published: where the filtered cut is at least 0.8, brown covers the image by that share. Water
-    adds pale turquoise where drops catch the light; `droplet_shading` says where it departs. Grey
-    images get the grey of the colours. Below severity 1 the water fades. Level and size as for
-    `Fog`.
+    Both are normal noise under a Gaussian filter, cut off at a threshold. Mud is as published:
+    where the filtered mask is at least 0.8, brown covers the image by that share. Water adds pale
+    turquoise where drops reflect light; `droplet_shading` states the departures. Grey images get
+    the grey of the colours. Below severity 1 the water fades. Level and size as for `Fog`.
     """
 
     level: float | None = None
@@ -59,8 +67,8 @@ class Spatter:
     levels: ClassVar[Levels] = SEVERITIES
     draw: ClassVar[Draw] = Normal(Each.PIXEL)
     choices: ClassVar[Choices] = SIZES
-    phrase: ClassVar[str] = "spatter of water (to 3) or mud (from 4) of severity {level} out of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
+    phrase: ClassVar[str] = "spatter of severity {level} of 5 (water up to 3, mud from 4)"
+    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add water, cover with mud, or mix the two."""
@@ -74,7 +82,7 @@ class Spatter:
         if one_level and muddy == 1:
             return from_unit_range(_cover_with_mud(unit, drawn, mud), bounds)
         wet, dirty = _add_water(unit, drawn, water), _cover_with_mud(unit, drawn, mud)
-        # Water may shine beyond white, which is clipped before it is mixed.
+        # Water may be brighter than white: it is clipped before it is mixed.
         wet = array_namespace(x).clip(wet, None, 1.0)
         return from_unit_range(wet + (dirty - wet) * muddy, bounds)
 

@@ -1,4 +1,4 @@
-"""Perturbations of recorded sound, and of signals like it.
+"""Perturbations of audio and similar signals.
 
 Rows are (channels, length). Silence is 0, or the middle of the bounds where the model has any: so
 a sound in [-1, 1] and the same sound in [0, 255] are perturbed alike.
@@ -27,8 +27,10 @@ from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
 
-_GROUP = 16  # float32 numbers in the widest vector register
+_GROUP = 16
+"""float32 numbers in the widest vector register."""
 _LONG_SIGNAL = 2048
+"""Samples from which on transforms are done one at a time instead of in groups."""
 
 
 @perturbation
@@ -55,11 +57,11 @@ class NoiseAtSNR:
     @property
     def phrase(self) -> str:
         """What it does, as a ratio and in dB."""
-        told = "white Gaussian noise of {level} times the RMS of the signal"
+        noise = "white Gaussian noise of {level} times the RMS of the signal"
         if self.level is None:
-            return told
+            return noise
         ratio = f"{0.0 - 20 * math.log10(self.level):.3g} dB SNR" if self.level > 0 else "no noise"
-        return f"{told} ({ratio})"
+        return f"{noise} ({ratio})"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to the RMS of each row and add."""
@@ -74,14 +76,14 @@ class NoiseAtSNR:
 
 @perturbation
 class Gain:
-    """Louder or softer by a uniform number of decibels in [-level, level]."""
+    """Amplified or attenuated by a uniform number of decibels in [-level, level)."""
 
     level: float | None = None
     kind: ClassVar[str] = "gain"
     view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(unit="dB")
     draw: ClassVar[Draw] = Uniform((1, 1))
-    phrase: ClassVar[str] = "amplified by a gain drawn uniformly from ±{level} dB"
+    phrase: ClassVar[str] = "gain drawn uniformly from ±{level} dB"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Multiply by 10^(decibels / 20), around silence."""
@@ -95,33 +97,33 @@ class Gain:
 
 @perturbation
 class ClipSignal:
-    """Cut off at (1 - level) times the peak of the row, all channels together; nothing is drawn."""
+    """Clipped at (1 - level) times the peak of the row, all channels together. Not random."""
 
     level: float | None = None
     kind: ClassVar[str] = "clip"
     view: ClassVar[View] = View.SERIES
     levels: ClassVar[Levels] = Levels(1.0, "share of the peak")
     draw: ClassVar[Draw] = NOTHING
-    phrase: ClassVar[str] = "clipped at (1 - {level}) times its own peak"
+    phrase: ClassVar[str] = "clipping at (1 - {level}) times the peak of the signal"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Take away what is above the limit."""
+        """Subtract what is above the limit."""
         xp = array_namespace(x)
         sound = x - silence_value(bounds)
         limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - level_per_row(level, x))
-        over = xp.minimum(xp.maximum(sound, -limit), limit)
-        over -= sound
-        over += x
-        return clip(over, bounds)
+        y = xp.minimum(xp.maximum(sound, -limit), limit)
+        y -= sound
+        y += x
+        return clip(y, bounds)
 
 
 @perturbation
 class BandPass:
-    """Frequencies outside a band are removed; nothing is drawn.
+    """Frequencies outside a band are removed. Not random.
 
     Frequencies are shares of the highest one (half the sampling rate). The band is
     [level · low, 1 - level · (1 - high)]: everything at level 0, [low, high] at level 1, which is
-    the middle third unless told. Outside, the amplitude falls to 0 as half a cosine over `edge`.
+    the middle third by default. Outside, the amplitude falls to 0 as half a cosine over `edge`.
     The signal counts as periodic (discrete Fourier transform). Its mean is the frequency 0.
     """
 
@@ -137,24 +139,24 @@ class BandPass:
     def __post_init__(self) -> None:
         if not 0 <= self.low <= self.high <= 1:
             raise InvalidArgument(
-                "band-pass: low and high are shares of the highest frequency with "
-                f"0 <= low <= high <= 1, got {self.low} and {self.high}"
+                "band-pass: low and high must be shares of the highest frequency with "
+                f"0 ≤ low ≤ high ≤ 1, got {self.low} and {self.high}"
             )
         if not 0 < self.edge <= 1:
             raise InvalidArgument(
-                f"band-pass: edge is a share of the highest frequency in (0, 1], got {self.edge}"
+                f"band-pass: edge must be in (0, 1] of the highest frequency, got {self.edge}"
             )
 
     @property
     def phrase(self) -> str:
         """What it does."""
         return (
-            "frequencies removed outside a band that is everything at 0 and narrows to "
-            f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1, here at {{level}}"
+            "band-pass filter at level {level}, which keeps all frequencies at 0 and only "
+            f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1"
         )
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Add what the filter takes away, in frequencies."""
+        """Subtract what the filter removes, computed in frequencies."""
         xp = array_namespace(x)
         length = x.shape[-1]
         bins = xp.arange(length // 2 + 1, dtype=xp.float32, device=device(x)) * (2 / length)
@@ -177,7 +179,7 @@ def silence_value(bounds: Interval | None) -> float:
 
 
 def pairwise_sums(x: Array) -> Array:
-    """Sums over the last axis, kept as 1; `x` is used up.
+    """Sums over the last axis, (…, 1); `x` is overwritten.
 
     Added in pairs: the order, and so the last bit, is the same in any batch and on any device.
     """
@@ -191,10 +193,10 @@ def pairwise_sums(x: Array) -> Array:
 
 
 def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:
-    """Transforms of the last axis, in lots: alone, a row is what it is in any batch.
+    """Transforms of the last axis, the same for a row alone and in any batch.
 
     Transforms that do not fill a vector register are computed in another order and differ in the
-    last bit. So short ones are filled up to whole lots, and long ones go one at a time.
+    last bit. So short ones are filled up to whole groups, and long ones are done one at a time.
     """
     xp = array_namespace(x)
     rows = xp.reshape(x, (-1, x.shape[-1]))

@@ -1,4 +1,4 @@
-"""Perturbations of measured series: noise in proportion, gaps, shifts in time."""
+"""Perturbations of time series: noise in proportion, shifts in time, gaps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Jitter:
     levels: ClassVar[Levels] = Levels(unit="standard deviations of the channel")
     draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = (
-        "Gaussian noise of {level} times each channel's own standard deviation on every value"
+        "Gaussian noise on every value, of {level} times the standard deviation of its channel"
     )
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
@@ -58,10 +58,10 @@ SHIFT_FILLS = ("wrap", "zero")
 
 @perturbation
 class TimeShift:
-    """Moved in time by a uniform share of the length in [-level, level].
+    """Moved in time by a uniform share of the length in [-level, level).
 
     Between samples the value is interpolated linearly. With `fill` "wrap" what leaves at one end
-    comes in at the other, with "zero" silence comes in.
+    enters at the other, with "zero" silence enters.
     """
 
     level: float | None = None
@@ -75,11 +75,11 @@ class TimeShift:
     @property
     def phrase(self) -> str:
         """What it does."""
-        comes = "the end comes round" if self.fill == "wrap" else "silence comes in"
-        return f"shifted in time by a uniform share of its length up to ±{{level}} ({comes})"
+        filled = "periodic" if self.fill == "wrap" else "filled with silence"
+        return f"time shift by a uniform share of the length in ±{{level}} ({filled})"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Cut a window of length + 1 out of the signal continued, and interpolate in it."""
+        """Cut a window of length + 1 out of the continued signal, and interpolate in it."""
         xp = array_namespace(x)
         length = x.shape[-1]
         steps = (drawn * 2 - 1) * (level_per_row(level, drawn) * length)
@@ -108,9 +108,9 @@ class Dropouts:
 
     The time is cut at random into as many pieces; in each, a gap grows with the level around a
     random point until it fills the piece. So a step lost at one level is lost at every higher one.
-    A step is lost when its middle lies in a gap. With `fill` "hold" the last value that came
-    through stays (before the first, that one; when none did, the value of step 0); with "zero"
-    there is 0, or the middle of the bounds.
+    A step is lost when its middle lies in a gap. With `fill` "hold" the last value before the gap
+    is repeated (at the start, the first value that is not lost; where all are lost, the value of
+    step 0); with "zero" there is 0, or the middle of the bounds.
     """
 
     level: float | None = None
@@ -124,19 +124,19 @@ class Dropouts:
     def __post_init__(self) -> None:
         if not 1 <= self.gaps <= _MOST_GAPS or self.gaps != int(self.gaps):
             raise InvalidArgument(
-                f"dropouts: gaps is a whole number from 1 to {_MOST_GAPS}, got {self.gaps}"
+                f"dropouts: gaps must be an integer from 1 to {_MOST_GAPS}, got {self.gaps}"
             )
         object.__setattr__(self, "gaps", int(self.gaps))
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        instead = "the last value is held" if self.fill == "hold" else "zero instead"
+        filled = "filled with the last value" if self.fill == "hold" else "filled with silence"
         gaps = f"{self.gaps} gap" + "s" * (self.gaps > 1)
-        return f"a share {{level}} of the time steps lost in {gaps} ({instead})"
+        return f"a share of {{level}} of the time steps lost in {gaps} ({filled})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
-        """Where the pieces end, and where in its piece a gap begins to grow."""
+        """Where the pieces end, and the point in each piece around which its gap grows."""
         return stream.uniform((n, self.gaps - 1)), stream.uniform((n, self.gaps))
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
@@ -146,7 +146,9 @@ class Dropouts:
         if self.fill == "zero":
             return clip(xp.where(lost[:, None, :], silence_value(bounds), x), bounds)
         source = ~lost * xp.arange(x.shape[-1], dtype=xp.int32, device=device(x))
-        source[:, 0] = xp.argmin(xp.astype(lost, xp.int8), axis=1)  # the first that came through
+        source[:, 0] = xp.argmin(
+            xp.astype(lost, xp.int8), axis=1
+        )  # the first step that is not lost
         return clip(_take_steps(x, _running_maximum(source)), bounds)
 
     def lost(self, drawn: Drawn, level: Level, length: int) -> Array:
@@ -165,7 +167,7 @@ class Dropouts:
 
 
 def _gap_counts(places: Array, length: int, begins: int) -> Array:
-    """(n, length): how many gaps begin at each place, less how many end there."""
+    """(n, length): how many gaps begin at each step, minus how many end there."""
     xp = array_namespace(places)
     n = len(places)
     turns = xp.zeros((n, length), dtype=xp.int8, device=device(places))
@@ -187,7 +189,7 @@ def _running_maximum(steps: Array) -> Array:
 
 
 def _take_steps(x: Array, source: Array) -> Array:
-    """Row i, all channels, at the places source[i] of its signal, or of the only one."""
+    """Row i, all channels, at the time steps source[i] of its signal, or of the only one."""
     xp = array_namespace(x)
     rows, channels, length = x.shape
     begins = xp.arange(rows * channels, device=device(x)) * length
@@ -195,7 +197,7 @@ def _take_steps(x: Array, source: Array) -> Array:
 
 
 def _windows(signal: Array, start: Array, n: int, length: int) -> Array:
-    """(n, channels, length): row i from place start[i] of its signal, or of the only one."""
+    """(n, channels, length): row i from step start[i] of its signal, or of the only one."""
     xp = array_namespace(signal)
     rows = xp.arange(n, device=device(signal)) if len(signal) == n else xp.zeros_like(start)
     view: Any

@@ -23,12 +23,12 @@ _LISTED_FEATURES = 6
 
 @perturbation
 class TableNoise:
-    """Every feature moves by its own noise, times the level.
+    """Every feature changes by its own noise, times the level.
 
-    A number moves by noise · level · z, z standard normal or uniform in [-1, 1), rounded where it
-    is whole, and stays in its range. A category changes with probability min(1, noise · level):
-    what changes at one level changes to the same value at every higher one. A code that is none of
-    its feature's values counts as the last of them.
+    A number changes by noise · level · z, with z standard normal or uniform in [-1, 1), rounded
+    for whole numbers, and stays in its range. A category changes with probability
+    min(1, noise · level); what changes at one level changes to the same value at every higher one.
+    A code that is none of the values of its feature counts as the last of them.
     """
 
     level: float | None
@@ -42,7 +42,7 @@ class TableNoise:
         for feature in self.features:
             if not isinstance(feature, Feature | OneHot):
                 raise InvalidArgument(
-                    f"table: a feature is Feature(name, noise) or OneHot(names), got {feature!r}"
+                    f"table: features must be Feature(…) or OneHot(…), got {feature!r}"
                 )
         names = self.columns
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -64,18 +64,18 @@ class TableNoise:
 
     @property
     def phrase(self) -> str:
-        """What is done to each feature; the first six when there are more."""
+        """What happens to each feature; the first six when there are more."""
         moving = [f.words for f in self.features if f.noise > 0]
-        told = "; ".join(moving[:_LISTED_FEATURES]) if moving else "nothing changes"
+        changes = "; ".join(moving[:_LISTED_FEATURES]) if moving else "nothing changes"
         if len(moving) > _LISTED_FEATURES:
-            told += f"; and {len(moving) - _LISTED_FEATURES} more"
+            changes += f"; and {len(moving) - _LISTED_FEATURES} more"
         fixed = len(self.features) - len(moving)
         rest = f"; {fixed} never change" if fixed and moving else ""
-        plain = (told + rest).replace("{", "{{").replace("}", "}}")
-        return f"noise in each feature's own units, times {{level}} ({plain})"
+        plain = (changes + rest).replace("{", "{{").replace("}", "}}")
+        return f"noise in the units of each feature, times {{level}} ({plain})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
-        """Normal numbers, and uniform ones: one a number that moves, two a category that may."""
+        """Normal and uniform numbers: one for each number that changes, two for each category."""
         if tuple(shape) != (len(self.columns),):
             raise InvalidArgument(
                 f"table: {len(self.columns)} columns are described, but one input has shape "
@@ -88,7 +88,7 @@ class TableNoise:
         )
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
-        """Move the numbers, change the categories, clip."""
+        """Change the numbers, change the categories, clip."""
         normal, uniform = drawn
         out = copy_rows(x, len(normal))
         plan = self._plan
@@ -111,7 +111,7 @@ class TableNoise:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Columns that move, the normal ones first."""
+    """Number columns that change, those with normal noise first."""
 
     at: slice | list[int]
     noise: NDArray[np.float32]
@@ -140,7 +140,7 @@ class _Plan:
 
 
 def _plan(features: tuple[Column, ...]) -> _Plan:
-    """Which columns are treated alike."""
+    """Columns grouped by how they change."""
     widths = [1 if isinstance(f, Feature) else len(f.names) for f in features]
     starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
     placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise > 0]
@@ -178,7 +178,7 @@ def _numbers(placed: list[tuple[Feature, int]]) -> _Numbers:
 
 
 def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categories:
-    """Values side by side, the shorter lists filled up with NaN."""
+    """One row of values for each category, short rows filled up with NaN."""
     longest = max((len(values) for values, _, _ in placed), default=0)
     values = np.full((len(placed), longest), np.nan, np.float32)
     for row, (known, _, _) in zip(values, placed, strict=True):
@@ -196,20 +196,20 @@ def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401
 
 
 def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
-    """Write the moved numbers into `out`."""
+    """Write the changed numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
-    moved = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
-    moved = moved * (_array_like(numbers.noise, x) * level)
+    change = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
+    change = change * (_array_like(numbers.noise, x) * level)
     if numbers.whole is not None:
-        moved = xp.where(_array_like(numbers.whole, x), xp.round(moved), moved)
+        change = xp.where(_array_like(numbers.whole, x), xp.round(change), change)
     here = x[:, numbers.at]
-    moved += here
+    change += here
     if numbers.low is not None:
-        moved = xp.maximum(moved, xp.minimum(_array_like(numbers.low, x), here))
+        change = xp.maximum(change, xp.minimum(_array_like(numbers.low, x), here))
     if numbers.high is not None:
-        moved = xp.minimum(moved, xp.maximum(_array_like(numbers.high, x), here))
-    out[:, numbers.at] = moved
+        change = xp.minimum(change, xp.maximum(_array_like(numbers.high, x), here))
+    out[:, numbers.at] = change
 
 
 def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
@@ -231,7 +231,7 @@ def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level:
 
 
 def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
-    """Let the largest of each group change places with another in `out`."""
+    """Swap the largest value of each group with another one, in `out`."""
     xp = array_namespace(out)
     count, longest = groups.values.shape
     filled = np.isfinite(groups.values)
@@ -254,6 +254,6 @@ def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) ->
 
 
 def _random_choice(uniform: Array, sizes: Array) -> Array:
-    """A whole number below each size, all alike."""
+    """A uniformly random integer from 0 to size - 1."""
     xp = array_namespace(uniform)
     return xp.astype(xp.minimum(xp.floor(uniform * sizes), sizes - 1), xp.int64)
