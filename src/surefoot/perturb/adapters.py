@@ -1,10 +1,10 @@
 """Transforms of other libraries as perturbations: on the CPU, one image at a time.
 
 None of these libraries is needed: a transform is called as its library documents. The level is 1,
-the transform as it is, or 0, the image as it is. Every random generator a transform can reach
-starts anew from the row's own seed before each call: the global ones of `random`, `numpy.random`
-and, where loaded, Torch (restored afterwards) and OpenCV (which cannot be), and those that the
-transform holds.
+the transform as it is, or 0, the image as it is. Before each call every random generator that a
+transform can use is seeded for this row: the global ones of `random`, `numpy.random` and, where
+loaded, Torch (restored afterwards) and OpenCV (which cannot be restored), and those within the
+transform.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from surefoot.subject import View
 
 _GLOBAL = threading.RLock()
 _DEPTH = 8
+"""Levels of attributes that are searched for generators."""
 
 
 def from_albumentations(
@@ -62,7 +63,7 @@ def from_torchvision(
 def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401
     """An NRTK PerturbImage: perturber(image=…), uint8 with channels last, or two axes for grey.
 
-    It may give an image, or an image and boxes.
+    It may return an image, or an image and boxes.
     """
     return _adapted("nrtk", perturber, _call_nrtk, level, name, InputFormat.BYTES)
 
@@ -76,8 +77,8 @@ def from_maite(
 ) -> OneByOne:
     """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
 
-    The image has channels first and the values of the model; the target is a made-up 0. A grey
-    image may come back with two axes.
+    The image has channels first and the values of the model; the target is a placeholder 0. A grey
+    image may be returned with two axes.
     """
     return _adapted("maite", augmentation, _call_maite, level, name, input_format)
 
@@ -96,7 +97,7 @@ class Adapted:
         return self.call(self.transform, image)
 
     def around(self) -> AbstractContextManager[None]:
-        """What a batch is called within."""
+        """The context in which a batch is done."""
         return restored_global_generators()
 
     def describe(self) -> dict[str, str]:
@@ -109,9 +110,9 @@ class Adapted:
 
 
 def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401
-    """The settings as Albumentations would save them; none where it cannot or is not known.
+    """The settings as Albumentations saves them; none for other libraries or where it cannot.
 
-    What its objects hold besides changes with every call and from one process to the next.
+    The other attributes of its objects change with every call and from process to process.
     """
     if not hasattr(transform, "to_dict"):
         return {}
@@ -165,36 +166,36 @@ def _channels_last(image: NDArray[Any]) -> NDArray[Any]:
 
 
 def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401
-    found = np.asarray(image)
-    return found[None] if found.ndim == 2 else np.moveaxis(found, -1, 0)
+    pixels = np.asarray(image)
+    return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
 
 @contextmanager
 def restored_global_generators() -> Iterator[None]:
-    """Afterwards the global generators are as before; one thread at a time."""
+    """A context after which the global generators are as before; one thread at a time."""
     with _GLOBAL:
         torch = sys.modules.get("torch")
-        kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-        kept_torch = torch.get_rng_state() if torch else None
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+        torch_state = torch.get_rng_state() if torch else None
         try:
             yield
         finally:
-            random.setstate(kept)
-            np.random.set_state(kept_numpy)  # noqa: NPY002
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002
             if torch:
-                torch.set_rng_state(kept_torch)
+                torch.set_rng_state(torch_state)
 
 
 def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
-    """Let every generator start from `rng`: the global ones and those that `holder` can reach."""
-    ours, numpys, torchs, opencvs = rng.integers(2**31, size=4).tolist()
-    random.seed(ours)
-    np.random.seed(numpys)  # noqa: NPY002
+    """Seed every generator from `rng`: the global ones and those within `holder`."""
+    python_seed, numpy_seed, torch_seed, opencv_seed = rng.integers(2**31, size=4).tolist()
+    random.seed(python_seed)
+    np.random.seed(numpy_seed)  # noqa: NPY002
     torch, opencv = sys.modules.get("torch"), sys.modules.get("cv2")
     if torch:
-        torch.default_generator.manual_seed(torchs)
+        torch.default_generator.manual_seed(torch_seed)
     if opencv:
-        opencv.setRNGSeed(opencvs)
+        opencv.setRNGSeed(opencv_seed)
     for generator in _generators_within(holder, set(), _DEPTH):
         _reseed(generator, int(rng.integers(2**31)))
 
@@ -210,18 +211,18 @@ def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401
             generator.manual_seed(seed)
 
 
-def _generators_within(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
+def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
     """The random generators within an object, each once, in the order of its attributes."""
-    if depth < 0 or id(value) in seen or isinstance(value, str | bytes | type | ModuleType):
+    if depth < 0 or id(value) in visited or isinstance(value, str | bytes | type | ModuleType):
         return
-    seen.add(id(value))
+    visited.add(id(value))
     torch = sys.modules.get("torch")
     kinds = (np.random.Generator, np.random.RandomState, random.Random)
     if isinstance(value, kinds) or (torch and isinstance(value, torch.Generator)):
         yield value
         return
     for part in _parts(value):
-        yield from _generators_within(part, seen, depth - 1)
+        yield from _generators_within(part, visited, depth - 1)
 
 
 def _parts(value: Any) -> list[Any]:  # noqa: ANN401

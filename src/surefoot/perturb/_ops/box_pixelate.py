@@ -1,4 +1,4 @@
-"""Images shrunk to fewer pixels and grown again, as Pillow's BOX filter does both."""
+"""Images scaled down to fewer pixels and up again, both as with Pillow's BOX filter."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from numpy.typing import NDArray
 from surefoot.subject import Array
 
 _FADE_IN = 0.1
+"""Pixels over which the loss of the first pixel is faded in."""
 _SLACK = 1e-4
+"""Pixels added before rounding down: 1 - 0.9 is computed slightly below 0.1."""
 
 
 @dataclass(frozen=True)
 class CellCount:
-    """A number of cells along an axis, and how much the image with so many counts."""
+    """A number of cells along an axis, and the weight of the image with so many cells."""
 
     cells: int
     weight: float
 
 
 def cell_counts(length: int, share: float) -> tuple[CellCount, ...]:
-    """The whole part of share · length; within a tenth of the whole length a mix with the whole."""
+    """The whole part of share · length; within the last tenth of a pixel a mix with the length."""
     exact = min(max(share * length + _SLACK, 1.0), float(length))
     whole = (exact - length) / _FADE_IN + 1
     if whole <= 0:
@@ -37,11 +39,11 @@ def cell_counts(length: int, share: float) -> tuple[CellCount, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where each cell begins, how many pixels it has, and which cell each pixel shows."""
+    """The first pixel of each cell, how many pixels it has, and the cell that each pixel shows."""
 
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
-    shown: NDArray[np.int64]
+    of_pixel: NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
@@ -52,9 +54,9 @@ def cells_along(length: int, cells: int) -> Cells:
 
 
 def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401
-    """First pixel of a cell and the one after its last. A pixel is taken whole, by its middle.
+    """The first pixel of a cell and the one after its last; a pixel belongs where its middle is.
 
-    In Pillow's order of computing, which decides where a middle lies on an edge.
+    In the order of Pillow's computation, which decides where a middle lies on an edge.
     """
     centre = (cell + 0.5) * scale
     support = 0.5 * scale
@@ -72,12 +74,12 @@ def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noq
 
 
 def pixelate(x: Array, share: float) -> Array:
-    """Both edges shrunk to this share of their length and grown again."""
+    """Images scaled down to this share of their pixels along each edge, and up again."""
     whole: Any = None
     for rows in cell_counts(x.shape[2], share):
         tall = cells_along(x.shape[2], rows.cells)
         low = _pixelate_width(_cell_means(x, tall, axis=2), share)
-        part = _take(low, tall.shown, axis=2)
+        part = _take(low, tall.of_pixel, axis=2)
         if rows.weight != 1:
             part *= rows.weight
         whole = part if whole is None else whole + part
@@ -88,7 +90,7 @@ def _pixelate_width(x: Array, share: float) -> Array:
     whole: Any = None
     for columns in cell_counts(x.shape[3], share):
         wide = cells_along(x.shape[3], columns.cells)
-        part = _take(_cell_means(x, wide, axis=3), wide.shown, axis=3)
+        part = _take(_cell_means(x, wide, axis=3), wide.of_pixel, axis=3)
         if columns.weight != 1:
             part *= columns.weight
         whole = part if whole is None else whole + part
@@ -96,7 +98,7 @@ def _pixelate_width(x: Array, share: float) -> Array:
 
 
 def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
-    """The mean of each cell; what only some cells have is weighed with 0 for the others."""
+    """The mean of each cell; pixels that only some cells have get weight 0 in the others."""
     fewest, most = int(cells.counts.min()), int(cells.counts.max())
     if 1 < fewest == most and most * len(cells.starts) == x.shape[axis]:
         return _equal_cell_means(x, most, axis)
@@ -113,7 +115,7 @@ def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
 
 
 def _equal_cell_means(x: Array, count: int, axis: int) -> Array:
-    """As `_cell_means`, where all cells have the same number of pixels and no index is needed."""
+    """`_cell_means` where all cells have the same number of pixels, by slices."""
     parts = [x[:, :, k::count] if axis == 2 else x[:, :, :, k::count] for k in range(count)]
     total = parts[0] + parts[1]
     for part in parts[2:]:
@@ -123,7 +125,7 @@ def _equal_cell_means(x: Array, count: int, axis: int) -> Array:
 
 
 def _take(x: Array, indices: NDArray[np.int64], axis: int) -> Array:
-    """These indices of an axis. Along the last one Torch gathers faster than it takes."""
+    """These indices of an axis. Along the last one Torch is faster with `gather` than `take`."""
     xp = array_namespace(x)
     chosen = xp.asarray(indices, device=x.device)
     if axis == 3 and not isinstance(x, np.ndarray):
@@ -132,7 +134,7 @@ def _take(x: Array, indices: NDArray[np.int64], axis: int) -> Array:
 
 
 def _broadcast_along(values: NDArray[np.float32], x: Array, axis: int) -> Array:
-    """One number an index of this axis, as it multiplies images."""
+    """One number for each index of this axis, shaped to multiply images."""
     xp = array_namespace(x)
     shape = [1, 1, 1, 1]
     shape[axis] = -1
@@ -140,7 +142,7 @@ def _broadcast_along(values: NDArray[np.float32], x: Array, axis: int) -> Array:
 
 
 def cell_matrices(length: int, shares: NDArray[np.float64]) -> NDArray[np.float32]:
-    """One matrix a share that does along an axis what `pixelate` does: (n, length, length)."""
+    """(n, length, length): for each share the matrix that pixelates along one axis."""
     exact = np.clip(shares * length + _SLACK, 1, length)
     whole = np.clip((exact - length) / _FADE_IN + 1, 0, 1)[:, None, None]
     fewer = np.minimum(np.floor(exact).astype(np.int64), max(length - 1, 1))
@@ -149,8 +151,8 @@ def cell_matrices(length: int, shares: NDArray[np.float64]) -> NDArray[np.float3
 
 
 def _whole_cell_matrices(length: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    shown = _cell_of_pixel(np.arange(length), (cells / length)[:, None])
-    first, stop = _pixels_of_cell(shown, (length / cells)[:, None])
+    cell = _cell_of_pixel(np.arange(length), (cells / length)[:, None])
+    first, stop = _pixels_of_cell(cell, (length / cells)[:, None])
     pixels = np.arange(length)
     inside = (pixels >= first[:, :, None]) & (pixels < stop[:, :, None])
     return np.where(inside, 1 / (stop - first)[:, :, None], 0.0)

@@ -9,21 +9,22 @@ from array_api_compat import array_namespace
 from surefoot.subject import Array
 
 _TINY = 1e-30
+"""The chroma of grey pixels in a division, instead of 0."""
 _GREY_WEIGHTS = (0.299, 0.587, 0.114)
 """Red, green and blue in the grey of ITU-R BT.601."""
 
 
 def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
-    """Saturation S becomes S · gain + offset within [0, 1]; hue and value stay. Not yet clipped.
+    """The image with saturation S · gain + offset, within [0, 1]; hue and value stay. Not clipped.
 
-    With V the greatest channel, a channel is V - V · S · f, where f depends on the hue alone: so
+    With V the largest channel, a channel is V - V · S · f, where f depends on the hue alone: so
     its distance from V grows by the factor S' / S. Where S is 0, hue is 0, which is red.
     """
     xp = array_namespace(x)
     top = xp.max(x, axis=1, keepdims=True)
     chroma = top - xp.min(x, axis=1, keepdims=True)
     value = top - low if low else top
-    grey = xp.astype(chroma <= 0, x.dtype)  # a factor, which NumPy is quicker with than a mask
+    grey = xp.astype(chroma <= 0, x.dtype)  # a factor: NumPy is faster with it than with a mask
     chroma += grey
     most = value / chroma
     factor = xp.maximum(xp.minimum(gain + offset * most, most), grey)
@@ -35,7 +36,7 @@ def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  #
 
 
 def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401
-    """Hue plus these degrees; saturation and value stay. Not yet clipped.
+    """The image with its hue rotated by these degrees; saturation and value stay. Not clipped.
 
     Hue is counted in sixths of the circle: 0 is red, 2 green, 4 blue.
     """

@@ -124,9 +124,9 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     `view`, `levels`, `draw` and, for fields that take one of a few words, `choices`, and the
     method `apply`. What depends on a field is a property or a method instead of class data.
 
-    Added is: level and choices are checked when it is made, before its own `__post_init__`. At
-    level 0 `apply` is not called: the rows are copied. And where one row meets many draws,
-    `apply` may give one row for all of them.
+    The decorator adds three rules. Level and choices are checked first, then its own
+    `__post_init__` runs. At level 0 the rows are copied without calling `apply`. Where `apply`
+    returns one row for all trials, it is repeated.
     """
     check_fields, apply = getattr(definition, "__post_init__", None), definition.apply
 

@@ -1,8 +1,8 @@
-"""How drops of water catch the light: edges, distance to them, relief. Whole numbers throughout.
+"""Light on drops of water: edges, distance to them, relief, all in whole numbers.
 
-Layers are (n, 1, height, width). A layer within a frame is read as one long row: the neighbour
-below is then a fixed step away, and every operation runs through memory without a break. What
-comes out in the frame itself means nothing and is cut off.
+Layers are (n, 1, height, width). A padded layer is read as one long row: the neighbour below is
+then a fixed step away, and every operation runs through contiguous memory. Results in the padding
+mean nothing and are cropped.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from surefoot.perturb._ops.filters.streaks import pad_with_edges
 from surefoot.subject import Array
 
 _FARTHEST = 20
+"""Pixels at which the published distance is cut off."""
 _WEAK, _STRONG = 50, 150
+"""The published thresholds of Canny's edges, in sums of gradients of 8-bit values."""
 _STEPS = 6
+"""Pixels that weak edges are followed from strong ones."""
 
 
 def droplet_shading(liquid: Array) -> Array:
-    """How bright each drop shines, from 8-bit liquid layers (n, 1, height, width) of int16.
+    """The brightness of each drop, from 8-bit liquid layers (n, 1, height, width) of int16.
 
     The water of Hendrycks & Dietterich: distance to the edges of the liquid, at most 20 pixels,
-    smoothed, equalised, embossed, smoothed, each as OpenCV has it, rounded to whole numbers. It
-    departs in two points: weak edges are followed for 6 pixels from strong ones, not to their end,
-    and the distance is the true one, not OpenCV's chamfer with 5 x 5 weights.
+    smoothed, equalised, embossed, smoothed, each as in OpenCV, rounded to whole numbers. Two
+    departures: weak edges are followed for 6 pixels from strong ones, not to their end, and the
+    distance is the exact one, not OpenCV's approximation with 5 x 5 weights.
     """
     xp = array_namespace(liquid)
     distance = distance_to_marked(canny_edges(liquid))
@@ -35,7 +38,7 @@ def droplet_shading(liquid: Array) -> Array:
 
 
 def _pad_mirrored(x: Array) -> Array:
-    """The layer in a frame of one pixel, its ends as mirrors: b|abc|b."""
+    """The layer padded by one mirrored pixel on each side: b|abc|b."""
     xp = array_namespace(x)
     height, width = x.shape[-2:]
     whole = xp.empty((*x.shape[:2], height + 2, width + 2), dtype=x.dtype, device=x.device)
@@ -48,9 +51,9 @@ def _pad_mirrored(x: Array) -> Array:
 
 
 def _crop_padding(flat: Array, whole: Array) -> Array:
-    """The layers without their frame, from their long row less one line and one pixel at its ends.
+    """The layers without padding, from a long row that lacks one line and pixel at both ends.
 
-    The last pixels are those of a frame: the row is filled up with what is there.
+    The missing pixels are padding, so their values do not matter.
     """
     xp = array_namespace(flat)
     n, _, tall, wide = whole.shape
@@ -93,7 +96,7 @@ def _box_sum(x: Array) -> Array:
 def canny_edges(x: Array) -> Array:
     """Canny's edges of int16 layers with thresholds 50 and 150, as booleans (OpenCV's rules).
 
-    A pixel is kept where its gradient (Sobel, sum of sizes) is greatest across the edge.
+    An edge is where the gradient (Sobel, sum of absolute values) is largest across it.
     """
     xp = array_namespace(x)
     whole = pad_with_edges(x, 1, 1, 1)
@@ -116,7 +119,7 @@ def canny_edges(x: Array) -> Array:
 
 
 def _gradient_peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
-    """Where the gradient is greatest across the edge, which lies in one of four directions."""
+    """Where the gradient is largest across the edge, which has one of four directions."""
     xp = array_namespace(size)
     length = size.shape[0] - 2 * (line + 1)
 
@@ -140,24 +143,24 @@ def _gradient_peaks(size: Array, line: int, sides: tuple[Array, Array], rising: 
 
 
 def _follow_weak_edges(strong: Array, weak: Array, line: int) -> Array:
-    """Strong edges and the weak ones that hang on to them; both lie within frames of nothing."""
-    found = strong
-    inner = found[line + 1 : -line - 1]
+    """Strong edges and the weak ones connected to them; the padding has neither."""
+    edges = strong
+    inner = edges[line + 1 : -line - 1]
     for _ in range(_STEPS):
-        three = found[: -2 * line] | found[line:-line]
-        three |= found[2 * line :]
+        three = edges[: -2 * line] | edges[line:-line]
+        three |= edges[2 * line :]
         near = three[:-2] | three[1:-1]
         near |= three[2:]
         near &= weak[line + 1 : -line - 1]
         inner |= near
-    return found
+    return edges
 
 
 def distance_to_marked(marked: Array) -> Array:
-    """How far the next marked pixel is, at most 20 (the Euclidean distance, float32).
+    """The Euclidean distance to the nearest marked pixel, at most 20 (float32).
 
     First along the columns, by steps that double; then the squares along the rows: k steps with
-    costs 1, 3, 5, … come to k². Between two rows lie more pixels than there are steps.
+    costs 1, 3, 5, … sum to k². Between two rows lies as much padding as there are steps.
     """
     xp = array_namespace(marked)
     height, width = marked.shape[-2:]

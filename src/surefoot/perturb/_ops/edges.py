@@ -1,4 +1,4 @@
-"""What lies beyond the edge of an image, and where a place is among its pixels."""
+"""What lies outside of an image, and coordinates brought back to its pixels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PIECE = 51_200
 
 
 class Edge(StrEnum):
-    """What lies beyond the edge of an image."""
+    """What lies outside of an image."""
 
     MIRROR = "mirror"
-    """The image in a mirror, the edge itself once: dcb|abcd|cba."""
+    """The mirrored image, the edge pixel once: dcb|abcd|cba."""
     SYMMETRIC = "symmetric"
-    """The image in a mirror, the edge itself twice: cba|abcd|dcb."""
+    """The mirrored image, the edge pixel twice: cba|abcd|dcb."""
     NEAREST = "nearest"
-    """The pixel at the edge, for ever: aaa|abcd|ddd."""
+    """The edge pixel repeated: aaa|abcd|ddd."""
     BLACK = "black"
     """The lowest value."""
 
@@ -34,14 +34,14 @@ Images = NDArray[np.float32]
 
 
 def blend_in_place(a: Images, b: Images, share: Images) -> None:
-    """Move `a` towards `b` by a share of the way; b is used up. A share of 0 leaves `a` alone."""
+    """Move `a` towards `b` by a share of the way; b is overwritten. Share 0 leaves `a` exact."""
     b -= a
     b *= share
     a += b
 
 
 def cache_sized_pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
-    """Cuts through n planes and through their rows."""
+    """Slices of n planes and of their rows that together hold about `_PIECE` pixels."""
     step = max(1, _PIECE // (rows * columns))
     high = -(-rows // -(-rows * columns // _PIECE))
     for start in range(0, n, step):
@@ -50,7 +50,7 @@ def cache_sized_pieces(n: int, rows: int, columns: int) -> Iterator[tuple[slice,
 
 
 def split_coordinates(at: Images, size: int, edge: Edge) -> tuple[NDArray[np.int32], Images]:
-    """The last pixel before each place, and how far beyond it the place is."""
+    """The whole and the fractional part of coordinates that were folded into the image."""
     beyond = fold_coordinates(at, size, edge)
     whole = np.floor(beyond)
     beyond -= whole
@@ -58,7 +58,7 @@ def split_coordinates(at: Images, size: int, edge: Edge) -> tuple[NDArray[np.int
 
 
 def fold_coordinates(at: Array, size: int, edge: Edge) -> Array:
-    """Coordinates brought back into 0 … size - 1; a fresh array, those inside untouched."""
+    """Coordinates brought back into 0 … size - 1; a fresh array, those inside unchanged."""
     xp = array_namespace(at)
     if size == 1:
         return xp.zeros_like(at)
@@ -66,13 +66,13 @@ def fold_coordinates(at: Array, size: int, edge: Edge) -> Array:
         return _clip_coordinates(at, size - 1)
     beyond = 0.5 if edge is Edge.SYMMETRIC else 0.0
     low, high = -beyond, size - 1 + beyond
-    fold_coordinates = xp.maximum(at, 2 * low - at) if low else xp.abs(at)
+    folded = xp.maximum(at, 2 * low - at) if low else xp.abs(at)
     period = 2 * (high - low)
-    far = not isinstance(at, np.ndarray) or fold_coordinates.max() > high + period / 2
+    far = not isinstance(at, np.ndarray) or folded.max() > high + period / 2
     if far:  # a point within one reflection is not changed by this
-        fold_coordinates -= xp.floor((fold_coordinates - low) * (1 / period)) * period
-    fold_coordinates = xp.minimum(fold_coordinates, 2 * high - fold_coordinates)
-    return _clip_coordinates(fold_coordinates, size - 1) if far or beyond else fold_coordinates
+        folded -= xp.floor((folded - low) * (1 / period)) * period
+    folded = xp.minimum(folded, 2 * high - folded)
+    return _clip_coordinates(folded, size - 1) if far or beyond else folded
 
 
 def _clip_coordinates(at: Array, most: float) -> Array:

@@ -1,4 +1,4 @@
-"""Frost on a window, drawn: ferns of ice that grow in from the edges over hoar."""
+"""Generated frost on a window: ferns of ice that grow inwards from the edges, over hoar."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from surefoot.perturb._ops.random_fields import smooth_noise
 from surefoot.subject import Array, Stream
 
 _FERNS = 12
+"""Ferns in one image."""
 _FINEST = 128
+"""Pixels along the longer edge up to which ice is generated at full resolution."""
 _TINT = (0.6, 0.8, 1.0)
+"""The colour of thin ice."""
 
 
 def frost_texture(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
     """Images of frost (n, channels, height, width) in [0, 1], bluish white on dark.
 
-    A dark, clear spot lies somewhere about the middle; around it hoar (ridged noise at three
-    scales) and ferns (a rib, with needles on either side) brighten towards the edges. Lengths are
-    shares of the longer edge. Beyond 128 pixels the ice is drawn coarser, and enlarged.
+    A dark, clear spot lies near the middle; around it hoar (ridged noise at three scales) and
+    ferns (a rib with needles on both sides) brighten towards the edges. Lengths are shares of the
+    longer edge. Above 128 pixels the ice is generated coarser and enlarged.
     """
     channels, height, width = shape
     coarser = math.ceil(max(height, width) / _FINEST)
@@ -55,7 +58,7 @@ def _ice_whiteness(stream: Stream, n: int, size: tuple[int, int]) -> Array:
 
 
 def _bent_coordinates(stream: Stream, n: int, size: tuple[int, int], axis: int) -> Array:
-    """Where each pixel lies along this axis, 0 in the middle, bent so that no fern is straight."""
+    """Coordinates of the pixels along this axis, 0 in the middle, bent so that ferns curve."""
     edge, shape = max(size), [1, 1, 1, 1]
     shape[2 + axis] = size[axis]
     wide = smooth_noise(stream, n, size, edge / 4)
@@ -67,7 +70,7 @@ def _bent_coordinates(stream: Stream, n: int, size: tuple[int, int], axis: int) 
 
 
 def _ice_growth(u: Array, down: Array, right: Array) -> Array:
-    """How far the ice has closed: below 0 in the clear spot, 1 and more at the edges."""
+    """How thick the ice is: below 0 in the clear spot, 1 and more at the edges."""
     xp = array_namespace(u)
     y, x, slope, clear = (u[:, k : k + 1] for k in range(4))
     y, x = down - (0.9 * y - 0.45), right - (0.9 * x - 0.45)
@@ -90,8 +93,8 @@ def _hoar(stream: Stream, n: int, size: tuple[int, int]) -> Array:
 def _ferns(u: Array, down: Array, right: Array) -> Array:
     """The brightest of all ferns at each pixel.
 
-    A fern starts about the rim and leans inwards. Along its rib it is widest in the middle; the
-    needles stand at a slant, one every 3 pixels or more.
+    A fern starts near the edge and points inwards. It is widest in the middle of its rib; the
+    needles are slanted, at least 3 pixels apart.
     """
     xp = array_namespace(u)
     edge = max(down.shape[-2:])
@@ -143,14 +146,14 @@ def _fern(
 
 @functools.lru_cache(maxsize=32)
 def _enlarging_matrix(edge: int, coarse: int) -> BandMatrix:
-    """Bilinear weights (edge, coarse) that enlarge, ends repeated."""
+    """Bilinear weights (edge, coarse) that enlarge, edge pixels repeated."""
     places = np.clip((np.arange(edge) + 0.5) * coarse / edge - 0.5, 0, coarse - 1)
     weights = np.clip(1 - np.abs(places[:, None] - np.arange(coarse)), 0, None)
     return band_matrix(weights[None].astype(np.float32))
 
 
 def _tint(white: Array, channels: int) -> Array:
-    """Bluish where thin, white where thick; for one channel the grey of that."""
+    """Bluish where thin, white where thick; grey for one channel."""
     tint = np.asarray(colour_for(_TINT, channels), dtype=np.float32)
     colour = place_like(tint[None, :, None, None], white)
     shade = white * (1 - colour)

@@ -1,4 +1,4 @@
-"""What a function of the user's own is, in words that a digest can hold."""
+"""A description of a function of the user, for the digest of a study."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict
         return own()
     if isinstance(function, functools.partial):
         inner = describe_function(function.func, depth)
-        given = describe_value({"args": function.args, "keywords": function.keywords}, depth)
-        return {**inner, "settings": f"{inner['settings']} {given}".strip()}
+        arguments = describe_value({"args": function.args, "keywords": function.keywords}, depth)
+        return {**inner, "settings": f"{inner['settings']} {arguments}".strip()}
     subject: Any = function if inspect.isroutine(function) else type(function)
     try:
         text = inspect.getsource(subject)
@@ -43,7 +43,7 @@ def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict
 
 
 def _bytecode_text(code: CodeType) -> str:
-    """What a function does, also where several share one line of source or there is none."""
+    """The instructions of a function, for functions that share a line of source or have none."""
     constants = [
         _bytecode_text(c) if isinstance(c, CodeType) else describe_value(c) for c in code.co_consts
     ]
@@ -51,7 +51,7 @@ def _bytecode_text(code: CodeType) -> str:
 
 
 def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The values of its module that a function reads; modules and classes go by their names."""
+    """The global values that a function reads, without modules."""
     code = getattr(function, "__code__", None)
     known = getattr(function, "__globals__", {})
     names = [n for n in getattr(code, "co_names", ()) if n in known]
@@ -64,19 +64,19 @@ def _hidden_settings(function: Callable[..., Any], depth: int) -> str:
     plain = inspect.unwrap(function)
     cells = getattr(plain, "__closure__", None) or ()
     names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
-    held = {
+    hidden = {
         "defaults": getattr(plain, "__defaults__", None),
         "keywords": getattr(plain, "__kwdefaults__", None),
         "enclosed": dict(zip(names, map(cell_content, cells), strict=False)),
         "reads": _globals_read(plain),
         "self": getattr(function, "__self__", None) if inspect.ismethod(function) else None,
     }
-    known = {name: value for name, value in held.items() if value}
+    known = {name: value for name, value in hidden.items() if value}
     return describe_value(known, depth) if known else ""
 
 
 def cell_content(cell: Any) -> Any:  # noqa: ANN401
-    """What a function encloses there."""
+    """The value of a closure cell; None where it is empty."""
     try:
         return cell.cell_contents
     except ValueError:  # not yet filled
@@ -84,13 +84,13 @@ def cell_content(cell: Any) -> Any:  # noqa: ANN401
 
 
 def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
-    """A value in words, without where it lies in memory; arrays by their digest."""
+    """A value in words, without its address in memory; arrays by their digest."""
     match value:
         case np.ndarray():
-            held = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-            words = f"array {value.shape} {value.dtype} {held}"
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            words = f"array {value.shape} {value.dtype} {digest}"
         case np.random.Generator() | np.random.RandomState() | random.Random():
-            words = type(value).__name__  # not its state, which moves on
+            words = type(value).__name__  # not its state, which changes
         case dict() if depth:
             words = ", ".join(f"{k}: {describe_value(v, depth - 1)}" for k, v in value.items())
             words = f"{{{words}}}"
@@ -112,5 +112,5 @@ def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
 
 
 def _has_attributes(value: Any) -> bool:  # noqa: ANN401
-    """Whether an object has attributes of its own: what it prints may leave some out."""
+    """Whether an object has attributes of its own, which its repr may leave out."""
     return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

@@ -1,4 +1,4 @@
-"""Quantiles of the normal and the Poisson law, from uniform numbers that are multiples of 2^-24."""
+"""Quantiles of the normal and Poisson distributions at multiples of 2^-24."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from array_api_compat import array_namespace
 from surefoot.subject import Array
 
 _FEW = 8.0
+"""The rate below which probabilities are added up: above, the expansion is close enough."""
 _HALF_STEP = 2.0**-25
+"""Half the distance between two uniform numbers."""
 _ROUNDING = 3e-7
+"""More than the rounding of the sum of all probabilities in float32."""
 
 
 def poisson_quantile(rate: Array, u: Array) -> Array:
-    """The Poisson count at each rate that a share u of the counts does not exceed.
+    """The u-quantile of the Poisson distribution of each rate.
 
     `rate` has as many rows as `u`, or one for all. Below a rate of 8 the probabilities are added
     up, exact to single precision. From 8 on it is the whole part of the Cornish-Fisher expansion
-    to the order 1/rate (as in Giles 2016, algorithm 955, equation for Q_N3): the law is within
-    2.5e-4 of Poisson's in total variation at 8, 4e-5 at 20, and nearer for more.
+    to the order 1/rate (as in Giles 2016, algorithm 955, equation for Q_N3): the distribution is
+    within 2.5e-4 of Poisson's in total variation at 8, 4e-5 at 20, and closer above.
     """
     xp = array_namespace(u)
     n = len(u) if len(rate) == 1 else 1
@@ -38,7 +41,7 @@ def poisson_quantile(rate: Array, u: Array) -> Array:
 def _poisson_by_summation(rate: Array, u: Array) -> Array:
     """How many of the cumulated probabilities of 0, 1, 2, … do not exceed u.
 
-    The sum starts a hair higher, so that rounding never leaves it below the greatest u.
+    The sum starts slightly higher, so that rounding never leaves it below the largest u.
     """
     xp = array_namespace(u)
     term = xp.exp(-rate)
@@ -53,7 +56,7 @@ def _poisson_by_summation(rate: Array, u: Array) -> Array:
 
 
 def _largest_count(rate: float) -> int:
-    """The count that is exceeded with a probability below 2^-25."""
+    """A count that is exceeded with a probability below 2^-25."""
     term = total = math.exp(-rate)
     k = 0
     while 1 - total > _HALF_STEP:
@@ -81,7 +84,7 @@ def _poisson_by_expansion(rate: Array, u: Array) -> Array:
 
 
 def normal_quantile(u: Array) -> Array:
-    """The standard normal number that a share u + 2^-25 of all do not exceed.
+    """The (u + 2^-25)-quantile of the standard normal distribution.
 
     Wichura 1988, AS 241, PPND7: about seven digits. Half a step is added so that 0 has a quantile;
     in single precision this is exact.

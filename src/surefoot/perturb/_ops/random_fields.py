@@ -1,4 +1,4 @@
-"""Random fields for weather: plasma, smooth noise, Gaussian filtering; many rows at once."""
+"""Random fields for fog and frost: plasma fractals and smooth noise, many rows at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surefoot.subject import Array, Stream
 
 
 def plasma_numbers(stream: Stream, n: int, edge: int) -> Array:
-    """The random numbers of n plasma maps of this edge (a power of two), for every decay alike."""
+    """The random numbers of n plasma maps of this edge (a power of two), for any decay."""
     return stream.uniform((n, max(edge * edge - 1, 1)))
 
 
@@ -47,7 +47,7 @@ def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401
 
 
 def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401
-    """The grid with one more point between any two: first the squares, then the diamonds."""
+    """The grid with one more point between any two: first squares, then diamonds."""
     xp = array_namespace(corners)
     n, _, points, _ = corners.shape
     centres = corners + xp.roll(corners, -1, axis=2)
@@ -63,7 +63,7 @@ def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  
 
 
 def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401
-    """A quarter of the sum, plus noise between -amplitude and amplitude; `total` is used up."""
+    """A quarter of the sum, plus noise between -amplitude and amplitude; overwrites `total`."""
     total *= 0.25
     total -= amplitude
     total += noise * (2 * amplitude)
@@ -71,9 +71,9 @@ def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # no
 
 
 def smooth_noise(stream: Stream, n: int, shape: tuple[int, int], cell: float) -> Array:
-    """Normal noise (n, 1, height, width) that bends over `cell` pixels, about 1 in deviation.
+    """Smooth normal noise (n, 1, height, width) of deviation about 1, varying over `cell` pixels.
 
-    Random heights on a grid, joined by cubic B-splines.
+    Random heights on a grid, interpolated by cubic B-splines.
     """
     rows, columns = _spline_matrix(shape[0], cell), _spline_matrix(shape[1], cell)
     grid = stream.normal((n, 1, rows.matrix.shape[2], columns.matrix.shape[2]))
@@ -82,7 +82,7 @@ def smooth_noise(stream: Stream, n: int, shape: tuple[int, int], cell: float) ->
 
 @functools.lru_cache(maxsize=64)
 def _spline_matrix(n: int, cell: float) -> BandMatrix:
-    """Weights (n, grid) of the cubic B-spline; scaled so that independent heights keep spread 1."""
+    """Weights (n, grid) of the cubic B-spline, scaled so that the deviation stays about 1."""
     place = np.arange(n) / cell
     grid = np.arange(math.floor((n - 1) / cell) + 4) - 1
     far = np.abs(place[:, None] - grid)

@@ -1,4 +1,4 @@
-"""Images sampled between their pixels: the primitive of every geometric change."""
+"""Images resampled at given coordinates: what every geometric perturbation uses."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def warp(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> 
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
         return _warp_on_host(x, ys, xs, how, fill, bounds)
-    followed = any(part.requires_grad for part in (x, ys, xs))
+    has_gradient = any(part.requires_grad for part in (x, ys, xs))
     if (
         x.device.type == "cpu"
         and x.itemsize == 4
-        and not followed
+        and not has_gradient
         and compiled_sampler() is not None
     ):
-        made = _warp_on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
-        return array_namespace(x).from_numpy(made)
+        out = _warp_on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
+        return array_namespace(x).from_numpy(out)
     if x.is_cuda and x.itemsize == 4 and runs_on(str(x.device)):
         return warp_on_gpu(x, ys, xs, how, fill, bounds)
     return _warp_by_grid_sample(x, ys, xs, how, fill, bounds)
@@ -57,7 +57,7 @@ def warp(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> 
 def _warp_on_host(
     x: Images, ys: Images, xs: Images, edge: Edge, fill: float, bounds: Interval | None
 ) -> Images:
-    """In main memory: by compiled code where there is any."""
+    """In main memory: by compiled code where there is some."""
     if edge is Edge.BLACK:
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
         ys, xs = ys + 1, xs + 1
@@ -93,7 +93,7 @@ def _warp_in_pieces(
     edge: Edge,
     out: Images,
 ) -> None:
-    """Write `out` some images at a time, or some rows of one where images are large."""
+    """Write `out` a few images at a time, or a few rows of one where images are large."""
     for some, rows in cache_sized_pieces(len(out), *out.shape[2:]):
         here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
         wide = wide if wide.shape[1] == 1 else wide[:, rows]
@@ -101,7 +101,7 @@ def _warp_in_pieces(
 
 
 def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """All planes of all images at the same places, written to `out`."""
+    """All planes of all images at the same coordinates, written to `out`."""
     planes, target = x.reshape(-1, x[0, 0].size), out.reshape(-1, *out.shape[2:])
     for _, rows in cache_sized_pieces(1, *out.shape[2:]):
         wide = xs if xs.shape[1] == 1 else xs[:, rows]
@@ -110,7 +110,7 @@ def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Imag
             some = planes[cut]
 
             def at(offset: int, some: Images = some, index: Places = index) -> Images:
-                if len(some) == 1:  # a cut through one plane is quicker than another index
+                if len(some) == 1:  # for one plane a slice is faster than another index
                     return some[0, offset:].take(index, mode="clip")
                 return cast("Images", some.take(index[0] + offset, axis=1, mode="clip"))
 
@@ -118,7 +118,7 @@ def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Imag
 
 
 def _warp_with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """Each image, or the one of all, at its own places, written to `out`."""
+    """Each image, or the only one, at its own coordinates, written to `out`."""
     index, down, right = _locate(ys, xs, x.shape[2:], edge)
     size = x[0, 0].size
     if len(x) > 1:
@@ -135,7 +135,7 @@ def _warp_with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Ima
 def _locate(
     ys: Images, xs: Images, size: tuple[int, ...], edge: Edge
 ) -> tuple[Places, Images, Images]:
-    """The pixel up and left of each place, counted through the image; and how far it is."""
+    """Index in the flat image of the pixel up and left of each point, and the fractions."""
     top, down = split_coordinates(ys, size[0], edge)
     left, right = split_coordinates(xs, size[1], edge)
     top *= np.int32(size[1])
@@ -149,9 +149,10 @@ def _blend_neighbours(
     right: Images,
     out: Images,
 ) -> None:
-    """Between four neighbours by the shares `down` and `right`; `at` takes those an offset away.
+    """Interpolate between four neighbours by the fractions `down` and `right`, into `out`.
 
-    A neighbour beyond the last row or column has the share 0, whatever is taken for it.
+    `at(offset)` gives the pixels at this offset of the flat image. A neighbour beyond the last row
+    or column has weight 0, whatever value is taken for it.
     """
     below, beside = size[1] * (size[0] > 1), int(size[1] > 1)
     upper, other = at(0), at(beside)
@@ -171,10 +172,10 @@ def _blend_neighbours(
 def _warp_by_grid_sample(
     x: Array, ys: Array, xs: Array, edge: Edge, fill: float, bounds: Interval | None
 ) -> Array:
-    """Torch: its own sampler, on images filled up to a power of two.
+    """Torch: its own sampler, on images padded to a power of two.
 
-    The sampler wants coordinates as shares of the size. For a power of two whole coordinates
-    survive that exactly.
+    The sampler takes coordinates as shares of the size. With a power of two, whole coordinates
+    stay exact.
     """
     import torch
 
@@ -186,8 +187,7 @@ def _warp_by_grid_sample(
     right = fold_coordinates(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
     grid = torch.stack(torch.broadcast_tensors(right, down), dim=-1)
     n, channels = max(len(x), len(grid)), x.shape[1]
-    # small images that meet one grid are as good as the channels of one image, and on a
-    # processor quicker
+    # on a CPU small images with one grid are faster as the channels of one image
     together = len(grid) == 1 and tall * wide <= 4096 and x.device.type == "cpu"
     source = source.reshape(1 if together else len(x), -1, tall, wide)
     rows = 1 if together else n
@@ -198,5 +198,5 @@ def _warp_by_grid_sample(
 
 
 def _power_of_two(size: int) -> int:
-    """The next power of two that is no smaller."""
+    """The smallest power of two that is not below `size`."""
     return 1 << (size - 1).bit_length()

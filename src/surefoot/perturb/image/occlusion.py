@@ -68,7 +68,7 @@ class Occlusion:
 
 @dataclass(frozen=True)
 class _Paint:
-    """The value of a patch, and the bounds that a pixel mixed with it is kept within."""
+    """The value of a patch, and the bounds that mixed pixels are clipped to."""
 
     fill: float
     bounds: Interval | None

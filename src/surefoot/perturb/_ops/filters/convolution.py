@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from surefoot.subject import Array
 
 _FEW_TAPS = 9
+"""Taps of a kernel up to which it is summed tap by tap."""
 _LANES = 8
+"""Lines that NumPy transforms at once."""
 
 
 def convolve(x: Array, kernels: Array, centre: tuple[int, int] | None = None) -> Array:
     """Images (n or 1, channels, height, width) under kernels (n or 1, odd, odd), edges mirrored.
 
-    One image may meet many kernels and many images one kernel. `centre` is the row and column
-    of a kernel that lies on the pixel itself, its middle unless told; with it a kernel may have
-    any size. A few taps are summed one by one; else it goes by the Fourier transform, of a
-    image and of a kernel once each, and the size of a kernel hardly matters.
+    One image may be combined with many kernels, and many images with one kernel. `centre` is the
+    row and column of a kernel that lies on the pixel itself, by default its middle; with it a
+    kernel may have any size. Kernels of few taps are summed tap by tap; others go by the Fourier
+    transform, where the size of a kernel hardly matters.
     """
     high, wide = kernels.shape[1:]
     top, left = (high // 2, wide // 2) if centre is None else centre
@@ -37,12 +39,12 @@ def convolve(x: Array, kernels: Array, centre: tuple[int, int] | None = None) ->
 
 
 def pad_mirrored(x: Array, high: int, wide: int) -> Array:
-    """The image continued beyond its edges as in a mirror (the edge itself once)."""
+    """The image padded by its mirror image (the edge pixel once)."""
     return _pad_mirrored(x, (high, high), (wide, wide))
 
 
 def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
-    """Shifted images times their tap, added up."""
+    """The sum of shifted images, each times its tap."""
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
     total: Any = None
@@ -61,7 +63,7 @@ def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
 def _convolve_by_fft(padded: Array, kernels: Array) -> Array:
     """By the Fourier transform, along one axis after the other, so that zeros cost nothing.
 
-    The transform is as long as the padded image: what wraps round falls on the padding alone.
+    The transform is as long as the padded image: what wraps around lies in the padding.
     """
     xp = array_namespace(padded)
     _, high, wide = kernels.shape
@@ -78,9 +80,9 @@ def _convolve_by_numpy_fft(
 ) -> NDArray[np.float32]:
     """`_convolve_by_fft` for NumPy, with every row the same in any batch, bit for bit.
 
-    NumPy transforms several lines at once and rounds the ones left over in another way, and so at
-    the end of a complex product. Hence every row has a whole number of lanes of lines, spare ones
-    included, and a product ends after each line.
+    NumPy transforms several lines at once and rounds the remaining ones differently, and likewise
+    at the end of a complex product. So every row gets a whole number of lanes of lines, spare
+    ones included, and a product ends after each line.
     """
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
@@ -116,7 +118,7 @@ def _next_multiple(n: int, multiple: int) -> int:
 
 
 def _pad_mirrored(x: Array, high: tuple[int, int], wide: tuple[int, int]) -> Array:
-    """As `pad_mirrored`, with so many rows above and below and columns left and right."""
+    """`pad_mirrored` with these numbers of rows above and below and columns left and right."""
     xp = array_namespace(x)
     for axis, reach in ((2, high), (3, wide)):
         if reach != (0, 0):
@@ -135,7 +137,7 @@ def mirror_indices(n: int, before: int, after: int) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=64)
 def fast_size(n: int) -> int:
-    """The next size with small factors only, which is quick to transform."""
+    """The next size with factors 2, 3 and 5 only, which is fast to transform."""
     while True:
         rest = n
         for factor in (2, 3, 5):

@@ -43,7 +43,7 @@ def line_kernels(angles: Array, taps: NDArray[np.float32]) -> Array:
     """(n, 2 · half + 1, count): taps laid from the right edge of the middle row, to the left.
 
     Angles (n,) in radians within ±45°, so half = ceil((count - 1) · sin 45°). A tap between pixels
-    is shared among the four around it.
+    is shared among its four neighbours.
     """
     xp = array_namespace(angles)
     count = taps.shape[1]
@@ -51,7 +51,7 @@ def line_kernels(angles: Array, taps: NDArray[np.float32]) -> Array:
     steps = place_like(np.arange(count, dtype=np.float32), angles)
     heights = place_like(np.arange(-half, half + 1, dtype=np.float32), angles)
     away = steps * xp.cos(angles)[:, None]
-    up = steps * xp.sin(angles)[:, None]  # what is read below comes up
+    up = steps * xp.sin(angles)[:, None]  # an image read from below moves up
     across = _linear_weights(xp.flip(steps)[None, :, None] - away[:, None, :])
     down = _linear_weights(heights[None, :, None] + up[:, None, :])
     down *= place_like(taps, angles)[:, None, :]
@@ -59,7 +59,7 @@ def line_kernels(angles: Array, taps: NDArray[np.float32]) -> Array:
 
 
 def line_reach(count: int) -> int:
-    """How far above and below the middle a line of so many taps can reach."""
+    """Pixels above and below the middle that a line of so many taps can reach."""
     return math.ceil((count - 1) * math.sqrt(0.5))
 
 

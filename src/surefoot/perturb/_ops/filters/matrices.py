@@ -1,4 +1,4 @@
-"""Maps that act along the rows and along the columns of an image."""
+"""Linear filters as matrices along the rows and the columns of an image."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from surefoot.perturb._ops.filters.convolution import mirror_indices
 from surefoot.subject import Array
 
 _TRUNCATE = 4.0
+"""Deviations after which a Gaussian is cut off, as in `skimage.filters.gaussian`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Entries [top, bottom) of the outcome need entries [left, right) of the given alone."""
+    """Outputs [top, bottom) need inputs [left, right) only."""
 
     top: int
     bottom: int
@@ -32,7 +33,7 @@ class Strip:
 
 @dataclass(frozen=True, eq=False)
 class BandMatrix:
-    """A matrix (1, outcome, given) that is zero outside its strips."""
+    """A matrix (1, outputs, inputs) that is zero outside its strips."""
 
     matrix: NDArray[np.float32]
     strips: tuple[Strip, ...]
@@ -49,10 +50,10 @@ def multiply_axes(x: Array, rows: Array | BandMatrix, columns: Array | BandMatri
 
 @lru_cache(maxsize=1)
 def _warm_up_openblas() -> None:
-    """Let OpenBLAS touch its working memory once.
+    """Make OpenBLAS touch its working memory once.
 
-    It reads ahead of small matrices, and as long as nothing larger was ever multiplied, what it
-    reads ahead into is not there: 32 x 32 products then take three times as long.
+    It reads ahead of small matrices. As long as nothing larger was ever multiplied, that memory is
+    not mapped, and 32 x 32 products take three times as long.
     """
     one = np.ones((128, 128), dtype=np.float32)
     np.matmul(one, one)
@@ -82,27 +83,27 @@ def _multiply_rows(x: Array, columns: Array | BandMatrix) -> Array:
         return xp.from_numpy(_multiply_rows(x.numpy(), columns))
     n, channels, height, width = x.shape
     lines = xp.reshape(x, (n, channels * height, width))
-    turned = xp.permute_dims(matrix, (0, 2, 1))
+    transposed = xp.permute_dims(matrix, (0, 2, 1))
     if len(strips) == 1:
         out = xp.matmul(
-            lines, turned if isinstance(x, np.ndarray) or len(turned) > 1 else turned[0]
+            lines, transposed if isinstance(x, np.ndarray) or len(transposed) > 1 else transposed[0]
         )
     else:
         shape = (n, channels * height, matrix.shape[1])
         out = xp.empty(shape, dtype=x.dtype, device=device(x))
         for s in strips:
-            block = turned[:, s.left : s.right, s.top : s.bottom]
+            block = transposed[:, s.left : s.right, s.top : s.bottom]
             _multiply_into(lines[:, :, s.left : s.right], block, out[:, :, s.top : s.bottom])
     return xp.reshape(out, (out.shape[0], channels, height, matrix.shape[1]))
 
 
 def _is_torch_on_cpu(x: Array) -> bool:
-    """Whether Torch has it in main memory, where NumPy is quicker with many small products."""
+    """Whether it is a Torch array in main memory: NumPy is faster with many small products."""
     return bool(is_torch_array(x) and device(x).type == "cpu")
 
 
 def _multiply_into(a: Array, b: Array, out: Array) -> None:
-    """a · b, written where it belongs."""
+    """Write a · b into `out`."""
     if isinstance(out, np.ndarray):
         np.matmul(a, b, out=out)
     else:
@@ -110,7 +111,7 @@ def _multiply_into(a: Array, b: Array, out: Array) -> None:
 
 
 def _matrix_and_strips(matrix: Array | BandMatrix, like: Array) -> tuple[Array, tuple[Any, ...]]:
-    """The matrix beside the image, and its strips; one for all where it has none."""
+    """The matrix on the device of the image, and its strips; one for all where it has none."""
     if isinstance(like, np.ndarray):
         _warm_up_openblas()
     if isinstance(matrix, BandMatrix):
@@ -119,14 +120,14 @@ def _matrix_and_strips(matrix: Array | BandMatrix, like: Array) -> tuple[Array, 
 
 
 def band_matrix(matrix: NDArray[np.float32], longest: int = 32) -> BandMatrix:
-    """The matrix (1, outcome, given) cut into strips of about the same length."""
-    size, given = matrix.shape[1:]
+    """The matrix (1, outputs, inputs) cut into strips of about the same length."""
+    size, inputs = matrix.shape[1:]
     count = math.ceil(size / longest)
     edges = [size * i // count for i in range(count + 1)]
     strips = []
     for top, bottom in pairwise(edges):
         used = np.flatnonzero(matrix[0, top:bottom].any(axis=0))
-        left, right = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, given)
+        left, right = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, inputs)
         strips.append(Strip(top, bottom, left, right))
     return BandMatrix(matrix, tuple(strips))
 
@@ -134,7 +135,8 @@ def band_matrix(matrix: NDArray[np.float32], longest: int = 32) -> BandMatrix:
 def filter_symmetric(x: Array, bands: Sequence[BandMatrix]) -> Array:
     """Images under a kernel that is the same upside down, edges mirrored.
 
-    Band a is what the kernel has a rows from its middle: rows a above and a below are added first.
+    Band a is the row of the kernel a rows from its middle: the rows of the image a above and a
+    below are added first.
     """
     xp = array_namespace(x)
     height = x.shape[-2]
@@ -159,10 +161,10 @@ def mirrored_filter_matrix(taps: NDArray[np.float32], size: int) -> BandMatrix:
 
 
 def gaussian_matrices(deviations: Array, size: int) -> Array:
-    """(n, size, size): a Gaussian of each deviation along an axis, the edge pixel continued.
+    """(n, size, size): a Gaussian of each deviation along an axis, the edge pixel repeated.
 
     As `skimage.filters.gaussian` with mode "nearest" and truncate 4: taps up to
-    int(4 · deviation + 0.5), weights normalised. What falls beyond an edge counts for the edge.
+    int(4 · deviation + 0.5), weights normalised. Weights beyond an edge count for the edge pixel.
     """
     xp, there = array_namespace(deviations), device(deviations)
     if size == 1:
@@ -183,7 +185,7 @@ def gaussian_matrices(deviations: Array, size: int) -> Array:
 
 
 def _tail_sums(taps: Array) -> Array:
-    """Sums of all from each place on, added in order: no length and no batch changes a sum."""
+    """Sums from each tap to the last, added in order: independent of length and batch."""
     if isinstance(taps, np.ndarray):
         return np.cumsum(taps[:, ::-1], axis=1)[:, ::-1]
     tails, last = array_namespace(taps).empty_like(taps), taps[:, -1] * 0
@@ -194,7 +196,7 @@ def _tail_sums(taps: Array) -> Array:
 
 
 def zoom_matrices(factors: NDArray[np.floating], size: int) -> NDArray[np.float32]:
-    """(n, size, size): the centre enlarged by each factor of at least 1, read off linearly."""
+    """(n, size, size): the centre enlarged by each factor ≥ 1, by linear interpolation."""
     i = np.arange(size)
     middle = (size - 1) / 2
     read = middle + (i - middle) / np.asarray(factors, dtype=np.float64)[:, None]
@@ -203,12 +205,12 @@ def zoom_matrices(factors: NDArray[np.floating], size: int) -> NDArray[np.float3
 
 @lru_cache(maxsize=64)
 def gaussian_band_matrix(deviation: float, size: int) -> BandMatrix:
-    """`gaussian_matrices` of one deviation, kept for the next call."""
+    """`gaussian_matrices` of one deviation, cached."""
     return band_matrix(gaussian_matrices(np.asarray([deviation]), size))
 
 
 def gaussian_filter(x: Array, deviations: Array | float) -> Array:
-    """The images under a Gaussian of this deviation, or of one for each row, beside them."""
+    """Images under a Gaussian of this deviation, or of one for each row."""
     height, width = x.shape[-2:]
     if isinstance(deviations, float):
         return multiply_axes(

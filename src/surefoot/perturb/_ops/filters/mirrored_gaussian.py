@@ -22,10 +22,10 @@ def filter_reach(deviation: float) -> int:
 
 
 def mirrored_gaussian_filter(fields: Array, deviation: Array, reach: int) -> Array:
-    """Fields (n, 2, height, width) under a Gaussian for each row, edges mirrored (pixel twice).
+    """Fields (n, 2, height, width) under a Gaussian of one deviation for each row.
 
-    A product of matrices along each axis, a block at a time: most of a matrix is zero when the
-    Gaussian does not reach far.
+    A product of matrices along each axis, block by block: most of a matrix is zero when the
+    Gaussian has a short reach.
     """
     xp, (height, width) = array_namespace(fields), fields.shape[2:]
     if len(deviation) == 1 and (isinstance(fields, np.ndarray) or fields.device.type == "cpu"):
@@ -49,7 +49,7 @@ def mirrored_gaussian_filter(fields: Array, deviation: Array, reach: int) -> Arr
 
 @lru_cache(maxsize=64)
 def _band_matrix(deviation: float, size: int, reach: int) -> BandMatrix:
-    """The matrix of one deviation, kept for the next call."""
+    """The matrix of one deviation, cached."""
     return band_matrix(
         _mirrored_gaussian_matrices(np.full((1, 1, 1), deviation, dtype=np.float32), size, reach)[
             :, 0
@@ -58,7 +58,7 @@ def _band_matrix(deviation: float, size: int, reach: int) -> BandMatrix:
 
 
 def _blocks_within_reach(size: int, reach: int) -> list[tuple[slice, slice]]:
-    """Cuts of an axis, each with the cut that lies within reach of it."""
+    """Slices of an axis, each with the slice that lies within its reach."""
     step = 16 if size <= LONGEST_SMALL else 32
     step = size if 2 * reach + step >= size else step
     return [
@@ -70,7 +70,7 @@ def _blocks_within_reach(size: int, reach: int) -> list[tuple[slice, slice]]:
 def _mirrored_gaussian_matrices(deviation: Array, size: int, reach: int) -> Array:
     """Symmetric matrices (n, 1, size, size) that smooth one axis; no Gaussian exceeds the reach.
 
-    In a mirror a row of pixels repeats after twice its length, so the kernel is first summed over
+    A mirrored row of pixels repeats after twice its length, so the kernel is first summed over
     all its repetitions.
     """
     xp, period = array_namespace(deviation), 2 * size

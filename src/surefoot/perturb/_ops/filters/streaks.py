@@ -1,4 +1,4 @@
-"""Motion blur along a line, as ImageMagick has it: one-sided, a line for each row."""
+"""Motion blur as in ImageMagick: one-sided, along one line for each row."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def nearest_pixel_line_kernels(
 
     Taps i = 0 … 2 · radius lie i pixels from it in the direction of `angle` (n,), in radians from
     the right towards below, each at its nearest pixel (halves go down, as in ImageMagick). The
-    weights are exp(-i² / 2 sigma²), made to add up to 1. A radius between two published ones lets
-    the last tap fade. Radius and sigma are numbers, or arrays with one for each row.
+    weights are exp(-i² / 2 sigma²), scaled to sum to 1. Between two whole radii the last tap
+    fades. Radius and sigma are numbers, or arrays with one for each row.
     """
     xp = array_namespace(angle)
     taps = max(abs(rows.start), abs(rows.stop - 1), abs(columns.start), abs(columns.stop - 1))
@@ -46,15 +46,15 @@ def nearest_pixel_line_kernels(
 
 
 def _as_column(value: Any, xp: Any) -> Any:  # noqa: ANN401
-    """One number, or a column of one each row."""
+    """One number, or a column with one for each row."""
     return value if isinstance(value, int | float) else xp.reshape(value, (-1, 1))
 
 
 def blur_downwards(x: Array, radius: Any, sigma: Any, angle: Array, longest: float) -> Array:  # noqa: ANN401
     """Layers (n, 1, height, width) blurred along lines that come from above, edges repeated.
 
-    Angles are between -135 and -45 degrees, given in radians; no radius exceeds `longest`. By the
-    Fourier transform: what wraps around falls outside of what is kept.
+    Angles are in radians, between -135 and -45 degrees; no radius exceeds `longest`. By the Fourier
+    transform: what wraps around lies outside of the result.
     """
     high = math.ceil(2 * longest)
     wide = math.ceil(high * math.sqrt(0.5) + 0.5)
@@ -67,9 +67,9 @@ def blur_downwards(x: Array, radius: Any, sigma: Any, angle: Array, longest: flo
 
 
 def correlate(x: Array, kernels: Array, size: tuple[int, int]) -> Array:
-    """The correlation of images with kernels, where these lie wholly within: the first `size`.
+    """The correlation of images with kernels, the first `size` positions, all inside the image.
 
-    The transform of a kernel, which is small, is two matrix products; that is quicker.
+    Kernels are small: two matrix products are faster than their Fourier transform.
     """
     xp = array_namespace(x)
     tall, wide = (fast_size(edge) for edge in x.shape[-2:])
@@ -90,7 +90,7 @@ def _fourier_matrix(period: int, places: int, frequencies: int) -> NDArray[np.co
 
 
 def pad_with_edges(x: Array, above: int, beside: int, below: int) -> Array:
-    """The image with its edges repeated outwards by so many pixels: aa|abc|cc."""
+    """The image padded with its edge pixels: aa|abc|cc."""
     xp = array_namespace(x)
     height, width = x.shape[-2:]
     size = (*x.shape[:2], above + height + below, beside + width + beside)

@@ -28,8 +28,8 @@ _FEW_PLANES = 4
 def zoom_weights(levels: Floats, step: float, count: int) -> tuple[Floats, Floats]:
     """(n, count) enlargements beyond 1, and their weights, which sum to 1.
 
-    0, step, 2 · step, … up to each level weigh 1, and the image itself one more; the level
-    itself, where it lies between two steps, weighs the share of the step that it is along.
+    0, step, 2 · step, … up to each level have weight 1, and the image itself one more. A level
+    between two steps has the weight of its share of the step.
     """
     steps = np.arange(count)
     along_it = np.maximum(levels[:, None] / step, 0)
@@ -42,7 +42,7 @@ def zoom_weights(levels: Floats, step: float, count: int) -> tuple[Floats, Float
 
 
 def zoom_blur(x: Array, level: float, step: float) -> Array:
-    """The mean for one level: by one sparse matrix, or by each zoom where that were too large."""
+    """The mean for one level: by one sparse matrix, or zoom by zoom where that is too large."""
     height, width = x.shape[-2:]
     entries = height * width * zoom_count(level, step)
     on_host = isinstance(x, np.ndarray) or x.device.type == "cpu"
@@ -59,7 +59,7 @@ def zoom_blur(x: Array, level: float, step: float) -> Array:
 
 
 def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Array:
-    """The mean for a level a row, none of more than count - 1 steps."""
+    """The mean for one level for each row, none of more than count - 1 steps."""
     height, width = x.shape[-2:]
     beyond, weights = zoom_weights(levels, step, count)
     total: Any = 0.0
@@ -73,7 +73,7 @@ def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Arra
 
 
 def zoom_count(level: float, step: float) -> int:
-    """How many enlargements there are up to this level, 1 among them."""
+    """The number of enlargements up to this level, 1 included."""
     return int(np.ceil(level / step - 1e-6)) + 1
 
 
@@ -81,7 +81,7 @@ def zoom_count(level: float, step: float) -> int:
 def _zoom_matrix_pairs(
     level: float, step: float, height: int, width: int
 ) -> list[tuple[BandMatrix, BandMatrix]]:
-    """Each enlargement as a matrix along either axis, its weight in the first."""
+    """The matrices of each enlargement along both axes; the first contains its weight."""
     beyond, weights = zoom_weights(np.asarray([level]), step, zoom_count(level, step))
     return [
         (
@@ -94,7 +94,7 @@ def _zoom_matrix_pairs(
 
 @lru_cache(maxsize=8)
 def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any:  # noqa: ANN401
-    """The whole map of flat images, sparse."""
+    """The sparse matrix of the whole blur on flat images."""
     from scipy import sparse
 
     total = sparse.csr_array((height * width, height * width), dtype=np.float64)
@@ -106,9 +106,9 @@ def _zoom_blur_matrix(level: float, step: float, height: int, width: int) -> Any
 
 
 def _multiply_flat(x: Array, matrix: Any) -> Array:  # noqa: ANN401
-    """Flat images under a sparse matrix; every value is its own sum, whatever the batch.
+    """Flat images times a sparse matrix; every value is its own sum, independent of the batch.
 
-    Torch in main memory lends its numbers to SciPy, which is faster there.
+    Torch arrays in main memory go through SciPy, which is faster there.
     """
     xp = array_namespace(x)
     if is_torch_array(x) and x.device.type == "cpu":
