@@ -24,7 +24,7 @@ def compiled(tmp_path_factory):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     library = tmp_path_factory.mktemp("sampler") / "_sampler.so"
-    assert runpy.run_path(str(SCRIPT))["compiled"](library)
+    assert runpy.run_path(str(SCRIPT))["compile_sampler"](library)
     found = compiled_sampler(library)
     assert found is not None
     return found
@@ -82,14 +82,14 @@ def test_no_library_and_one_of_another_source_are_not_used(compiled, tmp_path):
     script = runpy.run_path(str(SCRIPT))
     other = tmp_path / "sampler.c"
     other.write_text(script["SOURCE"].read_text() + "/* another */\n")
-    script["compiled"].__globals__["SOURCE"] = other
-    assert script["compiled"](tmp_path / "other.so")
+    script["compile_sampler"].__globals__["SOURCE"] = other
+    assert script["compile_sampler"](tmp_path / "other.so")
     assert compiled_sampler(tmp_path / "other.so") is None
 
 
 def test_without_a_compiler_nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
-    assert not runpy.run_path(str(SCRIPT))["compiled"](tmp_path / "_sampler.so")
+    assert not runpy.run_path(str(SCRIPT))["compile_sampler"](tmp_path / "_sampler.so")
     assert list(tmp_path.iterdir()) == []
 
 
