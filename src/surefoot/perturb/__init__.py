@@ -39,9 +39,9 @@ BLURS = (GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur)
 WEATHER = (Snow, Frost, Fog, Spatter)
 DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG)
 GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
-COVERING = (Occlusion, Dropout)
+OCCLUSION = (Occlusion, Dropout)
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
-COMBINED = (RandomLevel, Chain, Mixture)
+TABLES = (TableNoise,)
 
 __all__ = [
     "JPEG",
