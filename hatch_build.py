@@ -1,4 +1,4 @@
-"""What installing does beyond copying: compile the sampler, where there is a C compiler."""
+"""Build hook: compile the sampler where there is a C compiler."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledSampler(BuildHookInterface):
-    """A wheel with the library is one for this platform; without it, for any."""
+    """With the library a wheel is for this platform; without it, for any."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; an editable installation finds the library beside its source."""
+        """Compile; an editable installation uses the library beside its source."""
         script = runpy.run_path(str(Path(self.root) / "scripts" / "compile_sampler.py"))
-        if not script["compiled"]():
-            self.app.display_info("no C compiler: NumPy will sample images")
+        if not script["compile_sampler"]():
+            self.app.display_info("no C compiler: NumPy will interpolate images")
             return
         place = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

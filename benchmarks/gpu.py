@@ -96,7 +96,7 @@ def rows_of(device: str) -> list[Row]:
         "linf": sf.perturb.LinfNoise(8 / 255),
         "gaussian": sf.perturb.GaussianNoise(0.1),
         "blur": sf.perturb.GaussianBlur(1.0),
-        "rotation": sf.perturb.Spread(10.0, sf.perturb.Rotation(10.0), lowest=-1.0),
+        "rotation": sf.perturb.RandomLevel(10.0, sf.perturb.Rotation(10.0), lowest=-1.0),
     }
     found = []
     for half in (False, True):

@@ -158,7 +158,7 @@ def main() -> None:
         kind
         for kind, made in PERTURBATIONS.items()
         if getattr(made, "view", None) in (View.VALUES, View.IMAGE)
-        and kind not in ("table", "chain", "mixture", "spread")
+        and kind not in ("table", "chain", "mixture", "random-level")
         and options.only in (None, kind)
     ]
     seconds = 0.05 if options.quick else 0.4

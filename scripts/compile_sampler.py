@@ -17,20 +17,20 @@ LIBRARY = SOURCE.with_name("_sampler.so")
 FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared")
 
 
-def compiled(library: Path = LIBRARY) -> bool:
-    """Whether a library came of it; the one that was there is replaced only by a whole one."""
-    fresh = library.with_suffix(f".{os.getpid()}")
+def compile_sampler(library: Path = LIBRARY) -> bool:
+    """Compile; whether it worked. An existing library is replaced only by a complete one."""
+    temporary = library.with_suffix(f".{os.getpid()}")
     digest = int(hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:15], 16)
     compiler = [os.environ.get("CC", "cc"), *FLAGS, f"-DDIGEST={digest}LL"]
-    command = [*compiler, str(SOURCE), "-o", str(fresh), "-lm"]
+    command = [*compiler, str(SOURCE), "-o", str(temporary), "-lm"]
     try:
         done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603  our own source
     except OSError:
         return False
     if done.returncode == 0:
-        fresh.replace(library)
+        temporary.replace(library)
     return done.returncode == 0
 
 
 if __name__ == "__main__":
-    sys.exit(0 if compiled() else "no C compiler: NumPy samples images instead")
+    sys.exit(0 if compile_sampler() else "no C compiler: NumPy interpolates images instead")

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from surefoot.engine.streams import stream
-from surefoot.perturb import Chain, Mixture, Spread
+from surefoot.perturb._ops.definition import NOTHING
+from surefoot.results import UNIT
 from surefoot.study.contact_sheet import sheet
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.perturbation_catalogue import Entry, entries
@@ -24,7 +24,8 @@ from surefoot.subject import View
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "docs" / "figures" / "catalogue"
 SIZE, SHOWN = 224, 112
-COMBINED = (Spread, Chain, Mixture)
+"""Pixels along an edge: of the image that is perturbed, and of its copy on the page."""
+# The strongest level shown, where there are no published severities; else the highest there is.
 STRONG = {
     "linf": 0.2, "l2": 30.0, "l1": 4000.0, "uniform": 0.5, "hue": 120.0, "gamma": 1.5,
     "desaturate": 1.0,
@@ -33,7 +34,7 @@ STRONG = {
 }  # fmt: skip
 
 
-def scene() -> np.ndarray:
+def example_image() -> np.ndarray:
     """A house by a lake: edges, textures, smooth areas and all colours, (3, 224, 224) in [0, 1]."""
     big = 4 * SIZE
     rng = np.random.default_rng(7)
@@ -64,64 +65,63 @@ def scene() -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(np.clip(pixels + grain, 0, 1), -1, 0), np.float32)
 
 
-def drawn(kind: str, image: np.ndarray) -> Image.Image:
+def strip(kind: str, image: np.ndarray) -> Image.Image:
     """One strip: the clean image, then rising levels, two samples each."""
     presets = getattr(PERTURBATIONS[kind], "presets", None)
-    levels = list(presets["large"]) if presets else [STRONG[kind] * i / 5 for i in range(1, 6)]
-    made = parse_perturbation(f"{kind}:{max(levels)!r}")
-    params = made.draw(stream(1, "s", kind, 0, image[None]), 1, image.shape)
-    random = isinstance(params, tuple) or params.size > 0
-    whole = sheet(image, made, [0.0, *levels], n=1 + random, height=SIZE)
+    strongest = STRONG.get(kind) or PERTURBATIONS[kind].levels(UNIT).high
+    levels = list(presets["large"]) if presets else [strongest * i / 5 for i in range(1, 6)]
+    perturbation = parse_perturbation(f"{kind}:{max(levels)!r}")
+    samples = 1 if perturbation.draw == NOTHING else 2
+    large = sheet(image, perturbation, [0.0, *levels], n=samples, height=SIZE)
     share = SHOWN / SIZE
-    return whole.resize(
-        (int(whole.width * share), int(whole.height * share)), Image.Resampling.LANCZOS
+    return large.resize(
+        (int(large.width * share), int(large.height * share)), Image.Resampling.LANCZOS
     )
 
 
-def page(shown: list[Entry], others: list[Entry]) -> str:
+def levels(entry: Entry) -> str:
+    """The range of levels and their unit."""
+    return f"Levels: {entry.levels}" + (f" ({entry.unit})" if entry.unit else "")
+
+
+def page(with_image: list[Entry], others: list[Entry]) -> str:
     """The page in Markdown."""
     lines = [
         "# The catalogue",
         "",
         "Every perturbation, as `surefoot perturb --list` lists it. Images: clean at the left, "
-        "then the published severities 1 to 5 where there are such, else five rising levels; two "
-        "samples where the perturbation draws. Your own image: `surefoot perturb fog cat.png "
-        "--sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
+        "then the published severities 1 to 5 where there are any, otherwise five rising levels; "
+        "two samples where the perturbation is random. Your own image: `surefoot perturb fog "
+        "cat.png --sheet sheet.png`. More in [perturbations](methods/perturbations.md).",
         "",
-        "Written `kind:level`; `kind:low..high` draws the level uniformly each time; `kind:s3` is "
-        "a published severity; `a+b` is a chain, `a|b` a mixture.",
+        "Written `kind:level`; `kind:low..high` draws the level uniformly for each trial; "
+        "`kind:s3` is a published severity; `a+b` is a chain, `a|b` a mixture.",
     ]
-    for entry in shown:
-        lines += ["", f"## {entry.kind}", "", f"{entry.definition} Levels: {entry.levels}."]
+    for entry in with_image:
+        lines += ["", f"## {entry.kind}", "", f"{entry.definition} {levels(entry)}."]
         lines += [f"\n![{entry.kind} at rising levels](figures/catalogue/{entry.kind}.jpg)"]
     for entry in others:
         lines += ["", f"## {entry.kind}", ""]
-        lines += [f"{entry.definition} Levels: {entry.levels}; of {entry.of}."]
+        lines += [f"{entry.definition} {levels(entry)}. Inputs: {entry.of}."]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Write the strips that were asked for, or all, and the page."""
+    """Write the page, and the images of these kinds or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*")
-    told = parser.parse_args()
+    kinds = parser.parse_args().kinds
     PLACE.mkdir(parents=True, exist_ok=True)
-    image = scene()
-    known = [e for e in entries() if PERTURBATIONS[e.kind] not in COMBINED]
-    shown = [
-        e
-        for e in known
-        if PERTURBATIONS[e.kind].view is View.IMAGE
-        or e.kind in STRONG
-        or hasattr(PERTURBATIONS[e.kind], "presets")
-    ]
-    for entry in shown:
-        if told.kinds and entry.kind not in told.kinds:
-            continue
-        drawn(entry.kind, image).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
-        print(entry.kind, flush=True)
-    others = [e for e in known if e not in shown]
-    (ROOT / "docs" / "catalogue.md").write_text(page(shown, others), encoding="utf-8")
+    image, with_image, others = example_image(), [], []
+    for entry in entries():
+        definition = PERTURBATIONS[entry.kind]
+        visible = definition.view is View.IMAGE or hasattr(definition, "presets")
+        (with_image if visible or entry.kind in STRONG else others).append(entry)
+    for entry in with_image:
+        if not kinds or entry.kind in kinds:
+            strip(entry.kind, image).save(PLACE / f"{entry.kind}.jpg", quality=78, optimize=True)
+            print(entry.kind, flush=True)
+    (ROOT / "docs" / "catalogue.md").write_text(page(with_image, others), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,11 @@ Level = Any
 """A number, or an array of one number a row."""
 
 
+def to_host(array: Array) -> NDArray[Any]:
+    """The array in main memory, as NumPy; itself where it is there already."""
+    return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())
+
+
 class Scores(StrEnum):
     """What the columns of a model's output are."""
 
@@ -100,7 +105,7 @@ class Graph(Protocol):
 
 
 class Ball(StrEnum):
-    """A perturbation that draws from all of a ball says which, with a class variable `ball`."""
+    """The ball that a perturbation draws from, stated as its class variable `ball`."""
 
     LINF = "L∞"
     L2 = "L2"
@@ -119,7 +124,7 @@ class Stream(Protocol):
 
 
 class View(StrEnum):
-    """How a perturbation wants to see one input."""
+    """One input as the data have it, as (channels, height, width), or as (channels, length)."""
 
     VALUES = "values"
     IMAGE = "image"
@@ -127,15 +132,15 @@ class View(StrEnum):
 
 
 Drawn = Any
-"""What one call of `draw` gives: an array, or a tuple of such, each with one row a trial."""
+"""What `draw` returns: an array with one row for each trial, or a tuple of such."""
 
 
 @dataclass(frozen=True)
 class Additive:
-    """Noise on every value by itself: x + level · (factor · number + shift), then clipped.
+    """Independent noise on every value: x + level · (factor · number + shift), then clipped.
 
-    A perturbation that is nothing else says so with a class variable `additive`; a device then
-    draws, adds and clips in one go. `normal`: standard normal numbers, else uniform in [0, 1).
+    A perturbation that does only this says so with the class variable `additive`; a GPU then
+    draws, adds and clips in one kernel. `normal`: standard normal numbers, else uniform in [0, 1).
     """
 
     normal: bool
@@ -153,34 +158,32 @@ class Perturbation(Protocol):
 
     @property
     def phrase(self) -> str:
-        """What it does, in words, with `{level}` where the level goes."""
+        """What it does, in words, with `{level}` in place of the level."""
         ...
 
     @property
     def level(self) -> float | None:
-        """How strong; 0 is the identity. None: open, for a method that chooses levels itself."""
+        """How strong; 0 is the identity. None: open, for methods that choose the level."""
         ...
 
     @property
     def view(self) -> View:
-        """How it sees a row: as the data have it, as (channels, height, width), or as
-        (channels, length).
-        """
+        """The layout in which it takes a row."""
         ...
 
     def levels(self, bounds: Interval | None) -> Interval:
-        """The levels that mean something for inputs within `bounds`."""
+        """The valid levels for inputs within `bounds`."""
         ...
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
-        """Parameters of n perturbations of inputs of this shape; fresh arrays, one row each."""
+        """The random numbers of n trials on inputs of this shape; fresh arrays, one row each."""
         ...
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
-        """Perturb row i of x with row i of `drawn` and clip to the bounds; x is left alone.
+        """Row i of x perturbed with row i of `drawn` and clipped; x is not changed.
 
-        The level is one number for all rows, or an array of one for each. One row of x may meet
-        many rows of `drawn`.
+        The level is one number, or an array with one for each row. x may have one row for all of
+        `drawn`.
         """
         ...
 

@@ -66,7 +66,7 @@ CASES = [
     ("a folder without images", ("model.onnx", "empty", *OK), "empty holds no images"),
     ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
     ("", (*FILES, "--perturb", "frog:1"), "no perturbation 'frog': choose one such as"),
-    ("", (*FILES, "--perturb", "linf:-1"), "at least 0, got -1"),
+    ("", (*FILES, "--perturb", "linf:-1"), "level must be finite and ≥ 0"),
     ("", (*FILES, "--perturb", "linf:8"), "level 8 is outside [0, 1]"),
     ("", (*FILES, "--perturb", "linf"), "linf needs a level"),
     ("", (*FINE, "--width", "2"), "width must lie between 0 and 1, got 2"),

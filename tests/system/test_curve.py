@@ -101,7 +101,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "blur:3..0"), "goes from a lower to a higher"),
         (("--perturb", "blur:-1..1"), "blur has no direction"),
         (("--perturb", "fogg:0..1"), "there is no perturbation 'fogg'"),
-        (("--perturb", "rotation:0..400"), "at most 180 degrees"),
+        (("--perturb", "rotation:0..400"), "in [0, 180] (degrees)"),
         (("--perturb", "blur:0..2", "--threshold", "80"), "got 80"),
         (("--perturb", "blur:0..2", "--threshold", "0"), "got 0"),
         (("--perturb", "blur:0..2", "--resolution", "0"), "got 0"),

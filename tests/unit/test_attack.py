@@ -9,12 +9,12 @@ from onnx import TensorProto
 import surefoot as sf
 from surefoot.engine.attack_bench import AttackBench
 from surefoot.engine.loop import measure
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
 from surefoot.search.attack_method import FOUND, NOT_FOUND
 from surefoot.store.memory import MemoryJournal
+from surefoot.subject import to_host
 from surefoot.tasks import Task
 from tests.unit import small_models as small
 
@@ -160,7 +160,7 @@ class Overheard:
         )
 
     def predict(self, batch):
-        self.last = to_numpy(batch).copy()
+        self.last = to_host(batch).copy()
         return self.model.predict(batch)
 
 

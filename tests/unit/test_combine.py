@@ -9,18 +9,18 @@ from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
+from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from surefoot.perturb.signal.audio import Gain
 from surefoot.results import Interval
 from surefoot.subject import View
 from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0.0, 1.0)
-WIDE = Spread(20.0, Rotation(20.0), lowest=-1.0)
+WIDE = RandomLevel(20.0, Rotation(20.0), lowest=-1.0)
 MADE = [
-    Spread(0.1, LinfNoise(0.1), lowest=0.2),
-    Spread(0.1, GaussianNoise(0.1), law="normal"),
-    Spread(0.1, LinfNoise(0.1), lowest=0.1, law="log-uniform"),
+    RandomLevel(0.1, LinfNoise(0.1), lowest=0.2),
+    RandomLevel(0.1, GaussianNoise(0.1), law="normal"),
+    RandomLevel(0.1, LinfNoise(0.1), lowest=0.1, law="log-uniform"),
     Chain((LinfNoise(0.1), GaussianNoise(0.05))),
     Mixture((LinfNoise(0.1), GaussianNoise(0.05)), weights=(3.0, 1.0)),
 ]
@@ -48,26 +48,26 @@ def strengths(made, n=4000):
         def apply(self, x, drawn, level, bounds):
             return np.asarray(level)
 
-    probe = Spread(made.level, Probe(made.level), made.lowest, made.law)
+    probe = RandomLevel(made.level, Probe(made.level), made.lowest, made.law)
     x = np.zeros((1, 1), np.float32)
     drawn = probe.draw(stream(1, "s", probe.kind, 0, x), n, (1,))
     return probe.apply(x, drawn, made.level, None)
 
 
 def test_a_uniform_strength_is_uniform_between_its_ends():
-    found = strengths(Spread(20.0, Rotation(20.0), lowest=-1.0))
+    found = strengths(RandomLevel(20.0, Rotation(20.0), lowest=-1.0))
     assert kstest(found, "uniform", args=(-20, 40)).pvalue > 0.001
-    above = strengths(Spread(2.0, LinfNoise(2.0), lowest=0.5))
+    above = strengths(RandomLevel(2.0, LinfNoise(2.0), lowest=0.5))
     assert kstest(above, "uniform", args=(1, 1)).pvalue > 0.001
 
 
 def test_a_log_uniform_strength_is_uniform_in_its_logarithm():
-    found = np.log(strengths(Spread(1.0, LinfNoise(1.0), lowest=0.01, law="log-uniform")))
+    found = np.log(strengths(RandomLevel(1.0, LinfNoise(1.0), lowest=0.01, law="log-uniform")))
     assert kstest(found, "uniform", args=(math.log(0.01), -math.log(0.01))).pvalue > 0.001
 
 
 def test_a_normal_strength_has_the_level_as_its_deviation():
-    found = strengths(Spread(0.3, LinfNoise(0.3), law="normal"))
+    found = strengths(RandomLevel(0.3, LinfNoise(0.3), law="normal"))
     assert kstest(found / 0.3, "norm").pvalue > 0.001
 
 
@@ -118,15 +118,18 @@ def test_words_tell_the_law_and_the_parts():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Spread(1.0, LinfNoise(1.0), lowest=-1.0), "from 0 to below 1"),
-        (lambda: Spread(1.0, Rotation(1.0), lowest=1.0), "from -1 to below 1"),
-        (lambda: Spread(1.0, LinfNoise(1.0), law="cauchy"), "no law 'cauchy'"),
-        (lambda: Spread(1.0, LinfNoise(1.0), law="log-uniform"), "above 0"),
-        (lambda: Chain(()), "at least one part"),
+        (lambda: RandomLevel(1.0, LinfNoise(1.0), lowest=-1.0), "from 0 to below 1"),
+        (lambda: RandomLevel(1.0, Rotation(1.0), lowest=1.0), "from -1 to below 1"),
+        (
+            lambda: RandomLevel(1.0, LinfNoise(1.0), law="cauchy"),
+            "law must be one of .* got 'cauchy'",
+        ),
+        (lambda: RandomLevel(1.0, LinfNoise(1.0), law="log-uniform"), "above 0"),
+        (lambda: Chain(()), "at least one perturbation"),
         (lambda: Chain((Rotation(1.0), Gain(1.0))), "cannot be combined"),
-        (lambda: Mixture((LinfNoise(0.1),), weights=(1, 2)), "2 weights for 1 parts"),
+        (lambda: Mixture((LinfNoise(0.1),), weights=(1, 2)), "each of the 1 parts, got 2 weights"),
         (lambda: Mixture((LinfNoise(0.1),), weights=(0,)), "above 0"),
-        (lambda: Chain((LinfNoise(0.1),), level=-1), "at least 0"),
+        (lambda: Chain((LinfNoise(0.1),), level=-1), r"level must be in \[0, 1\]"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, said):

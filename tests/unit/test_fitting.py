@@ -34,7 +34,7 @@ PERTURBATIONS = {
     "l2 open": sf.perturb.L2Noise(),
     "blur": sf.perturb.GaussianBlur(0.5),
     "blur open": sf.perturb.GaussianBlur(),
-    "random rotation": sf.perturb.Spread(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
+    "random rotation": sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
 }
 HELD = {kind: made(2) if kind == "topk" else made() for kind, made in PROPERTIES.items()}
 POPULATIONS = (None, sf.Mean(0.2), sf.RobustShare(0.2))

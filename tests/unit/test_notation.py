@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, Rotation, Spread
+from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from surefoot.results import Interval
 from surefoot.study.parse_perturbation import at_level, parse_perturbation, parse_range
 from surefoot.study.perturbation_catalogue import entries
@@ -19,14 +19,14 @@ SMALL, LARGE = (3, 32, 32), (3, 224, 224)
         ("linf:8/255", LinfNoise(8 / 255)),
         ("rotation:10", Rotation(10.0)),
         ("rotation:10,edge=black", Rotation(10.0, edge="black")),
-        ("rotation:-10..10", Spread(10.0, Rotation(10.0), lowest=-1.0)),
-        ("linf:0.1..0.2", Spread(0.2, LinfNoise(0.2), lowest=0.5)),
+        ("rotation:-10..10", RandomLevel(10.0, Rotation(10.0), lowest=-1.0)),
+        ("linf:0.1..0.2", RandomLevel(0.2, LinfNoise(0.2), lowest=0.5)),
         ("linf:0.1+gaussian:0.2", Chain((LinfNoise(0.1), GaussianNoise(0.2)))),
         ("linf:1e-1 + gaussian:2e+0", Chain((LinfNoise(0.1), GaussianNoise(2.0)))),
         ("linf:0.1|gaussian:0.2", Mixture((LinfNoise(0.1), GaussianNoise(0.2)))),
         ("gaussian:s1", GaussianNoise(0.08)),
         ("gaussian:s1.5", GaussianNoise(0.1)),
-        ("gaussian:s1..s3", Spread(0.18, GaussianNoise(0.18), lowest=round(0.08 / 0.18, 12))),
+        ("gaussian:s1..s3", RandomLevel(0.18, GaussianNoise(0.18), lowest=round(0.08 / 0.18, 12))),
         ("@tests.unit.test_notation:mine", mine),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_description_tells_parts_within_parts():
     told = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
     assert told["kind"] == "chain"
     first, second = told["parts"]
-    assert first["kind"] == "spread"
+    assert first["kind"] == "random-level"
     assert first["inner"]["kind"] == "rotation"
     assert second == {"kind": "linf", "level": 0.1}
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.perturb._ops.convolve import convolved, mirrored
-from surefoot.perturb._ops.linear import along, banded, gaussian
+from surefoot.perturb._ops.filters.convolution import convolve, pad_mirrored
+from surefoot.perturb._ops.filters.matrices import band_matrix, gaussian_matrices, multiply_axes
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
 from tests.unit.test_perturb_blurs import blurred, scene
 
@@ -28,10 +28,12 @@ def test_a_gaussian_blur_is_that_of_scipy_with_the_edge_continued(deviation, sha
 
 def test_strips_of_a_matrix_do_what_the_whole_does():
     x = scene(2, 100)
-    rows, columns = gaussian(np.array([2.0]), 100), gaussian(np.array([5.0]), 100)
-    assert len(banded(rows).strips) > 1
+    rows, columns = gaussian_matrices(np.array([2.0]), 100), gaussian_matrices(np.array([5.0]), 100)
+    assert len(band_matrix(rows).strips) > 1
     np.testing.assert_allclose(
-        along(x, banded(rows), banded(columns)), along(x, rows, columns), atol=1e-6
+        multiply_axes(x, band_matrix(rows), band_matrix(columns)),
+        multiply_axes(x, rows, columns),
+        atol=1e-6,
     )
 
 
@@ -48,12 +50,12 @@ def test_convolution_is_that_of_scipy_with_mirrored_edges(size):
         [ndimage.convolve(c.astype(np.float64), k, mode="mirror") for c in image]
         for image, k in zip(x, kernels, strict=True)
     ]
-    out = convolved(x, kernels)
+    out = convolve(x, kernels)
     np.testing.assert_allclose(out, expected, atol=1e-6)
-    theirs = convolved(torch.from_numpy(x), torch.from_numpy(kernels)).numpy()
+    theirs = convolve(torch.from_numpy(x), torch.from_numpy(kernels)).numpy()
     np.testing.assert_allclose(theirs, out, atol=1e-6)
-    np.testing.assert_allclose(convolved(x[:1], kernels)[0], out[0], atol=1e-6)
-    np.testing.assert_allclose(convolved(x, kernels[:1])[0], out[0], atol=1e-6)
+    np.testing.assert_allclose(convolve(x[:1], kernels)[0], out[0], atol=1e-6)
+    np.testing.assert_allclose(convolve(x, kernels[:1])[0], out[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 9, 13), (1, 1, 1), (3, 1, 6), (2, 31, 7)])
@@ -62,9 +64,9 @@ def test_convolution_gives_a_row_the_same_bits_in_any_batch(shape, size):
     rng = np.random.default_rng(4)
     x = rng.random((11, *shape), dtype=np.float32)
     kernels = rng.random((11, *size), dtype=np.float32)
-    out = convolved(x, kernels)
+    out = convolve(x, kernels)
     for begin, end in ((0, 1), (10, 11), (3, 8)):
-        part = convolved(x[begin:end], kernels[begin:end])
+        part = convolve(x[begin:end], kernels[begin:end])
         np.testing.assert_array_equal(part, out[begin:end])
 
 
@@ -73,13 +75,13 @@ def test_a_kernel_off_its_centre_is_the_same_kernel_with_zeros_around():
     x, kernel = scene(2, 20), rng.random((2, 4, 6), dtype=np.float32) / 12
     whole = np.zeros((2, 7, 9), dtype=np.float32)
     whole[:, :4, 3:] = kernel
-    np.testing.assert_allclose(convolved(x, kernel, (3, 1)), convolved(x, whole), atol=1e-6)
+    np.testing.assert_allclose(convolve(x, kernel, (3, 1)), convolve(x, whole), atol=1e-6)
 
 
 def test_a_mirrored_image_is_that_of_numpy():
     x = scene(1, 7)
     expected = np.pad(x, ((0, 0), (0, 0), (9, 9), (3, 3)), mode="reflect")
-    np.testing.assert_array_equal(mirrored(x, 9, 3), expected)
+    np.testing.assert_array_equal(pad_mirrored(x, 9, 3), expected)
 
 
 # --- out of focus ---------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from PIL import Image
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.function_source import described
-from surefoot.perturb.custom import Batched, OneByOne, Sees, custom
+from surefoot.perturb._ops.function_source import describe_function
+from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
 from surefoot.results import Interval
 from surefoot.subject import View
 from surefoot.testing import check_image_perturbation, check_perturbation
@@ -84,9 +84,9 @@ def test_the_function_gets_the_draws_the_rows_and_the_level_as_stated():
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (lambda x, u, level: x[..., :2], r"must give back shape \(.*4,?\), got shape \(.*2,?\)"),
+        (lambda x, u, level: x[..., :2], r"must return shape \(.*4,?\), got shape \(.*2,?\)"),
         (lambda x, u, level: None, "got NoneType"),
-        (lambda x, u, level: x * np.inf, "gave NaN or infinite values at level 0.5"),
+        (lambda x, u, level: x * np.inf, "returned NaN or infinite values at level 0.5"),
     ],
 )
 def test_a_function_that_gives_something_else_is_refused(function, says):
@@ -113,24 +113,28 @@ def test_one_by_one_conforms_and_says_that_it_is_slow():
     assert "CPU, one image at a time" in made.phrase
 
 
-@pytest.mark.parametrize("sees", list(Sees))
+@pytest.mark.parametrize("input_format", list(InputFormat))
 @pytest.mark.parametrize("bounds", [UNIT, Interval(-1, 1), Interval(0, 255)])
-def test_a_function_sees_the_values_it_asked_for_and_the_model_gets_its_own_back(sees, bounds):
+def test_a_function_sees_the_values_it_asked_for_and_the_model_gets_its_own_back(
+    input_format, bounds
+):
     kinds = []
 
     def same(image, rng, level):
         kinds.append(image.mode if isinstance(image, Image.Image) else (image.dtype, image.max()))
         return image
 
-    made = OneByOne(1.0, same, "same", sees=sees)
+    made = OneByOne(1.0, same, "same", input_format=input_format)
     unit = np.round(np.random.default_rng(0).random((2, 3, 5, 4)) * 255) / 255
     unit[0, 0, 0, 0] = 1.0
     x = (unit * bounds.width + bounds.low).astype(np.float32)
     out = made.apply(x, drawn_for(made, x, 2, x.shape[1:]), 1.0, bounds)
     np.testing.assert_allclose(out, x, atol=1e-6 * bounds.width)
-    top = {Sees.MODEL: bounds.high, Sees.UNIT: 1.0, Sees.BYTES: 255}.get(sees)
-    dtype = np.uint8 if sees is Sees.BYTES else np.float32
-    assert kinds[0] == ("RGB" if sees is Sees.PILLOW else (dtype, top))
+    top = {InputFormat.MODEL: bounds.high, InputFormat.UNIT: 1.0, InputFormat.BYTES: 255}.get(
+        input_format
+    )
+    dtype = np.uint8 if input_format is InputFormat.BYTES else np.float32
+    assert kinds[0] == ("RGB" if input_format is InputFormat.PILLOW else (dtype, top))
 
 
 def adding(amount):
@@ -160,13 +164,13 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Batched(-1.0, brighter, "f"), "at least 0, got -1"),
-        (lambda: Batched(0.1, 3, "f"), "cannot be called, got 3"),
-        (lambda: Batched(0.1, brighter, ""), "name is a word, got ''"),
+        (lambda: Batched(-1.0, brighter, "f"), "level must be finite and ≥ 0, got -1"),
+        (lambda: Batched(0.1, 3, "f"), "must be callable, got 3"),
+        (lambda: Batched(0.1, brighter, ""), "must be a word, got ''"),
         (lambda: Batched(0.1, brighter, "f", draws=-1), "got -1"),
         (lambda: Batched(0.1, brighter, "f", draws=(2, 0)), r"got \(2, 0\)"),
         (lambda: Batched(0.1, brighter, "f", view="image"), "View.IMAGE.*got 'image'"),
-        (lambda: OneByOne(0.1, speckled, "f", View.VALUES, Sees.PILLOW), "not values"),
+        (lambda: OneByOne(0.1, speckled, "f", View.VALUES, InputFormat.PILLOW), "got View.VALUES"),
     ],
 )
 def test_what_means_nothing_is_refused_with_its_value(make, says):
@@ -193,12 +197,12 @@ def reads_a_global(x, u, level):
 def test_what_a_function_does_is_in_its_description(monkeypatch):
     """Else a store would give the result of another one back."""
     up, down = (lambda x, u, level: x + level * u), (lambda x, u, level: x - level * u)
-    assert described(up) != described(down)
-    assert described(with_a_helper(0.0)) != described(with_a_helper(1.0))
-    assert described(with_a_helper(1.0)) == described(with_a_helper(1.0))
-    before = described(reads_a_global)
+    assert describe_function(up) != describe_function(down)
+    assert describe_function(with_a_helper(0.0)) != describe_function(with_a_helper(1.0))
+    assert describe_function(with_a_helper(1.0)) == describe_function(with_a_helper(1.0))
+    before = describe_function(reads_a_global)
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
-    assert described(reads_a_global) != before
+    assert describe_function(reads_a_global) != before
 
 
 def test_one_number_a_row_is_shaped_to_multiply_it():

@@ -12,7 +12,7 @@ from scipy.ndimage import map_coordinates
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.edges import Edge
-from surefoot.perturb._ops.warp import warped
+from surefoot.perturb._ops.warp import warp
 from surefoot.perturb.image.elastic import Elastic
 from surefoot.perturb.image.geometry import (
     Perspective,
@@ -80,8 +80,8 @@ def test_warping_is_bilinear_and_continues_the_image_as_it_says(edge, reach):
     rng = np.random.default_rng(1)
     ys = (9 * reach * (rng.random((4, 7, 5)) - 0.5) + 4).astype(np.float32)
     xs = (13 * reach * (rng.random((4, 7, 5)) - 0.5) + 6).astype(np.float32)
-    found = warped(x, ys, xs, edge, Interval(-0.5, 1.5))
-    apart = warped(x, ys[:, :, :1], xs[:, :1], edge, Interval(-0.5, 1.5))
+    found = warp(x, ys, xs, edge, Interval(-0.5, 1.5))
+    apart = warp(x, ys[:, :, :1], xs[:, :1], edge, Interval(-0.5, 1.5))
     for row in range(4):
         truth = sampled(x[row], ys[row], xs[row], edge, -0.5)
         np.testing.assert_allclose(found[row], truth, atol=2e-5)
@@ -95,8 +95,8 @@ def test_warping_is_bilinear_and_continues_the_image_as_it_says(edge, reach):
 def test_a_image_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place, shape):
     x = images(5, *shape)
     j, i = np.mgrid[: shape[1], : shape[2]].astype(np.float32)
-    whole = warped(place(x), place(j[None]), place(i[None]), edge, UNIT)
-    apart = warped(place(x), place(j[None, :, :1]), place(i[None, :1]), edge, UNIT)
+    whole = warp(place(x), place(j[None]), place(i[None]), edge, UNIT)
+    apart = warp(place(x), place(j[None, :, :1]), place(i[None, :1]), edge, UNIT)
     assert np.array_equal(whole, x)
     assert np.array_equal(apart, x)
 
@@ -107,8 +107,8 @@ def test_a_image_sampled_at_its_own_pixels_is_itself_value_for_value(edge, place
 def test_numpy_and_torch_warp_alike_within_a_ten_thousandth(edge, rows, size):
     x = images(rows[0], 3, *size)
     ys, xs = 160 * np.random.default_rng(2).random((2, rows[1], *size), dtype=np.float32) - 40
-    ours = warped(x, ys, xs, edge, UNIT)
-    theirs = warped(*map(torch.from_numpy, (x, ys, xs)), edge, UNIT)
+    ours = warp(x, ys, xs, edge, UNIT)
+    theirs = warp(*map(torch.from_numpy, (x, ys, xs)), edge, UNIT)
     assert ours.shape == (6, 3, *size)
     np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-4)
 
@@ -119,11 +119,11 @@ def test_a_warped_row_does_not_depend_on_how_many_are_warped_with_it(n, edge):
     x = images(n, 2, edge, edge)
     shape = (2, n, edge, edge)
     ys, xs = 2 * edge * np.random.default_rng(2).random(shape, dtype=np.float32) - edge / 2
-    together = warped(x, ys, xs, "mirror", UNIT)
+    together = warp(x, ys, xs, "mirror", UNIT)
     for row in {0, 1, n // 2, n - 1}:
         one = slice(row, row + 1)
-        assert np.array_equal(warped(x[one], ys[one], xs[one], "mirror", UNIT)[0], together[row])
-        assert np.array_equal(warped(x[one], ys, xs, "mirror", UNIT)[row], together[row])
+        assert np.array_equal(warp(x[one], ys[one], xs[one], "mirror", UNIT)[0], together[row])
+        assert np.array_equal(warp(x[one], ys, xs, "mirror", UNIT)[row], together[row])
 
 
 def came_from(made, level, height, width):
@@ -273,16 +273,16 @@ def test_a_image_in_another_memory_layout_is_the_same_image(made):
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
-        (Rotation, (200.0,), "at most 180 degrees, got 200"),
-        (TranslationX, (1.5,), "at most 1 of the width, got 1.5"),
-        (TranslationY, (1.5,), "at most 1 of the height, got 1.5"),
-        (Zoom, (10.0,), "at most 9 .* got 10"),
-        (Shear, (90.0,), "at most 80 degrees, got 90"),
+        (Rotation, (200.0,), r"in \[0, 180\] \(degrees\), got 200"),
+        (TranslationX, (1.5,), r"in \[0, 1\] \(share of the width\), got 1.5"),
+        (TranslationY, (1.5,), r"in \[0, 1\] \(share of the height\), got 1.5"),
+        (Zoom, (10.0,), r"in \[0, 9\] .* got 10"),
+        (Shear, (90.0,), r"in \[0, 80\] \(degrees\), got 90"),
         (Perspective, (1.1,), "got 1.1"),
-        (Elastic, (6.0,), "from 0 to 5, got 6"),
-        (Elastic, (1.0, "medium"), "small .* large .*got 'medium'"),
+        (Elastic, (6.0,), r"in \[0, 5\] \(severity\), got 6"),
+        (Elastic, (1.0, "medium"), "one of empty, small, large, got 'medium'"),
         (Rotation, (10.0, "wrap"), "one of mirror, symmetric, nearest, black, got 'wrap'"),
-        (Zoom, (-0.1,), "at least 0, got -0.1"),
+        (Zoom, (-0.1,), "level must be .* got -0.1"),
         (Elastic, (math.nan,), "got nan"),
     ],
 )

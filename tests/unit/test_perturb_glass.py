@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import ndimage
 
-from surefoot.perturb._ops.shuffle import moved, partners, swapped
+from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
 from surefoot.perturb.image.glass import GlassBlur
 from tests.unit.test_perturb_blurs import UNIT, draws, scene
 
@@ -27,15 +27,15 @@ def in_turn(goals):
 def test_swaps_at_once_are_the_swaps_in_turn(shape, reach):
     rng = np.random.default_rng(7)
     chance = rng.random((3, 2, *shape), dtype=np.float32)
-    goals = partners(chance, chance[:, :1], 0.8, float(reach))
-    out = swapped(goals, reach)
+    goals = swap_partners(chance, chance[:, :1], 0.8, float(reach))
+    out = origins_after_swaps(goals, reach)
     np.testing.assert_array_equal(out, [in_turn(each) for each in goals])
-    theirs = swapped(torch.from_numpy(goals), reach)
+    theirs = origins_after_swaps(torch.from_numpy(goals), reach)
     np.testing.assert_array_equal(theirs.numpy(), out)
     x = rng.random((3, 2, *shape), dtype=np.float32)
     flat = x.reshape(3, 2, -1)
     expected = [f[:, o.reshape(-1)].reshape(2, *shape) for f, o in zip(flat, out, strict=True)]
-    np.testing.assert_array_equal(moved(x, out), expected)
+    np.testing.assert_array_equal(gather_pixels(x, out), expected)
 
 
 def offsets(origins):
@@ -58,7 +58,7 @@ def test_pixels_are_displaced_as_in_the_published_loop(reach):
                 places[a], places[b] = places[b], places[a]
         published.append(places)
     chance = rng.random((60, 1, size, size), dtype=np.float32)
-    ours = swapped(partners(chance, chance, 1.0, float(reach)), reach)
+    ours = origins_after_swaps(swap_partners(chance, chance, 1.0, float(reach)), reach)
     bins = np.arange(-12.5, 13)
     for theirs, mine in zip(offsets(np.array(published)), offsets(ours), strict=True):
         a = np.histogram(np.clip(theirs, -12, 12), bins)[0] / theirs.size
@@ -68,7 +68,7 @@ def test_pixels_are_displaced_as_in_the_published_loop(reach):
 
 def test_partners_are_spread_evenly_over_the_published_offsets():
     chance = np.random.default_rng(9).random((40, 1, 30, 30), dtype=np.float32)
-    goals = partners(chance, chance, 1.0, 3.0)
+    goals = swap_partners(chance, chance, 1.0, 3.0)
     own = np.arange(900).reshape(30, 30)
     inner = np.s_[..., 4:28, 4:28]
     down = (goals // 30 - own // 30)[inner]
@@ -86,7 +86,7 @@ def test_pixels_that_swap_at_a_low_level_swap_at_every_higher_one():
     rng = np.random.default_rng(10)
     chance, gate = rng.random((2, 4, 1, 20, 20), dtype=np.float32)
     own = np.arange(400).reshape(20, 20)
-    low, high = partners(chance, gate, 0.3, 1.0), partners(chance, gate, 0.7, 1.0)
+    low, high = swap_partners(chance, gate, 0.3, 1.0), swap_partners(chance, gate, 0.7, 1.0)
     assert (high[low != own] == low[low != own]).all()
     share = (low != own)[..., 2:, 2:].mean()
     assert share == pytest.approx(0.3 * 3 / 4, abs=0.04)
@@ -96,7 +96,7 @@ def test_glass_is_a_blur_before_and_after_the_swaps():
     """Severity 4 of small images: deviation 0.25, two rounds within one pixel."""
     x, made = scene(2), GlassBlur(4.0)
     drawn = draws(made, x, 2)
-    goals = partners(drawn[:, 1:3], drawn[:, :1], 1.0, 1.0)
+    goals = swap_partners(drawn[:, 1:3], drawn[:, :1], 1.0, 1.0)
     soft = ndimage.gaussian_filter(x, (0, 0, 0.25, 0.25), mode="nearest")
     mixed = [
         f[:, in_turn(g).reshape(-1)].reshape(3, 32, 32)

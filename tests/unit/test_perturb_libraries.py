@@ -13,7 +13,7 @@ from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
-from surefoot.perturb.custom import Sees
+from surefoot.perturb.custom import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 
@@ -84,17 +84,22 @@ def images(channels=3):
 
 
 @pytest.mark.parametrize(
-    ("which", "sees"),
-    [("noise", Sees.UNIT), ("flip", Sees.UNIT), ("affine", Sees.UNIT), ("chain", Sees.BYTES)],
+    ("which", "input_format"),
+    [
+        ("noise", InputFormat.UNIT),
+        ("flip", InputFormat.UNIT),
+        ("affine", InputFormat.UNIT),
+        ("chain", InputFormat.BYTES),
+    ],
 )
-def test_albumentations_is_adapted(alb, which, sees):
+def test_albumentations_is_adapted(alb, which, input_format):
     transform = {
         "noise": alb.GaussNoise(p=1.0),
         "flip": alb.HorizontalFlip(p=0.5),
         "chain": alb.Compose([alb.RandomBrightnessContrast(p=1.0), alb.GaussianBlur(p=1.0)]),
         "affine": alb.Affine(rotate=(-20, 20), p=1.0),
     }[which]
-    check_as_any_other(from_albumentations(transform, sees=sees), images())
+    check_as_any_other(from_albumentations(transform, input_format=input_format), images())
 
 
 def test_albumentations_is_described_by_what_it_would_save(alb):
@@ -134,10 +139,10 @@ def test_nrtk_draws_what_is_random_anew_for_each_row():
     assert len({row.tobytes() for row in applied(made, x[:1], 16)[0]}) > 4
 
 
-@pytest.mark.parametrize("sees", [Sees.MODEL, Sees.BYTES])
-def test_maite_is_adapted(sees):
+@pytest.mark.parametrize("input_format", [InputFormat.MODEL, InputFormat.BYTES])
+def test_maite_is_adapted(input_format):
     """NRTK's own augmentation; a grey image comes back from it without its axis of channels."""
-    made = from_maite(as_maite(photometric("blur")), sees=sees)
+    made = from_maite(as_maite(photometric("blur")), input_format=input_format)
     assert made.kind.endswith("maite-image-classification-augmentation")
     check_as_any_other(made, images())
     grey, _ = applied(made, images(1))
@@ -147,6 +152,6 @@ def test_maite_is_adapted(sees):
 
 def test_what_a_library_cannot_do_is_told_with_its_own_words():
     """NRTK's augmentation hands Pillow a grey image with three axes."""
-    made = from_maite(as_maite(photometric("brightness")), sees=Sees.BYTES)
+    made = from_maite(as_maite(photometric("brightness")), input_format=InputFormat.BYTES)
     with pytest.raises(InvalidArgument, match="raised TypeError: Cannot handle this data type"):
         applied(made, images(1))

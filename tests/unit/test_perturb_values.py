@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb.table.columns import Feature, OneHot, load_features, misfits
+from surefoot.perturb.table.columns import Feature, OneHot, describe_misfits, load_features
 from surefoot.perturb.table.noise import TableNoise
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
@@ -183,26 +183,26 @@ def test_a_table_can_be_written_as_json_and_told_apart():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Feature("", 1), "name is a word, got ''"),
-        (lambda: Feature("f", -1), "noise must be at least 0, got -1"),
+        (lambda: Feature("", 1), "must be a word, got ''"),
+        (lambda: Feature("f", -1), "noise must be ≥ 0, got -1"),
         (lambda: Feature("f", math.nan), "noise must be a number, got nan"),
         (lambda: Feature("f", 1, low=3, high=2), "low must be less than high, got 3 and 2"),
         (lambda: Feature("f", 1, low="a"), "low must be a number, got 'a'"),
         (lambda: Feature("f", 1, high=1.5, whole=True), "whole numbers too, got 1.5"),
         (lambda: Feature("f", 1, whole="yes"), "true or false, got 'yes'"),
-        (lambda: Feature("f", 1, shape="cauchy"), "no shape 'cauchy': choose one of normal, uni"),
+        (lambda: Feature("f", 1, shape="cauchy"), "one of normal, uniform, got 'cauchy'"),
         (lambda: Feature("f", 0.5, values=(1,)), r"two different numbers, got \(1,\)"),
         (lambda: Feature("f", 0.5, values=(1, 1)), "two different numbers"),
         (lambda: Feature("f", 0.5, values="ab"), "list of numbers, got 'ab'"),
         (lambda: Feature("f", 2, values=(0, 1)), "probability, at most 1, got 2"),
         (lambda: Feature("f", 0.5, values=(0, 1), low=0), "leave out low"),
-        (lambda: OneHot("ab"), "list of names, got 'ab'"),
+        (lambda: OneHot("ab"), "must be a list, got 'ab'"),
         (lambda: OneHot(("a",)), "at least two columns"),
         (lambda: OneHot(("a", "b"), 1.5), "at most 1, got 1.5"),
         (lambda: TableNoise(1.0, ()), "at least one feature"),
         (lambda: TableNoise(1.0, (AGE, AGE)), "'age' comes twice"),
         (lambda: TableNoise(1.0, ("age",)), "got 'age'"),
-        (lambda: TableNoise(-1.0, ALL), "at least 0, got -1"),
+        (lambda: TableNoise(-1.0, ALL), "≥ 0 .*, got -1"),
     ],
 )
 def test_what_means_nothing_is_refused_with_its_value(make, says):
@@ -243,11 +243,11 @@ def test_features_are_read_from_a_file(tmp_path):
     [
         ("", "describes no features"),
         ("[[feature]", "is no TOML file"),
-        ('[[feature]]\nname = "a"\n[other]\n', "has an entry 'other'"),
+        ('[[feature]]\nname = "a"\n[other]\n', "got an entry 'other'"),
         ("feature = [1]", "feature 1: .* got 1"),
         ("[[feature]]\nnoise = 1\n", "feature 1: it has no name, got {'noise': 1}"),
         ('[[feature]]\nname = "a"\nnose = 3\n', r"feature 1 \(a\): there is no nose = 3"),
-        (FILE + "noise = -2\n", "feature 4: site: noise must be at least 0, got -2"),
+        (FILE + "noise = -2\n", "feature 4: site: noise must be ≥ 0, got -2"),
         ('[[feature]]\nname = "a"\nnoise = "2"\n', "feature 1: a: noise must be a number, got '2'"),
     ],
 )
@@ -265,10 +265,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 
 def test_rows_that_do_not_fit_their_description_are_named():
-    assert misfits(ALL, ROW) == ()
+    assert describe_misfits(ALL, ROW) == ()
     x = np.repeat(ROW, 2, axis=0)
     x[1, [0, 1, -1]] = 30.5, 3, 20
-    assert [sentence.split(",")[0] for sentence in misfits(ALL, x)] == [
+    assert [sentence.split(",")[0] for sentence in describe_misfits(ALL, x)] == [
         "age is 30.5",
         "sex is 3",
         "weight is 20",

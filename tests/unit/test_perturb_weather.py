@@ -10,7 +10,7 @@ from scipy import ndimage
 from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.severity import at
+from surefoot.perturb._ops.severity import at_severity
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog, Frost
@@ -115,7 +115,7 @@ def test_weather_has_no_jumps_between_severities(weather, level):
     """A flake or a drop may cross its threshold; on average little changes."""
     made, x = weather(1.0), images(8, (3, 80, 80))
     drawn = drawn_for(made, x)
-    here, there = (made.apply(x, drawn, at, UNIT) for at in (level, level + 0.001))
+    here, there = (made.apply(x, drawn, severity, UNIT) for severity in (level, level + 0.001))
     assert np.abs(here - there).mean() < 0.005
 
 
@@ -144,11 +144,11 @@ def test_the_scale_of_the_values_does_not_matter(weather, bounds):
 
 @pytest.mark.parametrize("weather", WEATHER)
 def test_what_is_no_severity_or_size_is_refused(weather):
-    with pytest.raises(InvalidArgument, match=r"severity from 0 to 5, got 5\.5"):
+    with pytest.raises(InvalidArgument, match=r"in \[0, 5\] \(severity\), got 5\.5"):
         weather(5.5)
-    with pytest.raises(InvalidArgument, match="at least 0, got -1"):
+    with pytest.raises(InvalidArgument, match=r"level must be .*got -1"):
         weather(-1)
-    with pytest.raises(InvalidArgument, match=r"small .* large .*got 'huge'"):
+    with pytest.raises(InvalidArgument, match="one of empty, small, large, got 'huge'"):
         weather(1.0, "huge")
 
 
@@ -159,8 +159,8 @@ def test_the_presets_are_the_five_severities(weather):
 
 def test_parameters_are_linear_between_severities():
     table = ((0.0, 1.0), (1.0, 3.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0), (9.0, 2.0))
-    assert at(0.5, table) == [0.5, 2.0]
-    assert at(5, table) == [9.0, 2.0]
-    first, second = at(np.array([0.5, 4.5], dtype=np.float32), table)
+    assert at_severity(0.5, table) == [0.5, 2.0]
+    assert at_severity(5, table) == [9.0, 2.0]
+    first, second = at_severity(np.array([0.5, 4.5], dtype=np.float32), table)
     assert first.reshape(-1).tolist() == [0.5, 6.5]
     assert second.reshape(-1).tolist() == [2.0, 1.0]

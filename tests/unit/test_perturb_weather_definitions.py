@@ -9,9 +9,14 @@ import torch
 from scipy import ndimage
 
 from surefoot.engine.streams import stream
-from surefoot.perturb._ops.droplets import distance_to, edges, equalised, shading
+from surefoot.perturb._ops.droplets import (
+    canny_edges,
+    distance_to_marked,
+    droplet_shading,
+    equalise_histogram,
+)
+from surefoot.perturb._ops.filters.matrices import gaussian_filter
 from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.linear import smoothed
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog
@@ -111,9 +116,9 @@ def test_snow_is_the_published_snow(shape, level, c):
 def test_the_gaussian_filter_is_the_usual_one(sigma):
     x = images(3, (1, 30, 17))
     expected = ndimage.gaussian_filter(x, (0, 0, sigma, sigma), mode="nearest")
-    np.testing.assert_allclose(smoothed(x, float(sigma)), expected, atol=1e-6)
+    np.testing.assert_allclose(gaussian_filter(x, float(sigma)), expected, atol=1e-6)
     each = np.full((3, 1, 1, 1), sigma, dtype=np.float32)
-    np.testing.assert_allclose(smoothed(x, each.reshape(-1)), expected, atol=1e-6)
+    np.testing.assert_allclose(gaussian_filter(x, each.reshape(-1)), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +211,7 @@ def liquids():
 
 def test_edges_are_those_of_canny():
     layers = liquids()
-    found = edges(layers)
+    found = canny_edges(layers)
     for layer, ours in zip(layers, found, strict=True):
         assert np.array_equal(ours[0], published_edges(layer[0]))
 
@@ -215,7 +220,7 @@ def test_the_distance_is_the_euclidean_one_up_to_20():
     marked = np.zeros((3, 1, 50, 60), dtype=bool)
     marked[1, 0, 3, 55] = True
     marked[2] = np.random.default_rng(0).random((50, 60)) < 0.01
-    far = distance_to(marked)
+    far = distance_to_marked(marked)
     assert (far[0] == 20).all()
     for i in (1, 2):
         expected = np.minimum(ndimage.distance_transform_edt(~marked[i, 0]), 20)
@@ -224,12 +229,14 @@ def test_the_distance_is_the_euclidean_one_up_to_20():
 
 def test_an_equalised_layer_reaches_from_0_to_255():
     layer = np.repeat(np.array([0, 3, 3, 20], dtype=np.int16), 5).reshape(1, 1, 4, 5)
-    assert equalised(layer)[0, 0, :, 0].tolist() == [0, 170, 170, 255]
+    assert equalise_histogram(layer)[0, 0, :, 0].tolist() == [0, 170, 170, 255]
 
 
 def test_numpy_and_torch_shade_drops_alike():
     layers = liquids()
-    assert np.array_equal(shading(torch.from_numpy(layers)).numpy(), shading(layers))
+    assert np.array_equal(
+        droplet_shading(torch.from_numpy(layers)).numpy(), droplet_shading(layers)
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 224, 224), COLOUR, GREY])

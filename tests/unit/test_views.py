@@ -132,6 +132,6 @@ def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
     seen_alike = made.apply(x, drawn, made.level, sf.Interval(0.0, 1.0))
     alike = bool((seen_alike == seen_alike[:1]).all())
     assert draws_nothing(made, inputs) == alike
-    assert not draws_nothing(sf.perturb.Spread(made.level, made), inputs)
+    assert not draws_nothing(sf.perturb.RandomLevel(made.level, made), inputs)
     chain = sf.perturb.Chain((made, sf.perturb.Contrast(0.5)))
     assert draws_nothing(chain, inputs) == alike

@@ -12,12 +12,11 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.engine.streams import stream
 from surefoot.evidence import Proof
 from surefoot.perturb._ops.levels import level_of
 from surefoot.search.attack_method import FOUND, NO_GRADIENT, NOT_FOUND, WRONG_CLEAN, Attack
-from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property
+from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property, to_host
 from surefoot.tasks import Task
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class AttackBench:
 
     def _ranked(self, x: Singles, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The other classes of each row, the highest score first."""
-        scores = to_numpy(self.model.predict(self.model.place(x))).astype(np.float64)
+        scores = to_host(self.model.predict(self.model.place(x))).astype(np.float64)
         scores[np.arange(len(x)), labels] = -np.inf
         return np.argsort(-scores, axis=1, kind="stable")[:, :-1].astype(np.int64)
 
@@ -97,7 +96,7 @@ class AttackBench:
         """In which rows the model itself, in its own arithmetic, breaks the property."""
         scores = self.model.predict(self.model.place(points))
         severity = self.prop.severity(scores, beside(scores, labels))
-        return np.asarray(to_numpy(severity) >= self.prop.limit)
+        return np.asarray(to_host(severity) >= self.prop.limit)
 
     def _begin(self, x: Singles, rows: NDArray[np.intp], start: int) -> Singles:
         """The inputs themselves, or a perturbation of each that has a name of its own."""
@@ -148,8 +147,8 @@ class AttackBench:
             self.attack.iterations,
             enough,
         )
-        points = within.settled(to_numpy(best).astype(np.float32))
-        return points, np.asarray(to_numpy(lowest) <= 0), np.asarray(to_numpy(seen), bool)
+        points = within.settled(to_host(best).astype(np.float32))
+        return points, np.asarray(to_host(lowest) <= 0), np.asarray(to_host(seen), bool)
 
 
 def _outcome(clean: bool, found: bool, sloped: bool) -> str:

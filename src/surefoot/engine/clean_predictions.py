@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.errors import ModelFailed, OutOfMemory
-from surefoot.subject import Model
+from surefoot.subject import Model, to_host
 
 _CHUNK = 256
 
@@ -19,7 +18,7 @@ def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> ND
     """
     try:
         parts = [
-            to_numpy(model.predict(model.place(x[i : i + most].copy()))).copy()
+            to_host(model.predict(model.place(x[i : i + most].copy()))).copy()
             for i in range(0, len(x), most)
         ]
     except OutOfMemory:

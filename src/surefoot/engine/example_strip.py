@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import SamplingBench, to_numpy
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import png
 from surefoot.results import Interval
 from surefoot.store.records import Frame, Strip
+from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
 _FRAMES, _TRIED = 7, 64
@@ -56,8 +57,8 @@ def _frame(
 ) -> Frame:
     task = Task(subject, level, trial, trial + 1)
     x = bench.perturbed(task)
-    shown = to_numpy(x)[0]
+    shown = to_host(x)[0]
     values = bench.model.signature.bounds or Interval(float(shown.min()), float(shown.max()))
-    label = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
+    label = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
     image = png(shown, bench.inputs.frame, values)
     return Frame(level, image, bench.inputs.class_name(label), held)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from surefoot.engine.clean_predictions import clean_labels, clean_scores
 from surefoot.engine.input_layout import refuse_unsuited
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
-from surefoot.engine.sampling_bench import SamplingBench, to_numpy
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.table.columns import misfits
+from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
-from surefoot.subject import Inputs, Model, Perturbation, Scores
+from surefoot.subject import Inputs, Model, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
 _SAMPLE = 16
@@ -106,14 +106,14 @@ def _check(name: str, look: Callable[[], tuple[Verdict, str]]) -> Check:
 
 def _unchanged(model: Model, x: NDArray[np.float32]) -> tuple[Verdict, str]:
     placed = model.place(x.copy())
-    before = to_numpy(placed).copy()
+    before = to_host(placed).copy()
     try:
         model.predict(placed)
     except OutOfMemory:
         if len(x) == 1:
             raise
         return _unchanged(model, x[: len(x) // 2])
-    if not np.array_equal(to_numpy(placed), before):
+    if not np.array_equal(to_host(placed), before):
         return Verdict.BAD, (
             "a prediction changes the batch it is given, so that later numbers are about other "
             "inputs: let the model copy its batch first"
@@ -227,7 +227,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     bench = SamplingBench(
         inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, seed=0
     )
-    moved = to_numpy(bench.perturbed(Task(inputs.subjects()[0], level_of(perturbation), 0, 4)))
+    moved = to_host(bench.perturbed(Task(inputs.subjects()[0], level_of(perturbation), 0, 4)))
     usual = float(np.abs(moved - inputs.x[:1]).max())
     span = float(inputs.x.max() - inputs.x.min())
     finding = f"values move by up to {usual:.2g}; the data span {span:.3g}"
@@ -240,7 +240,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
 
 def _features(inputs: Inputs, perturbation: Any) -> tuple[Verdict, str]:  # noqa: ANN401
     """Whether the rows keep to what is said of their columns."""
-    wrong = misfits(perturbation.features, inputs.x)
+    wrong = describe_misfits(perturbation.features, inputs.x)
     if wrong:
         return Verdict.ODD, "; ".join(wrong[:3])
     return Verdict.GOOD, f"all rows keep to what is said of {len(perturbation.features)} features"
@@ -259,7 +259,7 @@ def _half(
         )
         tasks = [Task(s, perturbation.level, 0, 4) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
-    mine, theirs = (to_numpy(m.predict(x)).argmax(axis=1) for m in (model, full))
+    mine, theirs = (to_host(m.predict(x)).argmax(axis=1) for m in (model, full))
     apart = int((mine != theirs).sum())
     finding = f"on {apart} of {len(mine)} {what} the label differs from full precision"
     return (Verdict.ODD if apart else Verdict.GOOD), finding
@@ -270,7 +270,7 @@ def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple
     bench = SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
     subjects = inputs.subjects()[:_SAMPLE]
     for row, subject in enumerate(subjects):
-        x = to_numpy(bench.perturbed(Task(subject, 0.0, 0, 2)))
+        x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))
         if not np.array_equal(x[0], inputs.x[row]):
             return Verdict.BAD, f"level 0 changes input {subject.name}: it must be the identity"
     return Verdict.GOOD, f"{perturbation.kind} at level 0 gives back every input unchanged"

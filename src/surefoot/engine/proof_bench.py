@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.evidence import Proof
 from surefoot.results import Interval
-from surefoot.subject import Inputs, Model
+from surefoot.subject import Inputs, Model, to_host
 from surefoot.tasks import Task
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class ProvingBench:
     def _label(self, x: NDArray[np.float64]) -> int:
         """What the model itself says, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
-        return int(np.argmax(to_numpy(self.model.predict(self.model.place(shaped)))[0]))
+        return int(np.argmax(to_host(self.model.predict(self.model.place(shaped)))[0]))
 
 
 def _point(proof: Proof) -> NDArray[np.float64] | None:

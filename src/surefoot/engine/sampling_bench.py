@@ -33,6 +33,7 @@ from surefoot.subject import (
     Perturbation,
     Property,
     Stream,
+    to_host,
 )
 from surefoot.tasks import Task
 
@@ -106,14 +107,14 @@ class SamplingBench(Generic[S]):
         xp = array_namespace(scores)
         found = self.prop.severity(scores, labels)
         finite = xp.all(xp.isfinite(scores), axis=1)
-        severities = to_numpy(xp.where(finite, found, xp.nan))
+        severities = to_host(xp.where(finite, found, xp.nan))
         self._refuse_nan(severities, tasks)
         return severities
 
     def scores(self, x: Array, tasks: Sequence[Task]) -> Array:
         """The model's scores, all finite; a failure names the trials it happened on."""
         scores = self._scores(x, tasks)
-        self._refuse_nan(to_numpy(scores).sum(axis=1), tasks)
+        self._refuse_nan(to_host(scores).sum(axis=1), tasks)
         return scores
 
     def _scores(self, x: Array, tasks: Sequence[Task]) -> Array:
@@ -274,14 +275,6 @@ def cut(drawn: Drawn, begin: int, end: int) -> Drawn:
     if isinstance(drawn, tuple):
         return tuple(cut(part, begin, end) for part in drawn)
     return drawn[begin:end]
-
-
-def to_numpy(array: Array) -> NDArray[np.floating]:
-    """The array in main memory, as NumPy."""
-    if isinstance(array, np.ndarray):
-        return array
-    found: NDArray[np.floating] = array.detach().cpu().numpy()
-    return found
 
 
 def _joined(pieces: list[Array]) -> Array:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import SamplingBench, to_numpy
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Example
+from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
 _SHOWN = 8
@@ -42,7 +43,7 @@ def failed_examples(
             continue
         task = Task(subjects[row], level, trial, trial + 1)
         x = bench.perturbed(task)
-        failed = int(np.argmax(to_numpy(bench.scores(x, [task]))[0]))
+        failed = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
         labels = bench.inputs.labels
         shown.append(
             Example(
@@ -52,7 +53,7 @@ def failed_examples(
                 true_class="" if labels is None else bench.inputs.class_name(int(labels[row])),
                 clean_class=bench.inputs.class_name(int(predicted[row])),
                 failed_class=bench.inputs.class_name(failed),
-                **_appearance(bench, row, to_numpy(x)[0]),
+                **_appearance(bench, row, to_host(x)[0]),
             )
         )
     return tuple(shown)

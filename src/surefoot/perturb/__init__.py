@@ -6,9 +6,8 @@ from surefoot.perturb.adapters import (
     from_nrtk,
     from_torchvision,
 )
-from surefoot.perturb.balls import L1Noise, L2Noise, LinfNoise
 from surefoot.perturb.compose import Chain, Mixture
-from surefoot.perturb.custom import Batched, OneByOne, custom
+from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
@@ -27,8 +26,8 @@ from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, Speckle
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog, Frost
-from surefoot.perturb.noise import GaussianNoise, UniformNoise
-from surefoot.perturb.random_level import Spread
+from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
+from surefoot.perturb.random_level import RandomLevel
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
 from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
 from surefoot.perturb.table.columns import Feature, OneHot, load_features
@@ -40,9 +39,9 @@ BLURS = (GaussianBlur, DefocusBlur, MotionBlur, ZoomBlur, GlassBlur)
 WEATHER = (Snow, Frost, Fog, Spatter)
 DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG)
 GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
-COVERING = (Occlusion, Dropout)
+OCCLUSION = (Occlusion, Dropout)
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
-COMBINED = (Spread, Chain, Mixture)
+TABLES = (TableNoise,)
 
 __all__ = [
     "JPEG",
@@ -67,6 +66,7 @@ __all__ = [
     "GlassBlur",
     "Hue",
     "ImpulseNoise",
+    "InputFormat",
     "Jitter",
     "L1Noise",
     "L2Noise",
@@ -79,6 +79,7 @@ __all__ = [
     "OneHot",
     "Perspective",
     "Pixelate",
+    "RandomLevel",
     "Rotation",
     "Saturate",
     "Shear",
@@ -86,7 +87,6 @@ __all__ = [
     "Snow",
     "Spatter",
     "SpeckleNoise",
-    "Spread",
     "TableNoise",
     "TimeShift",
     "TranslationX",

@@ -1,10 +1,10 @@
 """Transforms of other libraries as perturbations: on the CPU, one image at a time.
 
 None of these libraries is needed: a transform is called as its library documents. The level is 1,
-the transform as it is, or 0, the image as it is. Every random generator a transform can reach
-starts anew from the row's own seed before each call: the global ones of `random`, `numpy.random`
-and, where loaded, Torch (restored afterwards) and OpenCV (which cannot be), and those that the
-transform holds.
+the transform as it is, or 0, the image as it is. Before each call every random generator that a
+transform can use is seeded for this row: the global ones of `random`, `numpy.random` and, where
+loaded, Torch (restored afterwards) and OpenCV (which cannot be restored), and those within the
+transform.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.function_source import content, described, settings
-from surefoot.perturb.custom import OneByOne, Sees
+from surefoot.perturb._ops.function_source import cell_content, describe_function, describe_value
+from surefoot.perturb.custom import InputFormat, OneByOne
 from surefoot.subject import View
 
 _GLOBAL = threading.RLock()
 _DEPTH = 8
+"""Levels of attributes that are searched for generators."""
 
 
 def from_albumentations(
@@ -36,13 +37,13 @@ def from_albumentations(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.UNIT,
+    input_format: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """An Albumentations transform or Compose: transform(image=…)["image"], channels last.
 
-    It gets float32 in [0, 1]; say `sees=Sees.BYTES` for one that needs uint8.
+    It gets float32 in [0, 1]; pass `input_format=InputFormat.BYTES` for one that needs uint8.
     """
-    return _adapted("albumentations", transform, _call_albumentations, level, name, sees)
+    return _adapted("albumentations", transform, _call_albumentations, level, name, input_format)
 
 
 def from_torchvision(
@@ -50,21 +51,21 @@ def from_torchvision(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.UNIT,
+    input_format: InputFormat = InputFormat.UNIT,
 ) -> OneByOne:
     """A torchvision transform, called with a tensor (channels, height, width) of [0, 1].
 
-    `sees=Sees.BYTES` makes that uint8, `Sees.PILLOW` a Pillow image.
+    `input_format=InputFormat.BYTES` makes that uint8, `InputFormat.PILLOW` a Pillow image.
     """
-    return _adapted("torchvision", transform, _call_torchvision, level, name, sees)
+    return _adapted("torchvision", transform, _call_torchvision, level, name, input_format)
 
 
 def from_nrtk(perturber: Any, level: float = 1.0, *, name: str = "") -> OneByOne:  # noqa: ANN401
     """An NRTK PerturbImage: perturber(image=…), uint8 with channels last, or two axes for grey.
 
-    It may give an image, or an image and boxes.
+    It may return an image, or an image and boxes.
     """
-    return _adapted("nrtk", perturber, _call_nrtk, level, name, Sees.BYTES)
+    return _adapted("nrtk", perturber, _call_nrtk, level, name, InputFormat.BYTES)
 
 
 def from_maite(
@@ -72,14 +73,14 @@ def from_maite(
     level: float = 1.0,
     *,
     name: str = "",
-    sees: Sees = Sees.MODEL,
+    input_format: InputFormat = InputFormat.MODEL,
 ) -> OneByOne:
     """A MAITE Augmentation, called with a batch of one: ([image], [target], [metadata]).
 
-    The image has channels first and the values of the model; the target is a made-up 0. A grey
-    image may come back with two axes.
+    The image has channels first and the values of the model; the target is a placeholder 0. A grey
+    image may be returned with two axes.
     """
-    return _adapted("maite", augmentation, _call_maite, level, name, sees)
+    return _adapted("maite", augmentation, _call_maite, level, name, input_format)
 
 
 @dataclass(frozen=True)
@@ -92,27 +93,31 @@ class Adapted:
 
     def __call__(self, image: Any, rng: np.random.Generator, level: float) -> Any:  # noqa: ANN401
         """The transformed image; call it within `around`."""
-        start(rng, self.transform)
+        seed_generators(rng, self.transform)
         return self.call(self.transform, image)
 
     def around(self) -> AbstractContextManager[None]:
-        """What a batch is called within."""
-        return globals_kept()
+        """The context in which a batch is done."""
+        return restored_global_generators()
 
     def describe(self) -> dict[str, str]:
         """The transform, and through which library it is called."""
-        return {**described(self.transform), **_saved(self.transform), "library": self.library}
+        return {
+            **describe_function(self.transform),
+            **_saved_settings(self.transform),
+            "library": self.library,
+        }
 
 
-def _saved(transform: Any) -> dict[str, str]:  # noqa: ANN401
-    """The settings as Albumentations would save them; none where it cannot or is not known.
+def _saved_settings(transform: Any) -> dict[str, str]:  # noqa: ANN401
+    """The settings as Albumentations saves them; none for other libraries or where it cannot.
 
-    What its objects hold besides changes with every call and from one process to the next.
+    The other attributes of its objects change with every call and from process to process.
     """
     if not hasattr(transform, "to_dict"):
         return {}
     try:
-        return {"settings": settings(transform.to_dict())}
+        return {"settings": describe_value(transform.to_dict())}
     except (NotImplementedError, ValueError):  # a function without a name
         return {}
 
@@ -123,14 +128,14 @@ def _adapted(
     call: Callable[[Any, Any], Any],
     level: float,
     name: str,
-    sees: Sees,
+    input_format: InputFormat,
 ) -> OneByOne:
     title = getattr(transform, "__name__", type(transform).__name__)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", "-", str(title))
     words = re.sub(r"[^a-z0-9-]", "", parts.lower()).removeprefix(f"{library}-")
     kind = name or f"{library}-{words}"
     function = Adapted(library, transform, call)
-    return OneByOne(level, function, kind, View.IMAGE, sees, only=(0.0, 1.0))
+    return OneByOne(level, function, kind, View.IMAGE, input_format, only=(0.0, 1.0))
 
 
 def _call_albumentations(transform: Any, image: NDArray[Any]) -> Any:  # noqa: ANN401
@@ -161,41 +166,41 @@ def _channels_last(image: NDArray[Any]) -> NDArray[Any]:
 
 
 def _channels_first(image: Any) -> NDArray[Any]:  # noqa: ANN401
-    found = np.asarray(image)
-    return found[None] if found.ndim == 2 else np.moveaxis(found, -1, 0)
+    pixels = np.asarray(image)
+    return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
 
 @contextmanager
-def globals_kept() -> Iterator[None]:
-    """Afterwards the global generators are as before; one thread at a time."""
+def restored_global_generators() -> Iterator[None]:
+    """A context after which the global generators are as before; one thread at a time."""
     with _GLOBAL:
         torch = sys.modules.get("torch")
-        kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-        kept_torch = torch.get_rng_state() if torch else None
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+        torch_state = torch.get_rng_state() if torch else None
         try:
             yield
         finally:
-            random.setstate(kept)
-            np.random.set_state(kept_numpy)  # noqa: NPY002
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002
             if torch:
-                torch.set_rng_state(kept_torch)
+                torch.set_rng_state(torch_state)
 
 
-def start(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
-    """Let every generator start from `rng`: the global ones and those that `holder` can reach."""
-    ours, numpys, torchs, opencvs = rng.integers(2**31, size=4).tolist()
-    random.seed(ours)
-    np.random.seed(numpys)  # noqa: NPY002
+def seed_generators(rng: np.random.Generator, holder: Any) -> None:  # noqa: ANN401
+    """Seed every generator from `rng`: the global ones and those within `holder`."""
+    python_seed, numpy_seed, torch_seed, opencv_seed = rng.integers(2**31, size=4).tolist()
+    random.seed(python_seed)
+    np.random.seed(numpy_seed)  # noqa: NPY002
     torch, opencv = sys.modules.get("torch"), sys.modules.get("cv2")
     if torch:
-        torch.default_generator.manual_seed(torchs)
+        torch.default_generator.manual_seed(torch_seed)
     if opencv:
-        opencv.setRNGSeed(opencvs)
-    for generator in _held(holder, set(), _DEPTH):
-        _restart(generator, int(rng.integers(2**31)))
+        opencv.setRNGSeed(opencv_seed)
+    for generator in _generators_within(holder, set(), _DEPTH):
+        _reseed(generator, int(rng.integers(2**31)))
 
 
-def _restart(generator: Any, seed: int) -> None:  # noqa: ANN401
+def _reseed(generator: Any, seed: int) -> None:  # noqa: ANN401
     match generator:
         case np.random.Generator():
             bits = generator.bit_generator
@@ -206,18 +211,18 @@ def _restart(generator: Any, seed: int) -> None:  # noqa: ANN401
             generator.manual_seed(seed)
 
 
-def _held(value: Any, seen: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
+def _generators_within(value: Any, visited: set[int], depth: int) -> Iterator[Any]:  # noqa: ANN401
     """The random generators within an object, each once, in the order of its attributes."""
-    if depth < 0 or id(value) in seen or isinstance(value, str | bytes | type | ModuleType):
+    if depth < 0 or id(value) in visited or isinstance(value, str | bytes | type | ModuleType):
         return
-    seen.add(id(value))
+    visited.add(id(value))
     torch = sys.modules.get("torch")
     kinds = (np.random.Generator, np.random.RandomState, random.Random)
     if isinstance(value, kinds) or (torch and isinstance(value, torch.Generator)):
         yield value
         return
     for part in _parts(value):
-        yield from _held(part, seen, depth - 1)
+        yield from _generators_within(part, visited, depth - 1)
 
 
 def _parts(value: Any) -> list[Any]:  # noqa: ANN401
@@ -232,7 +237,7 @@ def _parts(value: Any) -> list[Any]:  # noqa: ANN401
             return [value.__self__, value.__func__]
         case FunctionType():
             used = [value.__globals__.get(name) for name in value.__code__.co_names]
-            enclosed = [content(cell) for cell in value.__closure__ or ()]
+            enclosed = [cell_content(cell) for cell in value.__closure__ or ()]
             return [*enclosed, value.__defaults__, value.__kwdefaults__, *used]
         case _:
             return list(getattr(value, "__dict__", {}).values())

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import check_level, is_zero, level_of, level_words, unchanged
+from surefoot.perturb._ops.arrays import copy_rows
+from surefoot.perturb._ops.definition import Levels, perturbation
+from surefoot.perturb._ops.levels import level_of, level_words
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Perturbation, Stream, View
 
-SHARES = Interval(0.0, 1.0)
+_PART_LEVELS = Levels(1.0, "share of the level of every part")
 
 
-@dataclass(frozen=True)
+@perturbation
 class Chain:
     """All parts one after the other, each clipped to the bounds; the level scales all of them."""
 
     parts: tuple[Perturbation, ...]
     level: float | None = 1.0
     kind: ClassVar[str] = "chain"
+    levels: ClassVar[Levels] = _PART_LEVELS
 
     def __post_init__(self) -> None:
-        _check(self.kind, self.parts, self.level)
+        _check_parts(self.kind, self.parts)
 
     @property
     def phrase(self) -> str:
         """What is done, in order."""
-        told = ", then ".join(_told(part) for part in self.parts)
-        return f"first {told}, all strengths times {{level}}"
+        steps = ", then ".join(_phrase_at_level(part) for part in self.parts)
+        return f"first {steps}, all levels times {{level}}"
 
     @property
     def view(self) -> View:
-        """As the most particular part sees it."""
+        """That of the parts; values where none needs an image or a signal."""
         return _common_view(self.parts)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """1 is every part as stated."""
-        return SHARES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """What each part draws, in order."""
@@ -53,7 +51,7 @@ class Chain:
         return x
 
 
-@dataclass(frozen=True)
+@perturbation
 class Mixture:
     """One of the parts, drawn anew for each trial; the level scales all of them."""
 
@@ -61,18 +59,20 @@ class Mixture:
     weights: tuple[float, ...] = ()
     level: float | None = 1.0
     kind: ClassVar[str] = "mixture"
+    levels: ClassVar[Levels] = _PART_LEVELS
 
     def __post_init__(self) -> None:
-        _check(self.kind, self.parts, self.level)
+        _check_parts(self.kind, self.parts)
         if self.weights and len(self.weights) != len(self.parts):
             raise InvalidArgument(
-                f"mixture: {len(self.weights)} weights for {len(self.parts)} parts: one for each"
+                f"mixture: weights must be one for each of the {len(self.parts)} parts, "
+                f"got {len(self.weights)} weights"
             )
         if any(not 0 < w < float("inf") for w in self.weights):
-            raise InvalidArgument(f"mixture: weights are above 0, got {self.weights}")
+            raise InvalidArgument(f"mixture: weights must be above 0, got {self.weights}")
 
     @property
-    def chances(self) -> tuple[float, ...]:
+    def probabilities(self) -> tuple[float, ...]:
         """How likely each part is."""
         weights = self.weights or (1.0,) * len(self.parts)
         return tuple(w / sum(weights) for w in weights)
@@ -80,20 +80,16 @@ class Mixture:
     @property
     def phrase(self) -> str:
         """What may be done, and how likely."""
-        told = "; or ".join(
-            f"{100 * chance:.3g} %: {_told(part)}"
-            for chance, part in zip(self.chances, self.parts, strict=True)
+        choices = "; or ".join(
+            f"{100 * probability:.3g} %: {_phrase_at_level(part)}"
+            for probability, part in zip(self.probabilities, self.parts, strict=True)
         )
-        return f"one of the following, drawn each time, all strengths times {{level}}: {told}"
+        return f"one of the following, drawn for each trial, all levels times {{level}}: {choices}"
 
     @property
     def view(self) -> View:
-        """As the most particular part sees it."""
+        """That of the parts; values where none needs an image or a signal."""
         return _common_view(self.parts)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """1 is every part as stated."""
-        return SHARES
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """A number for the choice, and what each part would draw."""
@@ -103,20 +99,18 @@ class Mixture:
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Each row by the part that was drawn for it."""
         choice, of_parts = drawn
-        out = unchanged(x, len(choice))
-        if is_zero(level):
-            return out
+        out = copy_rows(x, len(choice))
         xp = array_namespace(x)
-        begun = 0.0
-        for i, (part, chance) in enumerate(zip(self.parts, self.chances, strict=True)):
-            end = 2.0 if i == len(self.parts) - 1 else begun + chance
-            rows = xp.nonzero((choice >= begun) & (choice < end))[0]
-            begun += chance
+        start = 0.0
+        for i, (part, probability) in enumerate(zip(self.parts, self.probabilities, strict=True)):
+            end = 2.0 if i == len(self.parts) - 1 else start + probability
+            rows = xp.nonzero((choice >= start) & (choice < end))[0]
+            start += probability
             if len(rows) == 0:
                 continue
-            given = x if len(x) == 1 else x[rows]
+            chosen = x if len(x) == 1 else x[rows]
             strength = level_of(part) * (level if isinstance(level, int | float) else level[rows])
-            out[rows] = part.apply(given, _take(of_parts[i], rows), strength, bounds)
+            out[rows] = part.apply(chosen, _take(of_parts[i], rows), strength, bounds)
         return out
 
 
@@ -124,21 +118,20 @@ def _take(drawn: Drawn, rows: Array) -> Drawn:
     return tuple(_take(d, rows) for d in drawn) if isinstance(drawn, tuple) else drawn[rows]
 
 
-def _told(part: Perturbation) -> str:
+def _phrase_at_level(part: Perturbation) -> str:
     return part.phrase.replace("{level}", level_words(level_of(part)))
 
 
-def _check(kind: str, parts: Sequence[Perturbation], level: float | None) -> None:
-    check_level(kind, level)
+def _check_parts(kind: str, parts: Sequence[Perturbation]) -> None:
     if not parts:
-        raise InvalidArgument(f"a {kind} needs at least one part")
+        raise InvalidArgument(f"{kind}: parts must be at least one perturbation, got none")
     for part in parts:
         level_of(part)
     _common_view(parts)
 
 
 def _common_view(parts: Sequence[Perturbation]) -> View:
-    """Images and signals cannot be seen at once; plain values can be seen as either."""
+    """Plain values can be images or signals as well; images and signals exclude each other."""
     views = {part.view for part in parts} - {View.VALUES}
     if len(views) > 1:
         raise InvalidArgument("perturbations of images and of signals cannot be combined")

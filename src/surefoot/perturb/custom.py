@@ -1,12 +1,12 @@
-"""A perturbation of one's own, as a function: batched, or one input at a time on the CPU."""
+"""A perturbation of the user's own, as a function of a batch or of one input at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -14,28 +14,23 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.perturb._ops.function_source import described
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clipped,
-    is_zero,
-    per_row,
-    unchanged,
-)
+from surefoot.perturb._ops.arrays import clip, copy_rows
+from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
+from surefoot.perturb._ops.function_source import describe_function
+from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, Stream, View, to_host
 
 
-@dataclass(frozen=True)
+@perturbation
 class Batched:
-    """function(x, u, level) gives perturbed rows; it has no other source of randomness than u.
+    """function(x, u, level) returns the perturbed rows; u is its only source of randomness.
 
-    x is (n, …), a copy it may write into. u holds independent uniform numbers in [0, 1): one for
-    each value of x when `draws` is 0, one for each row, shaped to multiply x, when it is 1, else
-    (n, draws), or (n, *draws) when that is a tuple. Row i
-    of what it gives may depend on row i of x and u only. `level` is a number, or an array with one
-    for each row, shaped to multiply x. It is not called at level 0.
+    x is (n, …), a copy that it may write into. u holds independent uniform numbers in [0, 1): one
+    for each value of x when `draws` is 0, one for each row, shaped to multiply x, when it is 1,
+    otherwise (n, draws), or (n, *draws) for a tuple. Row i of the result may depend on row i of x
+    and u only. `level` is a number, or an array with one for each row, shaped to multiply x. The
+    function is not called at level 0.
     """
 
     level: float | None
@@ -43,16 +38,17 @@ class Batched:
     name: str = "custom"
     draws: int | tuple[int, ...] = 0
     view: View = View.VALUES
+    levels: ClassVar[Levels] = ANY_LEVEL
 
     def __post_init__(self) -> None:
-        _check(self.name, self.level, self.function, self.view)
+        _check_definition(self.name, self.function, self.view)
         if isinstance(self.draws, list):
             object.__setattr__(self, "draws", tuple(self.draws))
-        known = (self.draws or 1,) if isinstance(self.draws, int) else self.draws
-        if not isinstance(known, tuple) or any(not isinstance(d, int) or d < 1 for d in known):
+        sizes = (self.draws or 1,) if isinstance(self.draws, int) else self.draws
+        if not isinstance(sizes, tuple) or any(not isinstance(d, int) or d < 1 for d in sizes):
             raise InvalidArgument(
-                f"{self.name}: draws is how many uniform numbers a row gets, or their shape; 0 is "
-                f"one for each value; got {self.draws!r}"
+                f"{self.name}: draws must be how many uniform numbers a row gets, or their shape, "
+                f"or 0 for one each value, got {self.draws!r}"
             )
 
     @property
@@ -62,23 +58,19 @@ class Batched:
 
     @property
     def phrase(self) -> str:
-        """What it is; only the function knows what it does."""
-        return f"{_escaped(self.name)}, a function of the user's own, at level {{level}}"
+        """Its name: only the function knows what it does."""
+        return f"{_escape_braces(self.name)}, a function of the user, at level {{level}}"
 
     def describe(self) -> dict[str, Any]:
         """The fields as JSON can hold them: the function by its name and a digest of its source."""
         draws = self.draws if isinstance(self.draws, int) else list(self.draws)
         return {
             "level": self.level,
-            "function": described(self.function),
+            "function": describe_function(self.function),
             "name": self.name,
             "draws": draws,
             "view": str(self.view),
         }
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any: the function knows what it means."""
-        return ANY_LEVEL
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Uniform in [0, 1)."""
@@ -86,36 +78,34 @@ class Batched:
         return stream.uniform((n, *((each,) if isinstance(each, int) else each)))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """What the function gives, checked and clipped."""
+        """The result of the function, checked and clipped."""
         xp = array_namespace(x)
-        given = unchanged(x, len(drawn))
-        if is_zero(level):
-            return given
+        rows = copy_rows(x, len(drawn))
         if isinstance(drawn, np.ndarray):
             drawn = drawn.view()
             drawn.flags.writeable = False
-        strength = per_row(level, given)
-        with _at_work(self.name):
-            out = self.function(given, drawn, strength)
-        _check_result(self.name, out, (len(drawn), *x.shape[1:]))
+        strength = level_per_row(level, rows)
+        with _named_errors(self.name):
+            out = self.function(rows, drawn, strength)
+        _check_shape(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
         if not bool(xp.all(xp.isfinite(out))):
-            raise InvalidArgument(f"{self.name} gave NaN or infinite values at level {level}")
+            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
-        return clipped(out, bounds)
+        return clip(out, bounds)
 
 
 @contextmanager
-def _at_work(name: str) -> Iterator[None]:
-    """What the user's function raises, as one sentence."""
+def _named_errors(name: str) -> Iterator[None]:
+    """An error of the user's function becomes one sentence with its name."""
     try:
         yield
     except SurefootError:
         raise
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise InvalidArgument(f"{name} raised {type(error).__name__}: {told}") from error
+        message = " ".join(str(error).split())[:200]
+        raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error
 
 
 def custom(
@@ -127,48 +117,50 @@ def custom(
 ) -> Callable[[Callable[..., Any]], Batched]:
     """`custom(0.1)(lambda x, u, level: x + level * u)`, or `@custom(0.1)` above a function."""
 
-    def made(function: Callable[..., Any]) -> Batched:
-        known = str(getattr(function, "__name__", "custom")).replace("_", "-")
-        return Batched(level, function, name or known.replace("<lambda>", "custom"), draws, view)
+    def to_perturbation(function: Callable[..., Any]) -> Batched:
+        own = str(getattr(function, "__name__", "custom")).replace("_", "-")
+        return Batched(level, function, name or own.replace("<lambda>", "custom"), draws, view)
 
-    return made
+    return to_perturbation
 
 
-class Sees(StrEnum):
-    """In which values a function takes an input, and gives it back."""
+class InputFormat(StrEnum):
+    """In which values a function takes an input, and returns it."""
 
     MODEL = "model"
     """float32, as the model takes them."""
     UNIT = "unit"
     """float32 in [0, 1]."""
     BYTES = "bytes"
-    """uint8 from 0 to 255: finer steps are lost."""
+    """uint8 from 0 to 255: smaller differences are lost."""
     PILLOW = "pillow"
-    """A Pillow image: 256 steps too."""
+    """A Pillow image of 256 levels."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class OneByOne:
-    """function(image, rng, level) gives the perturbed image; on the CPU, one row at a time.
+    """function(image, rng, level) returns the perturbed image; on the CPU, one row at a time.
 
-    `image` is one row as `view` and `sees` say, (channels, height, width) for an image: a copy it
-    may write into. `rng` is a NumPy generator of this row and trial alone. `only` lists the levels
-    there are, when not all mean something. It is not called at level 0. If it has a method
-    `around`, that gives a context in which a batch is done.
+    `image` is one row in the layout of `view` and the values of `input_format`, (channels, height,
+    width) for an image: a copy that it may write into. `rng` is a NumPy generator of this row and
+    trial alone. `only` lists the levels there are, when not all mean something. The function is
+    not called at level 0. If it has a method `around`, a batch is done within that context.
     """
 
     level: float | None
     function: Callable[..., Any] = field(hash=False)
     name: str = "custom"
     view: View = View.IMAGE
-    sees: Sees = Sees.MODEL
+    input_format: InputFormat = InputFormat.MODEL
     only: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self.name, self.level, self.function, self.view)
-        self._check_known(self.level)
-        if self.sees is Sees.PILLOW and self.view is not View.IMAGE:
-            raise InvalidArgument(f"{self.name}: sees=PILLOW needs images, not {self.view}")
+        _check_definition(self.name, self.function, self.view)
+        self._check_only(self.level)
+        if self.input_format is InputFormat.PILLOW and self.view is not View.IMAGE:
+            raise InvalidArgument(
+                f"{self.name}: view must be View.IMAGE for Pillow images, got View.{self.view.name}"
+            )
 
     @property
     def kind(self) -> str:
@@ -177,24 +169,24 @@ class OneByOne:
 
     @property
     def phrase(self) -> str:
-        """What it is, and that it is slow."""
+        """Its name, and that it is slow."""
         what = "image" if self.view is View.IMAGE else "input"
-        return f"{_escaped(self.name)} (CPU, one {what} at a time) at level {{level}}"
+        return f"{_escape_braces(self.name)} (CPU, one {what} at a time) at level {{level}}"
 
     def describe(self) -> dict[str, Any]:
         """The fields as JSON can hold them: the function by its name and a digest of its source."""
         return {
             "level": self.level,
-            "function": described(self.function),
+            "function": describe_function(self.function),
             "name": self.name,
             "view": str(self.view),
-            "sees": str(self.sees),
+            "input_format": str(self.input_format),
             "only": list(self.only),
         }
 
     def levels(self, bounds: Interval | None) -> Interval:
-        """Any, or between the only ones there are."""
-        return Interval(0.0, max(self.only)) if self.only else ANY_LEVEL
+        """Any, or up to the highest of the only ones there are."""
+        return Interval(0.0, max(self.only)) if self.only else ANY_LEVEL(bounds)
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """Two uniform numbers a trial: the seed of its generator."""
@@ -203,61 +195,59 @@ class OneByOne:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Row after row."""
         n = len(drawn)
-        if is_zero(level):
-            return unchanged(x, n)
         one = isinstance(level, int | float)
-        levels = [level] * n if one else [float(value) for value in _on_host(level)]
+        levels = [level] * n if one else [float(value) for value in to_host(level)]
         for value in dict.fromkeys(levels):
-            self._check_known(value)
-        rows = _on_host(x)
+            self._check_only(value)
+        rows = to_host(x)
         out = np.empty((n, *rows.shape[1:]), dtype=np.float32)
         with getattr(self.function, "around", nullcontext)():
-            for i, (halves, value) in enumerate(zip(_on_host(drawn), levels, strict=True)):
+            for i, (halves, value) in enumerate(zip(to_host(drawn), levels, strict=True)):
                 row = rows[i if len(rows) == n else 0]
-                out[i] = self._one(row, _seed(halves), value, bounds) if value else row
+                out[i] = self._perturb_row(row, _seed(halves), value, bounds) if value else row
         xp = array_namespace(x)
-        return clipped(xp.asarray(out, device=device(x)), bounds)
+        return clip(xp.asarray(out, device=device(x)), bounds)
 
-    def _one(
+    def _perturb_row(
         self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
     ) -> NDArray[np.float32]:
-        given = _given(row, self.sees, bounds or UNIT)
-        with _at_work(self.name):
-            back = _taken_back(self.function(given, np.random.default_rng(seed), level))
-        _check_result(self.name, back, row.shape)
-        found = _as_model(back, self.sees, bounds or UNIT)
-        if not np.isfinite(found).all():
-            raise InvalidArgument(f"{self.name} gave NaN or infinite values at level {level}")
-        return found
+        image = _to_format(row, self.input_format, bounds or UNIT)
+        with _named_errors(self.name):
+            result = _as_array(self.function(image, np.random.default_rng(seed), level))
+        _check_shape(self.name, result, row.shape)
+        perturbed = _from_format(result, self.input_format, bounds or UNIT)
+        if not np.isfinite(perturbed).all():
+            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
+        return perturbed
 
-    def _check_known(self, level: float | None) -> None:
+    def _check_only(self, level: float | None) -> None:
         if self.only and level is not None and level not in self.only:
             raise InvalidArgument(
-                f"{self.name} has no level {level:g}: choose one of "
-                f"{', '.join(f'{known:g}' for known in self.only)}, 0 leaves the input as it is"
+                f"{self.name}: level must be one of "
+                f"{', '.join(f'{known:g}' for known in self.only)}, got {level:g}; "
+                "0 leaves the input as it is"
             )
 
 
-def _check(name: str, level: float | None, function: Any, view: Any) -> None:  # noqa: ANN401
+def _check_definition(name: str, function: Any, view: Any) -> None:  # noqa: ANN401
     if not isinstance(name, str) or not name or not name.isprintable():
-        raise InvalidArgument(f"a perturbation's name is a word, got {name!r}")
-    check_level(name, level)
+        raise InvalidArgument(f"the name of a perturbation must be a word, got {name!r}")
     if not callable(function):
-        raise InvalidArgument(f"{name}: the function cannot be called, got {function!r}")
+        raise InvalidArgument(f"{name}: function must be callable, got {function!r}")
     if not isinstance(view, View):
         raise InvalidArgument(
-            f"{name}: the view is one of {', '.join(f'View.{v.name}' for v in View)}, got {view!r}"
+            f"{name}: view must be one of {', '.join(f'View.{v.name}' for v in View)}, got {view!r}"
         )
 
 
-def _check_result(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401
+def _check_shape(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401
     got = getattr(out, "shape", None)
     if got is None or tuple(got) != tuple(shape):
         what = type(out).__name__ if got is None else f"shape {tuple(got)}"
-        raise InvalidArgument(f"{name} must give back shape {tuple(shape)}, got {what}")
+        raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
 
 
-def _escaped(name: str) -> str:
+def _escape_braces(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}")
 
 
@@ -267,38 +257,36 @@ def _seed(halves: NDArray[np.float32]) -> int:
     return (high << 24) | low
 
 
-def _on_host(x: Array) -> NDArray[Any]:
-    return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu())
-
-
-def _given(row: NDArray[np.float32], sees: Sees, bounds: Interval) -> Any:  # noqa: ANN401
-    """A copy of the row in the values that the function sees."""
-    if sees is Sees.MODEL:
+def _to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401
+    """A copy of the row in this format."""
+    if input_format is InputFormat.MODEL:
         return np.array(row, dtype=np.float32, order="C")
     unit = np.ascontiguousarray((row - np.float32(bounds.low)) / np.float32(bounds.width))
-    if sees is Sees.UNIT:
+    if input_format is InputFormat.UNIT:
         return unit
-    whole = np.clip(np.round(unit * 255), 0, 255).astype(np.uint8)
-    if sees is Sees.BYTES:
-        return whole
-    return Image.fromarray(whole[0] if len(whole) == 1 else np.moveaxis(whole, 0, -1))
+    pixels = np.clip(np.round(unit * 255), 0, 255).astype(np.uint8)
+    if input_format is InputFormat.BYTES:
+        return pixels
+    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
 
 
-def _taken_back(out: Any) -> Any:  # noqa: ANN401
-    """What a function gave, as an array in main memory with channels first."""
+def _as_array(out: Any) -> Any:  # noqa: ANN401
+    """What a function returned, as an array in main memory with channels first."""
     if isinstance(out, Image.Image):
         image = np.asarray(out)
         return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
-    return np.asarray(out.detach().cpu()) if hasattr(out, "detach") else out
+    return to_host(out) if hasattr(out, "detach") else out
 
 
-def _as_model(back: NDArray[Any], sees: Sees, bounds: Interval) -> NDArray[np.float32]:
-    """In the values of the model again."""
-    found = np.asarray(back).astype(np.float32)
-    if sees is Sees.MODEL:
-        return found
-    if sees is not Sees.UNIT or back.dtype == np.uint8:
-        found /= np.float32(255)
-    found *= np.float32(bounds.width)
-    found += np.float32(bounds.low)
-    return found
+def _from_format(
+    result: NDArray[Any], input_format: InputFormat, bounds: Interval
+) -> NDArray[np.float32]:
+    """The values as the model takes them."""
+    values = np.asarray(result).astype(np.float32)
+    if input_format is InputFormat.MODEL:
+        return values
+    if input_format is not InputFormat.UNIT or result.dtype == np.uint8:
+        values /= np.float32(255)
+    values *= np.float32(bounds.width)
+    values += np.float32(bounds.low)
+    return values

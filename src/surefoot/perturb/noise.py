@@ -1,66 +1,143 @@
-"""Independent noise on every value."""
+"""Noise on every value, drawn from a ball around the input or for each value by itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import ClassVar
 
+from array_api_compat import array_namespace
+
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import check_level, kept, per_row, within
+from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.definition import (
+    Draw,
+    Each,
+    Levels,
+    LevelsWithinBounds,
+    Normal,
+    Presets,
+    Uniform,
+    perturbation,
+)
+from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import Interval
-from surefoot.subject import Additive, Array, Level, Stream, View
+from surefoot.subject import Additive, Array, Ball, Level, Stream, View
 
 
-@dataclass(frozen=True)
+@perturbation
+class LinfNoise:
+    """Uniform noise in the L∞ ball: every value moves by its own amount in [-level, level)."""
+
+    level: float | None = None
+    kind: ClassVar[str] = "linf"
+    ball: ClassVar[Ball] = Ball.LINF
+    additive: ClassVar[Additive] = Additive(normal=False, factor=2.0, shift=-1.0)
+    view: ClassVar[View] = View.VALUES
+    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
+    phrase: ClassVar[str] = "noise drawn uniformly from the L∞ ball of radius {level}"
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Stretch to [-level, level) and add."""
+        span = level_per_row(level, drawn)
+        y = drawn * (2 * span)
+        y -= span
+        y += x
+        return clip_in_place(y, bounds)
+
+
+@perturbation
+class L2Noise:
+    """Uniform noise in the Euclidean ball: a random direction, and a radius with P(R ≤ r) ∝ r^d."""
+
+    level: float | None = None
+    kind: ClassVar[str] = "l2"
+    ball: ClassVar[Ball] = Ball.L2
+    view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(unit="in the units of the values")
+    phrase: ClassVar[str] = "noise drawn uniformly from the L2 ball of radius {level}"
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Points of the unit ball."""
+        points = stream.normal((n, *shape))
+        xp = array_namespace(points)
+        axes = tuple(range(1, points.ndim))
+        lengths = xp.sqrt(xp.sum(points * points, axis=axes, keepdims=True))
+        points *= _radius(stream, n, shape) / xp.where(lengths > 0, lengths, 1.0)
+        return points
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Scale and add."""
+        return _scale_and_add(x, drawn, level, bounds)
+
+
+@perturbation
+class L1Noise:
+    """Uniform noise in the L1 ball (the cross-polytope)."""
+
+    level: float | None = None
+    kind: ClassVar[str] = "l1"
+    view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(unit="in the units of the values")
+    phrase: ClassVar[str] = "noise drawn uniformly from the L1 ball of radius {level}"
+
+    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """Points of the unit ball: Laplace numbers over their sum, times the radius."""
+        u = stream.uniform((n, *shape))
+        xp = array_namespace(u)
+        u *= 2
+        u -= 1  # in [-1, 1)
+        sizes = -xp.log1p(-xp.abs(u) * (1 - 2.0**-24))
+        points = xp.where(u < 0, -sizes, sizes)
+        total = xp.sum(sizes, axis=tuple(range(1, sizes.ndim)), keepdims=True)
+        points *= _radius(stream, n, shape) / xp.where(total > 0, total, 1.0)
+        return points
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Scale and add."""
+        return _scale_and_add(x, drawn, level, bounds)
+
+
+@perturbation
 class GaussianNoise:
-    """Normal noise; the level is its standard deviation."""
+    """Normal noise on every value; the level is its standard deviation."""
 
     level: float | None = None
     kind: ClassVar[str] = "gaussian"
     additive: ClassVar[Additive] = Additive(normal=True, factor=1.0, shift=0.0)
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    presets: ClassVar[Presets] = {
         "small": (0.04, 0.06, 0.08, 0.09, 0.10),
         "large": (0.08, 0.12, 0.18, 0.26, 0.38),
     }
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} on every value"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """No more than the whole range of values."""
-        return within(bounds)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale and add."""
-        moved = drawn * per_row(level, drawn)
-        moved += x
-        return kept(moved, bounds)
+        return _scale_and_add(x, drawn, level, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class UniformNoise:
-    """Every value grows by a uniform amount in [lowest · level, level]; one-sided unless told.
+    """Every value grows by its own uniform amount in [lowest · level, level).
 
-    With `lowest` 0 this is the one-sided noise of the experiments of Bu & Sun; with -1 it is
-    `LinfNoise`.
+    By default `lowest` is 0: the one-sided noise of the experiments of Bu & Sun. With -1 it has
+    the distribution of `LinfNoise`.
     """
 
     level: float | None = None
     lowest: float = 0.0
     kind: ClassVar[str] = "uniform"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[LevelsWithinBounds] = LevelsWithinBounds()
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         if not -1 <= self.lowest < 1:
             raise InvalidArgument(
-                f"uniform: lowest is a share of the level in [-1, 1), got {self.lowest}: "
+                f"uniform: lowest must be a share of the level in [-1, 1), got {self.lowest}: "
                 "0 is one-sided noise, -1 symmetric"
             )
 
@@ -75,18 +152,21 @@ class UniformNoise:
         low = "0" if self.lowest == 0 else f"{self.lowest:g} · {{level}}"
         return f"noise drawn uniformly between {low} and {{level}}, added to every value"
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """No more than the whole range of values."""
-        return within(bounds)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1)."""
-        return stream.uniform((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Stretch to [lowest · level, level] and add."""
-        span = per_row(level, drawn)
-        moved = drawn * ((1 - self.lowest) * span)
-        moved += self.lowest * span
-        moved += x
-        return kept(moved, bounds)
+        """Stretch to [lowest · level, level) and add."""
+        span = level_per_row(level, drawn)
+        y = drawn * ((1 - self.lowest) * span)
+        y += self.lowest * span
+        y += x
+        return clip_in_place(y, bounds)
+
+
+def _scale_and_add(x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+    y = drawn * level_per_row(level, drawn)
+    y += x
+    return clip_in_place(y, bounds)
+
+
+def _radius(stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+    """Distance from the centre of a uniform point of the unit ball in d dimensions: u^(1/d)."""
+    return stream.uniform((n, *(1 for _ in shape))) ** (1 / math.prod(shape))

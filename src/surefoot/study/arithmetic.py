@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.store.records import Finding
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, read_model
+from surefoot.subject import to_host
 
 _INPUTS = 8
 _RADIUS = 0.01
@@ -20,7 +20,7 @@ def real_arithmetic(study: Setup) -> Finding:
     from surefoot.verify.float32 import distance_from_real
 
     def outputs(points: NDArray[np.float32]) -> NDArray[np.floating]:
-        return to_numpy(study.model.predict(study.model.place(points)))
+        return to_host(study.model.predict(study.model.place(points)))
 
     bounds = bounds_of(study)
     some = study.fitted.x[:: max(1, len(study.fitted) // _INPUTS)][:_INPUTS]

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.levels import level_words
-from surefoot.results import Interval
+from surefoot.results import UNIT
 from surefoot.subject import Perturbation, View
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_UNIT = Interval(0.0, 1.0)
 _GAP = 6
+"""Pixels between the images."""
 
 
 def samples(
@@ -30,11 +30,11 @@ def samples(
 ) -> NDArray[np.float32]:
     """(levels, n, channels, height, width): the same n draws at every level."""
     if perturbation.view is View.SERIES:
-        raise InvalidArgument(f"{perturbation.kind} is for signals: it has no image to show")
+        raise InvalidArgument(f"{perturbation.kind} is for signals: it cannot be shown on an image")
     x = image[None].astype(np.float32)
     source = stream(seed, "sheet", perturbation.kind, 0, x)
     drawn = perturbation.draw(source, n, x.shape[1:])
-    return np.stack([perturbation.apply(x, drawn, level, _UNIT) for level in levels])
+    return np.stack([perturbation.apply(x, drawn, level, UNIT) for level in levels])
 
 
 def sheet(
@@ -45,31 +45,31 @@ def sheet(
     seed: int = 1,
     height: int = 112,
 ) -> Image:
-    """The sheet, every image about `height` pixels high, each level written above its column."""
+    """The sheet: every image about `height` pixels high, and each level above its column."""
     from PIL import Image, ImageDraw, ImageFont
 
-    shown = samples(image, perturbation, levels, n, seed)
+    perturbed = samples(image, perturbation, levels, n, seed)
     scale = max(1, round(height / image.shape[1]))
     high, wide = image.shape[1] * scale, image.shape[2] * scale
     letters = max(12, wide // 9)
     head = letters + 2 * _GAP
     size = (len(levels) * (wide + _GAP) + _GAP, head + n * (high + _GAP))
-    whole = Image.new("RGB", size, "white")
-    pen, font = ImageDraw.Draw(whole), ImageFont.load_default(letters)
+    canvas = Image.new("RGB", size, "white")
+    pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(letters)
     for i, level in enumerate(levels):
         left = _GAP + i * (wide + _GAP)
-        told = level_words(level)
-        short = told if len(told) < 7 else f"{level:.3g}"
+        words = level_words(level)
+        short = words if len(words) < 7 else f"{level:.3g}"
         pen.text((left, _GAP // 2), short, fill="black", font=font)
         for j in range(n):
-            tile = _tile(shown[i, j]).resize((wide, high), Image.Resampling.NEAREST)
-            whole.paste(tile, (left, head + j * (high + _GAP)))
-    return whole
+            tile = _tile(perturbed[i, j]).resize((wide, high), Image.Resampling.NEAREST)
+            canvas.paste(tile, (left, head + j * (high + _GAP)))
+    return canvas
 
 
 def _tile(image: NDArray[np.float32]) -> Any:  # noqa: ANN401
     from PIL import Image
 
     pixels = np.clip(np.rint(image * 255), 0, 255).astype(np.uint8)
-    shown = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
-    return Image.fromarray(shown).convert("RGB")
+    layers = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
+    return Image.fromarray(layers).convert("RGB")

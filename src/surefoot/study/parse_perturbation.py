@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import named_object
-from surefoot.perturb import Chain, Mixture, Spread, load_features
+from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.severity import LONGEST_SMALL
 from surefoot.results import Interval
@@ -100,7 +100,7 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
     if kind == "table" and "features" not in options:
         raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
     if ".." in level:
-        return _spread(kind, level, made, options, frame)
+        return _random_level(kind, level, made, options, frame)
     strength = _level(kind, level, made, frame)
     if strength < 0 and getattr(made, "signed", False):
         raise InvalidArgument(
@@ -136,7 +136,7 @@ def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> 
     return levels[below] + (severity - below) * (levels[below + 1] - levels[below])
 
 
-def _spread(
+def _random_level(
     kind: str, text: str, made: type[Any], options: dict[str, Any], frame: tuple[int, ...]
 ) -> Perturbation:
     low, high = (_level(kind, part.strip(), made, frame) for part in text.split("..", 1))
@@ -146,7 +146,7 @@ def _spread(
             "or -10..10"
         )
     inner: Perturbation = made(level=high, **options)
-    return Spread(high, inner, round(low / high, 12))
+    return RandomLevel(high, inner, round(low / high, 12))
 
 
 def _own(text: str) -> Perturbation:

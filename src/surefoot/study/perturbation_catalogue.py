@@ -1,4 +1,4 @@
-"""What the catalogue holds, in words."""
+"""Every registered perturbation in words, for the command line and the catalogue page."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from surefoot.perturb import Feature
-from surefoot.results import Interval
+from surefoot.results import UNIT
 from surefoot.study.registry import PERTURBATIONS
 
-_UNIT = Interval(0.0, 1.0)
+_INPUTS = {"values": "any", "image": "images", "series": "signals"}
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Entry:
     kind: str
     of: str
     levels: str
+    unit: str
     severities: str
     options: str
     about: str
@@ -28,32 +29,33 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Every registered perturbation, in order."""
-    return [_entry(kind, made) for kind, made in PERTURBATIONS.items()]
+    return [_entry(kind, definition) for kind, definition in PERTURBATIONS.items()]
 
 
-def _entry(kind: str, made: type[Any]) -> Entry:
-    example = made(level=0.0, **_needed(made))
-    options = [f.name for f in fields(made) if f.name != "level"]
+def _entry(kind: str, definition: type[Any]) -> Entry:
+    example = definition(level=0.0, **_required_fields(definition))
+    options = [f.name for f in fields(definition) if f.name != "level"]
     return Entry(
         kind=kind,
-        of={"values": "any", "image": "images", "series": "signals"}[str(example.view)],
-        levels=_span(example),
-        severities=_severities(getattr(made, "presets", None)),
+        of=_INPUTS[str(example.view)],
+        levels=_level_range(example),
+        unit=example.levels.unit,
+        severities=_severities(getattr(definition, "presets", None)),
         options=", ".join(options),
-        about=(made.__doc__ or "").splitlines()[0],
-        definition=" ".join((made.__doc__ or "").split()),
+        about=(definition.__doc__ or "").splitlines()[0],
+        definition=" ".join((definition.__doc__ or "").split()),
     )
 
 
-def _needed(made: type[Any]) -> dict[str, Any]:
+def _required_fields(definition: type[Any]) -> dict[str, Any]:
     """What an example needs besides its level."""
-    named = any(f.name == "features" for f in fields(made))
-    return {"features": (Feature("value", noise=1.0),)} if named else {}
+    of_columns = any(f.name == "features" for f in fields(definition))
+    return {"features": (Feature("value", noise=1.0),)} if of_columns else {}
 
 
-def _span(example: Any) -> str:  # noqa: ANN401  any of the catalogue
-    """The levels that mean something; below 0 where there is a direction."""
-    high = example.levels(_UNIT).high
+def _level_range(example: Any) -> str:  # noqa: ANN401  any of the catalogue
+    """The levels that mean something for values in [0, 1]; below 0 where there is a direction."""
+    high = example.levels(UNIT).high
     if not math.isfinite(high):
         return "any" if getattr(example, "signed", False) else "0 and above"
     low = getattr(example, "least", -high) if getattr(example, "signed", False) else 0.0

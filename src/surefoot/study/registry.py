@@ -36,14 +36,14 @@ CATALOGUE: tuple[type[Any], ...] = (
     *perturb.WEATHER,
     *perturb.DIGITAL,
     *perturb.GEOMETRY,
-    *perturb.COVERING,
+    *perturb.OCCLUSION,
     *perturb.SIGNALS,
-    perturb.TableNoise,
+    *perturb.TABLES,
 )
 PERTURBATIONS: dict[str, type[Any]] = {p.kind: p for p in CATALOGUE}
 _KINDS: dict[str, type[Any]] = {
     **PERTURBATIONS,
-    "spread": perturb.Spread,
+    "random-level": perturb.RandomLevel,
     "chain": perturb.Chain,
     "mixture": perturb.Mixture,
 }

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.errors import InvalidArgument
 from surefoot.procedure import Needs
 from surefoot.study.setup import Setup
+from surefoot.subject import to_host
 from surefoot.tasks import Task
 
 
@@ -43,9 +43,9 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
     row = named[subject].rows[0]
     return Replay(
         clean=study.fitted.x[row],
-        perturbed=to_numpy(x)[0],
+        perturbed=to_host(x)[0],
         clean_label=int(study.predicted[row]),
-        label=int(np.argmax(to_numpy(scores)[0])),
+        label=int(np.argmax(to_host(scores)[0])),
         severity=severity,
         kept=severity < study.property.limit,
     )

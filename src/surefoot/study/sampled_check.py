@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import perturb
-from surefoot.engine.sampling_bench import SamplingBench, to_numpy
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask
 from surefoot.properties import GivenLabel
@@ -25,6 +25,7 @@ from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of
 from surefoot.study.work import Work, measured
+from surefoot.subject import to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
@@ -71,7 +72,7 @@ def _near_tie(study: Setup, network: Network, row: int, radius: float) -> Points
     from surefoot.verify.near_ties import contradiction
 
     def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
-        scores = to_numpy(study.model.predict(study.model.place(points)))
+        scores = to_host(study.model.predict(study.model.place(points)))
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
     x, label = study.fitted.x[row], int(study.references[row])

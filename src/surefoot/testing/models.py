@@ -7,8 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
-from surefoot.subject import Model, Scores
+from surefoot.subject import Model, Scores, to_host
 from surefoot.testing.expect import expect
 
 
@@ -37,15 +36,15 @@ def _scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
     """Scores of a batch that the model must leave as it is, there and where it came from."""
     given = x.copy()
     placed = model.place(given)
-    before = to_numpy(placed).copy()
-    scores = to_numpy(model.predict(placed)).copy()
-    expect(np.array_equal(to_numpy(placed), before), "predict changed its input")
+    before = to_host(placed).copy()
+    scores = to_host(model.predict(placed)).copy()
+    expect(np.array_equal(to_host(placed), before), "predict changed its input")
     expect(np.array_equal(given, x), "predict changed the array that was placed")
     return scores
 
 
 def _keeps_answers(model: Model, x: NDArray[np.float32]) -> None:
-    first = to_numpy(model.predict(model.place(x.copy())))
+    first = to_host(model.predict(model.place(x.copy())))
     kept = first.copy()
     model.predict(model.place(x[::-1].copy()))
     expect(np.array_equal(first, kept), "predict overwrote its answer to the batch before")

@@ -1,4 +1,4 @@
-"""Images shrunk to fewer pixels and grown again, as Pillow's BOX filter does both."""
+"""Images scaled down to fewer pixels and up again, both as with Pillow's BOX filter."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from numpy.typing import NDArray
 from surefoot.subject import Array
 
 _FADE_IN = 0.1
+"""Pixels over which the loss of the first pixel is faded in."""
 _SLACK = 1e-4
+"""Pixels added before rounding down: 1 - 0.9 is computed slightly below 0.1."""
 
 
 @dataclass(frozen=True)
-class Sizing:
-    """A number of cells along an axis, and how much the image with so many counts."""
+class CellCount:
+    """A number of cells along an axis, and the weight of the image with so many cells."""
 
     cells: int
     weight: float
 
 
-def sizings(length: int, share: float) -> tuple[Sizing, ...]:
-    """The whole part of share · length; within a tenth of the whole length a mix with the whole."""
+def cell_counts(length: int, share: float) -> tuple[CellCount, ...]:
+    """The whole part of share · length; within the last tenth of a pixel a mix with the length."""
     exact = min(max(share * length + _SLACK, 1.0), float(length))
     whole = (exact - length) / _FADE_IN + 1
     if whole <= 0:
-        return (Sizing(int(exact), 1.0),)
+        return (CellCount(int(exact), 1.0),)
     if whole >= 1:
-        return (Sizing(length, 1.0),)
-    return (Sizing(length - 1, 1 - whole), Sizing(length, whole))
+        return (CellCount(length, 1.0),)
+    return (CellCount(length - 1, 1 - whole), CellCount(length, whole))
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where each cell begins, how many pixels it has, and which cell each pixel shows."""
+    """The first pixel of each cell, how many pixels it has, and the cell that each pixel shows."""
 
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
-    shown: NDArray[np.int64]
+    of_pixel: NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
 def cells_along(length: int, cells: int) -> Cells:
     """The cells of an axis."""
-    first, stop = _reach(np.arange(cells), length / cells)
-    return Cells(first, stop - first, _shown(np.arange(length), cells / length))
+    first, stop = _pixels_of_cell(np.arange(cells), length / cells)
+    return Cells(first, stop - first, _cell_of_pixel(np.arange(length), cells / length))
 
 
-def _reach(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401
-    """First pixel of a cell and the one after its last. A pixel is taken whole, by its middle.
+def _pixels_of_cell(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: ANN401
+    """The first pixel of a cell and the one after its last; a pixel belongs where its middle is.
 
-    In Pillow's order of computing, which decides where a middle lies on an edge.
+    In the order of Pillow's computation, which decides where a middle lies on an edge.
     """
     centre = (cell + 0.5) * scale
     support = 0.5 * scale
@@ -65,55 +67,55 @@ def _reach(cell: NDArray[Any], scale: Any) -> tuple[NDArray[np.int64], NDArray[n
     return first.astype(np.int64), stop.astype(np.int64)
 
 
-def _shown(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noqa: ANN401
+def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noqa: ANN401
     """The cell that a pixel shows: where its middle lies."""
     cell: NDArray[np.int64] = np.floor((pixel + 0.5) * scale).astype(np.int64)
     return cell
 
 
-def pixelated(x: Array, share: float) -> Array:
-    """Both edges shrunk to this share of their length and grown again."""
+def pixelate(x: Array, share: float) -> Array:
+    """Images scaled down to this share of their pixels along each edge, and up again."""
     whole: Any = None
-    for rows in sizings(x.shape[2], share):
+    for rows in cell_counts(x.shape[2], share):
         tall = cells_along(x.shape[2], rows.cells)
-        low = _along_width(_means(x, tall, axis=2), share)
-        part = _take(low, tall.shown, axis=2)
+        low = _pixelate_width(_cell_means(x, tall, axis=2), share)
+        part = _take(low, tall.of_pixel, axis=2)
         if rows.weight != 1:
             part *= rows.weight
         whole = part if whole is None else whole + part
     return whole
 
 
-def _along_width(x: Array, share: float) -> Array:
+def _pixelate_width(x: Array, share: float) -> Array:
     whole: Any = None
-    for columns in sizings(x.shape[3], share):
+    for columns in cell_counts(x.shape[3], share):
         wide = cells_along(x.shape[3], columns.cells)
-        part = _take(_means(x, wide, axis=3), wide.shown, axis=3)
+        part = _take(_cell_means(x, wide, axis=3), wide.of_pixel, axis=3)
         if columns.weight != 1:
             part *= columns.weight
         whole = part if whole is None else whole + part
     return whole
 
 
-def _means(x: Array, cells: Cells, axis: int) -> Array:
-    """The mean of each cell; what only some cells have is weighed with 0 for the others."""
+def _cell_means(x: Array, cells: Cells, axis: int) -> Array:
+    """The mean of each cell; pixels that only some cells have get weight 0 in the others."""
     fewest, most = int(cells.counts.min()), int(cells.counts.max())
     if 1 < fewest == most and most * len(cells.starts) == x.shape[axis]:
-        return _even_means(x, most, axis)
+        return _equal_cell_means(x, most, axis)
     total = _take(x, cells.starts, axis)
     for step in range(1, fewest):
         total += _take(x, cells.starts + step, axis)
     for step in range(fewest, most):
         more = _take(x, np.minimum(cells.starts + step, x.shape[axis] - 1), axis)
-        more *= _placed((cells.counts > step).astype(np.float32), x, axis)
+        more *= _broadcast_along((cells.counts > step).astype(np.float32), x, axis)
         total += more
     if most > 1:
-        total *= _placed((1 / cells.counts).astype(np.float32), x, axis)
+        total *= _broadcast_along((1 / cells.counts).astype(np.float32), x, axis)
     return total
 
 
-def _even_means(x: Array, count: int, axis: int) -> Array:
-    """As `_means`, where all cells have the same number of pixels and no index is needed."""
+def _equal_cell_means(x: Array, count: int, axis: int) -> Array:
+    """`_cell_means` where all cells have the same number of pixels, by slices."""
     parts = [x[:, :, k::count] if axis == 2 else x[:, :, :, k::count] for k in range(count)]
     total = parts[0] + parts[1]
     for part in parts[2:]:
@@ -123,7 +125,7 @@ def _even_means(x: Array, count: int, axis: int) -> Array:
 
 
 def _take(x: Array, indices: NDArray[np.int64], axis: int) -> Array:
-    """These indices of an axis. Along the last one Torch gathers faster than it takes."""
+    """These indices of an axis. Along the last one Torch is faster with `gather` than `take`."""
     xp = array_namespace(x)
     chosen = xp.asarray(indices, device=x.device)
     if axis == 3 and not isinstance(x, np.ndarray):
@@ -131,8 +133,8 @@ def _take(x: Array, indices: NDArray[np.int64], axis: int) -> Array:
     return xp.take(x, chosen, axis=axis)
 
 
-def _placed(values: NDArray[np.float32], x: Array, axis: int) -> Array:
-    """One number an index of this axis, as it multiplies images."""
+def _broadcast_along(values: NDArray[np.float32], x: Array, axis: int) -> Array:
+    """One number for each index of this axis, shaped to multiply images."""
     xp = array_namespace(x)
     shape = [1, 1, 1, 1]
     shape[axis] = -1
@@ -140,17 +142,17 @@ def _placed(values: NDArray[np.float32], x: Array, axis: int) -> Array:
 
 
 def cell_matrices(length: int, shares: NDArray[np.float64]) -> NDArray[np.float32]:
-    """One matrix a share that does along an axis what `pixelated` does: (n, length, length)."""
+    """(n, length, length): for each share the matrix that pixelates along one axis."""
     exact = np.clip(shares * length + _SLACK, 1, length)
     whole = np.clip((exact - length) / _FADE_IN + 1, 0, 1)[:, None, None]
     fewer = np.minimum(np.floor(exact).astype(np.int64), max(length - 1, 1))
-    mixed = (1 - whole) * _matrices(length, fewer) + whole * np.eye(length)
+    mixed = (1 - whole) * _whole_cell_matrices(length, fewer) + whole * np.eye(length)
     return mixed.astype(np.float32)
 
 
-def _matrices(length: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    shown = _shown(np.arange(length), (cells / length)[:, None])
-    first, stop = _reach(shown, (length / cells)[:, None])
+def _whole_cell_matrices(length: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    cell = _cell_of_pixel(np.arange(length), (cells / length)[:, None])
+    first, stop = _pixels_of_cell(cell, (length / cells)[:, None])
     pixels = np.arange(length)
     inside = (pixels >= first[:, :, None]) & (pixels < stop[:, :, None])
     return np.where(inside, 1 / (stop - first)[:, :, None], 0.0)

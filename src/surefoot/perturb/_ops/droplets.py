@@ -1,8 +1,8 @@
-"""How drops of water catch the light: edges, distance to them, relief. Whole numbers throughout.
+"""Light on drops of water: edges, distance to them, relief, all in whole numbers.
 
-Layers are (n, 1, height, width). A layer within a frame is read as one long row: the neighbour
-below is then a fixed step away, and every operation runs through memory without a break. What
-comes out in the frame itself means nothing and is cut off.
+Layers are (n, 1, height, width). A padded layer is read as one long row: the neighbour below is
+then a fixed step away, and every operation runs through contiguous memory. Results in the padding
+mean nothing and are cropped.
 """
 
 from __future__ import annotations
@@ -10,32 +10,35 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.linear import placed
-from surefoot.perturb._ops.motion_kernel import framed
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.filters.streaks import pad_with_edges
 from surefoot.subject import Array
 
 _FARTHEST = 20
+"""Pixels at which the published distance is cut off."""
 _WEAK, _STRONG = 50, 150
+"""The published thresholds of Canny's edges, in sums of gradients of 8-bit values."""
 _STEPS = 6
+"""Pixels that weak edges are followed from strong ones."""
 
 
-def shading(liquid: Array) -> Array:
-    """How bright each drop shines, from 8-bit liquid layers (n, 1, height, width) of int16.
+def droplet_shading(liquid: Array) -> Array:
+    """The brightness of each drop, from 8-bit liquid layers (n, 1, height, width) of int16.
 
     The water of Hendrycks & Dietterich: distance to the edges of the liquid, at most 20 pixels,
-    smoothed, equalised, embossed, smoothed, each as OpenCV has it, rounded to whole numbers. It
-    departs in two points: weak edges are followed for 6 pixels from strong ones, not to their end,
-    and the distance is the true one, not OpenCV's chamfer with 5 x 5 weights.
+    smoothed, equalised, embossed, smoothed, each as in OpenCV, rounded to whole numbers. Two
+    departures: weak edges are followed for 6 pixels from strong ones, not to their end, and the
+    distance is the exact one, not OpenCV's approximation with 5 x 5 weights.
     """
     xp = array_namespace(liquid)
-    distance = distance_to(edges(liquid))
-    whole = xp.astype(_box(distance) * (1 / 9) + 1e-4, xp.int16)
-    relief = _embossed(equalised(whole))
-    return xp.round(xp.astype(_box(relief), xp.float32) * (1 / 9))
+    distance = distance_to_marked(canny_edges(liquid))
+    whole = xp.astype(_box_sum(distance) * (1 / 9) + 1e-4, xp.int16)
+    relief = _emboss(equalise_histogram(whole))
+    return xp.round(xp.astype(_box_sum(relief), xp.float32) * (1 / 9))
 
 
-def _mirror_framed(x: Array) -> Array:
-    """The layer in a frame of one pixel, its ends as mirrors: b|abc|b."""
+def _pad_mirrored(x: Array) -> Array:
+    """The layer padded by one mirrored pixel on each side: b|abc|b."""
     xp = array_namespace(x)
     height, width = x.shape[-2:]
     whole = xp.empty((*x.shape[:2], height + 2, width + 2), dtype=x.dtype, device=x.device)
@@ -47,10 +50,10 @@ def _mirror_framed(x: Array) -> Array:
     return whole
 
 
-def _unframed(flat: Array, whole: Array) -> Array:
-    """The layers without their frame, from their long row less one line and one pixel at its ends.
+def _crop_padding(flat: Array, whole: Array) -> Array:
+    """The layers without padding, from a long row that lacks one line and pixel at both ends.
 
-    The last pixels are those of a frame: the row is filled up with what is there.
+    The missing pixels are padding, so their values do not matter.
     """
     xp = array_namespace(flat)
     n, _, tall, wide = whole.shape
@@ -59,10 +62,10 @@ def _unframed(flat: Array, whole: Array) -> Array:
     return xp.reshape(full, whole.shape)[..., 1:-1, 1:-1]
 
 
-def _embossed(x: Array) -> Array:
+def _emboss(x: Array) -> Array:
     """The relief of whole numbers under [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], within 0 … 255."""
     xp = array_namespace(x)
-    whole = _mirror_framed(x)
+    whole = _pad_mirrored(x)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     length = row.shape[0] - 2 * (line + 1)
 
@@ -75,28 +78,28 @@ def _embossed(x: Array) -> Array:
         total += at(step)
     for step in (-1, -line):
         total -= at(step)
-    return _unframed(xp.clip(total, 0, 255), whole)
+    return _crop_padding(xp.clip(total, 0, 255), whole)
 
 
-def _box(x: Array) -> Array:
+def _box_sum(x: Array) -> Array:
     """The sum over 3 by 3 pixels."""
     xp = array_namespace(x)
-    whole = _mirror_framed(x)
+    whole = _pad_mirrored(x)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     three = row[: -2 * line] + row[line:-line]
     three += row[2 * line :]
     total = three[:-2] + three[1:-1]
     total += three[2:]
-    return _unframed(total, whole)
+    return _crop_padding(total, whole)
 
 
-def edges(x: Array) -> Array:
+def canny_edges(x: Array) -> Array:
     """Canny's edges of int16 layers with thresholds 50 and 150, as booleans (OpenCV's rules).
 
-    A pixel is kept where its gradient (Sobel, sum of sizes) is greatest across the edge.
+    An edge is where the gradient (Sobel, sum of absolute values) is largest across it.
     """
     xp = array_namespace(x)
-    whole = framed(x, 1, 1, 1)
+    whole = pad_with_edges(x, 1, 1, 1)
     line, row = whole.shape[-1], xp.reshape(whole, (-1,))
     below = row[: -2 * line] + row[2 * line :]
     below += 2 * row[line:-line]
@@ -106,17 +109,17 @@ def edges(x: Array) -> Array:
     down = beside[2 * line :] - beside[: -2 * line]
     wide, tall = xp.abs(right), xp.abs(down)
     size = xp.zeros_like(whole)
-    size[..., 1:-1, 1:-1] = _unframed(wide + tall, whole)
-    peak = _peaks(xp.reshape(size, (-1,)), line, (wide, tall), (right ^ down) < 0)
+    size[..., 1:-1, 1:-1] = _crop_padding(wide + tall, whole)
+    peak = _gradient_peaks(xp.reshape(size, (-1,)), line, (wide, tall), (right ^ down) < 0)
     full = xp.zeros(row.shape, dtype=peak.dtype, device=x.device)
     full[line + 1 : line + 1 + peak.shape[0]] = peak
     full &= xp.reshape(size, (-1,)) > _WEAK
     strong = full & (xp.reshape(size, (-1,)) > _STRONG)
-    return xp.reshape(_followed(strong, full, line), whole.shape)[..., 1:-1, 1:-1]
+    return xp.reshape(_follow_weak_edges(strong, full, line), whole.shape)[..., 1:-1, 1:-1]
 
 
-def _peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
-    """Where the gradient is greatest across the edge, which lies in one of four directions."""
+def _gradient_peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) -> Array:
+    """Where the gradient is largest across the edge, which has one of four directions."""
     xp = array_namespace(size)
     length = size.shape[0] - 2 * (line + 1)
 
@@ -139,25 +142,25 @@ def _peaks(size: Array, line: int, sides: tuple[Array, Array], rising: Array) ->
     return peak
 
 
-def _followed(strong: Array, weak: Array, line: int) -> Array:
-    """Strong edges and the weak ones that hang on to them; both lie within frames of nothing."""
-    found = strong
-    inner = found[line + 1 : -line - 1]
+def _follow_weak_edges(strong: Array, weak: Array, line: int) -> Array:
+    """Strong edges and the weak ones connected to them; the padding has neither."""
+    edges = strong
+    inner = edges[line + 1 : -line - 1]
     for _ in range(_STEPS):
-        three = found[: -2 * line] | found[line:-line]
-        three |= found[2 * line :]
+        three = edges[: -2 * line] | edges[line:-line]
+        three |= edges[2 * line :]
         near = three[:-2] | three[1:-1]
         near |= three[2:]
         near &= weak[line + 1 : -line - 1]
         inner |= near
-    return found
+    return edges
 
 
-def distance_to(marked: Array) -> Array:
-    """How far the next marked pixel is, at most 20 (the Euclidean distance, float32).
+def distance_to_marked(marked: Array) -> Array:
+    """The Euclidean distance to the nearest marked pixel, at most 20 (float32).
 
     First along the columns, by steps that double; then the squares along the rows: k steps with
-    costs 1, 3, 5, … come to k². Between two rows lie more pixels than there are steps.
+    costs 1, 3, 5, … sum to k². Between two rows lies as much padding as there are steps.
     """
     xp = array_namespace(marked)
     height, width = marked.shape[-2:]
@@ -185,12 +188,12 @@ def distance_to(marked: Array) -> Array:
     return xp.sqrt(nearest)
 
 
-def equalised(x: Array) -> Array:
+def equalise_histogram(x: Array) -> Array:
     """Each layer of values 0 … 20 with its histogram spread over 0 … 255, rounded (int16)."""
     xp = array_namespace(x)
     n, bins, pixels = x.shape[0], _FARTHEST + 1, x.shape[-2] * x.shape[-1]
     places = xp.astype(x, xp.int64)
-    places += placed(np.arange(n) * bins, x)[:, None, None, None]
+    places += place_like(np.arange(n) * bins, x)[:, None, None, None]
     row = xp.reshape(places, (-1,))
     counts = xp.reshape(xp.bincount(row, minlength=n * bins), (n, bins))
     up_to = xp.astype(xp.cumulative_sum(counts, axis=1), xp.float32)

@@ -1,4 +1,4 @@
-"""What a function of the user's own is, in words that a digest can hold."""
+"""A description of a function of the user, for the digest of a study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEPTH = 6
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def described(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, str]:
+def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, str]:
     """Qualified name, sha256 of the source (empty where there is none), and settings.
 
     Settings are what the source does not show: default and enclosed values, the arguments of a
@@ -27,90 +27,90 @@ def described(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, st
     if own is not None and not isinstance(function, type):
         return own()
     if isinstance(function, functools.partial):
-        inner = described(function.func, depth)
-        given = settings({"args": function.args, "keywords": function.keywords}, depth)
-        return {**inner, "settings": f"{inner['settings']} {given}".strip()}
+        inner = describe_function(function.func, depth)
+        arguments = describe_value({"args": function.args, "keywords": function.keywords}, depth)
+        return {**inner, "settings": f"{inner['settings']} {arguments}".strip()}
     subject: Any = function if inspect.isroutine(function) else type(function)
     try:
         text = inspect.getsource(subject)
     except (OSError, TypeError):
         text = ""
     code = getattr(inspect.unwrap(subject), "__code__", None)
-    whole = text + ("" if code is None else _instructions(code))
+    whole = text + ("" if code is None else _bytecode_text(code))
     source = hashlib.sha256(whole.encode()).hexdigest() if whole else ""
     name = f"{getattr(subject, '__module__', None)}:{getattr(subject, '__qualname__', subject)}"
-    return {"name": name, "sha256": source, "settings": _settings_of(function, depth)}
+    return {"name": name, "sha256": source, "settings": _hidden_settings(function, depth)}
 
 
-def _instructions(code: CodeType) -> str:
-    """What a function does, also where several share one line of source or there is none."""
+def _bytecode_text(code: CodeType) -> str:
+    """The instructions of a function, for functions that share a line of source or have none."""
     constants = [
-        _instructions(c) if isinstance(c, CodeType) else settings(c) for c in code.co_consts
+        _bytecode_text(c) if isinstance(c, CodeType) else describe_value(c) for c in code.co_consts
     ]
     return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
 
 
-def _globals_of(function: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The values of its module that a function reads; modules and classes go by their names."""
+def _globals_read(function: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The global values that a function reads, without modules."""
     code = getattr(function, "__code__", None)
     known = getattr(function, "__globals__", {})
     names = [n for n in getattr(code, "co_names", ()) if n in known]
     return {n: known[n] for n in names if not isinstance(known[n], ModuleType)}
 
 
-def _settings_of(function: Callable[..., Any], depth: int) -> str:
+def _hidden_settings(function: Callable[..., Any], depth: int) -> str:
     if not inspect.isroutine(function):
-        return settings(function, depth)
+        return describe_value(function, depth)
     plain = inspect.unwrap(function)
     cells = getattr(plain, "__closure__", None) or ()
     names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
-    held = {
+    hidden = {
         "defaults": getattr(plain, "__defaults__", None),
         "keywords": getattr(plain, "__kwdefaults__", None),
-        "enclosed": dict(zip(names, map(content, cells), strict=False)),
-        "reads": _globals_of(plain),
+        "enclosed": dict(zip(names, map(cell_content, cells), strict=False)),
+        "reads": _globals_read(plain),
         "self": getattr(function, "__self__", None) if inspect.ismethod(function) else None,
     }
-    known = {name: value for name, value in held.items() if value}
-    return settings(known, depth) if known else ""
+    known = {name: value for name, value in hidden.items() if value}
+    return describe_value(known, depth) if known else ""
 
 
-def content(cell: Any) -> Any:  # noqa: ANN401
-    """What a function encloses there."""
+def cell_content(cell: Any) -> Any:  # noqa: ANN401
+    """The value of a closure cell; None where it is empty."""
     try:
         return cell.cell_contents
     except ValueError:  # not yet filled
         return None
 
 
-def settings(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
-    """A value in words, without where it lies in memory; arrays by their digest."""
+def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
+    """A value in words, without its address in memory; arrays by their digest."""
     match value:
         case np.ndarray():
-            held = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-            words = f"array {value.shape} {value.dtype} {held}"
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            words = f"array {value.shape} {value.dtype} {digest}"
         case np.random.Generator() | np.random.RandomState() | random.Random():
-            words = type(value).__name__  # not its state, which moves on
+            words = type(value).__name__  # not its state, which changes
         case dict() if depth:
-            words = ", ".join(f"{k}: {settings(v, depth - 1)}" for k, v in value.items())
+            words = ", ".join(f"{k}: {describe_value(v, depth - 1)}" for k, v in value.items())
             words = f"{{{words}}}"
         case list() | tuple() if depth:
-            words = f"[{', '.join(settings(v, depth - 1) for v in value)}]"
+            words = f"[{', '.join(describe_value(v, depth - 1) for v in value)}]"
         case set() | frozenset():
-            words = f"{{{', '.join(sorted(settings(v, max(depth - 1, 0)) for v in value))}}}"
+            words = f"{{{', '.join(sorted(describe_value(v, max(depth - 1, 0)) for v in value))}}}"
         case _ if inspect.isfunction(value) and depth:
-            words = " ".join(described(value, depth - 1).values())
+            words = " ".join(describe_function(value, depth - 1).values())
         case _ if inspect.isroutine(value) or isinstance(value, type):
             words = f"{value.__module__}:{value.__qualname__}"
         case _ if hasattr(value, "detach") and hasattr(value, "numpy"):
-            words = f"tensor {settings(value.detach().cpu().numpy(), depth)}"
-        case _ if depth and _says_nothing(value):
-            words = f"{type(value).__qualname__}{settings(vars(value), depth)}"
+            words = f"tensor {describe_value(value.detach().cpu().numpy(), depth)}"
+        case _ if depth and _has_attributes(value):
+            words = f"{type(value).__qualname__}{describe_value(vars(value), depth)}"
         case _:
             words = _PLACE.sub("", repr(value))
     return words
 
 
-def _says_nothing(value: Any) -> bool:  # noqa: ANN401
-    """Whether an object has attributes of its own: what it prints may leave some out."""
+def _has_attributes(value: Any) -> bool:  # noqa: ANN401
+    """Whether an object has attributes of its own, which its repr may leave out."""
     return bool(getattr(value, "__dict__", None)) and not isinstance(value, type)

@@ -1,4 +1,4 @@
-"""Quantiles of the normal and the Poisson law, from uniform numbers that are multiples of 2^-24."""
+"""Quantiles of the normal and Poisson distributions at multiples of 2^-24."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from array_api_compat import array_namespace
 from surefoot.subject import Array
 
 _FEW = 8.0
+"""The rate below which probabilities are added up: above, the expansion is close enough."""
 _HALF_STEP = 2.0**-25
+"""Half the distance between two uniform numbers."""
 _ROUNDING = 3e-7
+"""More than the rounding of the sum of all probabilities in float32."""
 
 
 def poisson_quantile(rate: Array, u: Array) -> Array:
-    """The Poisson count at each rate that a share u of the counts does not exceed.
+    """The u-quantile of the Poisson distribution of each rate.
 
     `rate` has as many rows as `u`, or one for all. Below a rate of 8 the probabilities are added
     up, exact to single precision. From 8 on it is the whole part of the Cornish-Fisher expansion
-    to the order 1/rate (as in Giles 2016, algorithm 955, equation for Q_N3): the law is within
-    2.5e-4 of Poisson's in total variation at 8, 4e-5 at 20, and nearer for more.
+    to the order 1/rate (as in Giles 2016, algorithm 955, equation for Q_N3): the distribution is
+    within 2.5e-4 of Poisson's in total variation at 8, 4e-5 at 20, and closer above.
     """
     xp = array_namespace(u)
     n = len(u) if len(rate) == 1 else 1
@@ -27,24 +30,24 @@ def poisson_quantile(rate: Array, u: Array) -> Array:
     draws = xp.reshape(u, (n, -1))
     few = xp.nonzero(rates[0, :] < _FEW)[0]
     if len(few) == rates.shape[1]:
-        counts = _added_up(rates, draws)
+        counts = _poisson_by_summation(rates, draws)
     else:
-        counts = _expanded(rates, draws)
+        counts = _poisson_by_expansion(rates, draws)
         if len(few) > 0:
-            counts[:, few] = _added_up(rates[:, few], draws[:, few])
+            counts[:, few] = _poisson_by_summation(rates[:, few], draws[:, few])
     return xp.reshape(counts, u.shape)
 
 
-def _added_up(rate: Array, u: Array) -> Array:
+def _poisson_by_summation(rate: Array, u: Array) -> Array:
     """How many of the cumulated probabilities of 0, 1, 2, … do not exceed u.
 
-    The sum starts a hair higher, so that rounding never leaves it below the greatest u.
+    The sum starts slightly higher, so that rounding never leaves it below the largest u.
     """
     xp = array_namespace(u)
     term = xp.exp(-rate)
     total = term + _ROUNDING
     counts = xp.astype(u >= total, xp.uint8)
-    for k in range(1, _most(float(xp.max(rate)))):
+    for k in range(1, _largest_count(float(xp.max(rate)))):
         term *= rate
         term *= 1 / k
         total += term
@@ -52,8 +55,8 @@ def _added_up(rate: Array, u: Array) -> Array:
     return xp.astype(counts, xp.float32)
 
 
-def _most(rate: float) -> int:
-    """The count that is exceeded with a probability below 2^-25."""
+def _largest_count(rate: float) -> int:
+    """A count that is exceeded with a probability below 2^-25."""
     term = total = math.exp(-rate)
     k = 0
     while 1 - total > _HALF_STEP:
@@ -63,7 +66,7 @@ def _most(rate: float) -> int:
     return k + 1
 
 
-def _expanded(rate: Array, u: Array) -> Array:
+def _poisson_by_expansion(rate: Array, u: Array) -> Array:
     """Cornish-Fisher: a polynomial in the normal quantile; its coefficients are the rate's own."""
     xp = array_namespace(u)
     z = normal_quantile(u)
@@ -81,7 +84,7 @@ def _expanded(rate: Array, u: Array) -> Array:
 
 
 def normal_quantile(u: Array) -> Array:
-    """The standard normal number that a share u + 2^-25 of all do not exceed.
+    """The (u + 2^-25)-quantile of the standard normal distribution.
 
     Wichura 1988, AS 241, PPND7: about seven digits. Half a step is added so that 0 has a quantile;
     in single precision this is exact.
@@ -97,11 +100,11 @@ def normal_quantile(u: Array) -> Array:
     flat = xp.reshape(q, (-1,))
     far = xp.nonzero(xp.reshape(r, (-1,)) < 0)[0]
     if len(far) > 0:
-        flat[far] = _tail(xp.reshape(u, (-1,))[far])
+        flat[far] = _tail_quantile(xp.reshape(u, (-1,))[far])
     return xp.reshape(flat, u.shape)
 
 
-def _tail(u: Array) -> Array:
+def _tail_quantile(u: Array) -> Array:
     """The normal quantile where u is nearer than 0.075 to 0 or 1."""
     xp = array_namespace(u)
     q = (u - 0.5) + _HALF_STEP

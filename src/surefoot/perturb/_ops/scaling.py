@@ -1,39 +1,27 @@
-"""Between the bounds of the data and shares of them."""
+"""Values within the bounds of the data, and the same values in [0, 1]."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from surefoot.perturb._ops.levels import kept, unchanged
+from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level
+from surefoot.subject import Array
 
 
-def shares(x: Array, bounds: Interval | None) -> Array:
-    """Values as shares of the way from the lowest to the highest; `x` itself on [0, 1] or None."""
+def to_unit_range(x: Array, bounds: Interval | None) -> Array:
+    """The lowest value as 0, the highest as 1; `x` itself for the bounds [0, 1] and for none."""
     if bounds is None or bounds == UNIT:
         return x
-    moved = x - bounds.low
-    moved /= bounds.width
-    return moved
+    unit = x - bounds.low
+    unit /= bounds.width
+    return unit
 
 
-def scaled_back(y: Array, bounds: Interval | None) -> Array:
-    """A fresh array of shares as values within the bounds; changed in place."""
+def from_unit_range(y: Array, bounds: Interval | None) -> Array:
+    """`y` itself, scaled from [0, 1] to the bounds and clipped; for arrays nobody else holds."""
     if bounds is None:
         return y
     if bounds.width != 1:
         y *= bounds.width
     if bounds.low != 0:
         y += bounds.low
-    return kept(y, bounds)
-
-
-def spread(y: Array, n: int) -> Array:
-    """n rows of a result that is the same for all of them."""
-    return y if len(y) == n else unchanged(y, n)
-
-
-def single(level: Level) -> Level:
-    """A number as float32 holds it, so that one level and a level for each row are the same."""
-    return float(np.float32(level)) if isinstance(level, int | float) else level
+    return clip_in_place(y, bounds)

@@ -1,4 +1,4 @@
-"""Images sampled between their pixels: the primitive of every geometric change."""
+"""Images resampled at given coordinates: what every geometric perturbation uses."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.edges import Edge, folded, parted, pieces
-from surefoot.perturb._ops.neighbours import Images, towards
-from surefoot.perturb._ops.separable_resample import apart
-from surefoot.perturb._ops.warp_cpu import sampler
-from surefoot.perturb._ops.warp_gpu import sampled, usable
+from surefoot.perturb._ops.edges import (
+    Edge,
+    Images,
+    blend_in_place,
+    cache_sized_pieces,
+    fold_coordinates,
+    split_coordinates,
+)
+from surefoot.perturb._ops.separable_resample import resample_separable
+from surefoot.perturb._ops.warp_cpu import compiled_sampler
+from surefoot.perturb._ops.warp_gpu import runs_on, warp_on_gpu
 from surefoot.results import Interval
 from surefoot.subject import Array
 
 Places = NDArray[np.intp]
 
 
-def warped(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> Array:
+def warp(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> Array:
     """Images whose pixel (j, i) shows what was at row ys[j, i] and column xs[j, i] before.
 
     Bilinear, with the centre of the first pixel at 0; a whole coordinate gives back the very value
@@ -33,46 +39,53 @@ def warped(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -
     how = Edge(edge)
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
-        return _on_host(x, ys, xs, how, fill, bounds)
-    followed = any(part.requires_grad for part in (x, ys, xs))
-    if x.device.type == "cpu" and x.itemsize == 4 and not followed and sampler() is not None:
-        made = _on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
-        return array_namespace(x).from_numpy(made)
-    if x.is_cuda and x.itemsize == 4 and usable(str(x.device)):
-        return sampled(x, ys, xs, how, fill, bounds)
-    return _by_grid_sample(x, ys, xs, how, fill, bounds)
+        return _warp_on_host(x, ys, xs, how, fill, bounds)
+    has_gradient = any(part.requires_grad for part in (x, ys, xs))
+    if (
+        x.device.type == "cpu"
+        and x.itemsize == 4
+        and not has_gradient
+        and compiled_sampler() is not None
+    ):
+        out = _warp_on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
+        return array_namespace(x).from_numpy(out)
+    if x.is_cuda and x.itemsize == 4 and runs_on(str(x.device)):
+        return warp_on_gpu(x, ys, xs, how, fill, bounds)
+    return _warp_by_grid_sample(x, ys, xs, how, fill, bounds)
 
 
-def _on_host(
+def _warp_on_host(
     x: Images, ys: Images, xs: Images, edge: Edge, fill: float, bounds: Interval | None
 ) -> Images:
-    """In main memory: by compiled code where there is any."""
+    """In main memory: by compiled code where there is some."""
     if edge is Edge.BLACK:
         x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=fill)
         ys, xs = ys + 1, xs + 1
-    x, compiled = np.ascontiguousarray(x), sampler()
+    x, compiled = np.ascontiguousarray(x), compiled_sampler()
     fits = x.dtype == ys.dtype == xs.dtype == np.float32 and x[0, 0].size < 2**31
     if compiled is not None and fits:
         return compiled(x, ys, xs, edge, bounds)
-    return _by_takes(x, ys, xs, edge, bounds)
+    return _warp_by_takes(x, ys, xs, edge, bounds)
 
 
-def _by_takes(x: Images, ys: Images, xs: Images, edge: Edge, bounds: Interval | None) -> Images:
+def _warp_by_takes(
+    x: Images, ys: Images, xs: Images, edge: Edge, bounds: Interval | None
+) -> Images:
     """NumPy: the four neighbours are taken by index and blended, some images at a time."""
     n, rows, columns = max(len(x), len(ys), len(xs)), ys.shape[1], xs.shape[2]
     out: Images = np.empty((n, x.shape[1], rows, columns), dtype=x.dtype)
     if ys.shape[2] == 1 and xs.shape[1] == 1:
-        apart(x, ys, xs, edge, out)
+        resample_separable(x, ys, xs, edge, out)
     elif len(ys) == len(xs) == 1:
-        _with_one_grid(x, ys, xs, edge, out)
+        _warp_with_one_grid(x, ys, xs, edge, out)
     else:
-        _in_pieces(_with_own_grids, x, ys, xs, edge, out)
+        _warp_in_pieces(_warp_with_own_grids, x, ys, xs, edge, out)
     if bounds is not None:
         np.clip(out, bounds.low, bounds.high, out=out)
     return out
 
 
-def _in_pieces(
+def _warp_in_pieces(
     write: Callable[[Images, Images, Images, Edge, Images], None],
     x: Images,
     ys: Images,
@@ -80,33 +93,33 @@ def _in_pieces(
     edge: Edge,
     out: Images,
 ) -> None:
-    """Write `out` some images at a time, or some rows of one where images are large."""
-    for some, rows in pieces(len(out), *out.shape[2:]):
+    """Write `out` a few images at a time, or a few rows of one where images are large."""
+    for some, rows in cache_sized_pieces(len(out), *out.shape[2:]):
         here, tall, wide = (a if len(a) == 1 else a[some] for a in (x, ys, xs))
         wide = wide if wide.shape[1] == 1 else wide[:, rows]
         write(here, tall[:, rows], wide, edge, out[some, :, rows])
 
 
-def _with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """All planes of all images at the same places, written to `out`."""
+def _warp_with_one_grid(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
+    """All planes of all images at the same coordinates, written to `out`."""
     planes, target = x.reshape(-1, x[0, 0].size), out.reshape(-1, *out.shape[2:])
-    for _, rows in pieces(1, *out.shape[2:]):
+    for _, rows in cache_sized_pieces(1, *out.shape[2:]):
         wide = xs if xs.shape[1] == 1 else xs[:, rows]
-        index, down, right = _located(ys[:, rows], wide, x.shape[2:], edge)
-        for cut, _ in pieces(len(planes), *index.shape[1:]):
+        index, down, right = _locate(ys[:, rows], wide, x.shape[2:], edge)
+        for cut, _ in cache_sized_pieces(len(planes), *index.shape[1:]):
             some = planes[cut]
 
             def at(offset: int, some: Images = some, index: Places = index) -> Images:
-                if len(some) == 1:  # a cut through one plane is quicker than another index
+                if len(some) == 1:  # for one plane a slice is faster than another index
                     return some[0, offset:].take(index, mode="clip")
                 return cast("Images", some.take(index[0] + offset, axis=1, mode="clip"))
 
-            _blend(at, x.shape[2:], down, right, target[cut, rows])
+            _blend_neighbours(at, x.shape[2:], down, right, target[cut, rows])
 
 
-def _with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
-    """Each image, or the one of all, at its own places, written to `out`."""
-    index, down, right = _located(ys, xs, x.shape[2:], edge)
+def _warp_with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) -> None:
+    """Each image, or the only one, at its own coordinates, written to `out`."""
+    index, down, right = _locate(ys, xs, x.shape[2:], edge)
     size = x[0, 0].size
     if len(x) > 1:
         index += (np.arange(len(x)) * x[0].size)[:, None, None]
@@ -116,29 +129,30 @@ def _with_own_grids(x: Images, ys: Images, xs: Images, edge: Edge, out: Images) 
         def at(offset: int, flat: Images = flat) -> Images:
             return flat[offset:].take(index, mode="clip")
 
-        _blend(at, x.shape[2:], down, right, out[:, channel])
+        _blend_neighbours(at, x.shape[2:], down, right, out[:, channel])
 
 
-def _located(
+def _locate(
     ys: Images, xs: Images, size: tuple[int, ...], edge: Edge
 ) -> tuple[Places, Images, Images]:
-    """The pixel up and left of each place, counted through the image; and how far it is."""
-    top, down = parted(ys, size[0], edge)
-    left, right = parted(xs, size[1], edge)
+    """Index in the flat image of the pixel up and left of each point, and the fractions."""
+    top, down = split_coordinates(ys, size[0], edge)
+    left, right = split_coordinates(xs, size[1], edge)
     top *= np.int32(size[1])
     return (top + left).astype(np.intp), down, right
 
 
-def _blend(
+def _blend_neighbours(
     at: Callable[[int], Images],
     size: tuple[int, ...],
     down: Images,
     right: Images,
     out: Images,
 ) -> None:
-    """Between four neighbours by the shares `down` and `right`; `at` takes those an offset away.
+    """Interpolate between four neighbours by the fractions `down` and `right`, into `out`.
 
-    A neighbour beyond the last row or column has the share 0, whatever is taken for it.
+    `at(offset)` gives the pixels at this offset of the flat image. A neighbour beyond the last row
+    or column has weight 0, whatever value is taken for it.
     """
     below, beside = size[1] * (size[0] > 1), int(size[1] > 1)
     upper, other = at(0), at(beside)
@@ -147,21 +161,21 @@ def _blend(
         other *= right
         np.add(upper, other, out=out)
         return
-    towards(upper, other, right)
+    blend_in_place(upper, other, right)
     lower = at(below)
-    towards(lower, at(below + beside), right)
+    blend_in_place(lower, at(below + beside), right)
     lower -= upper
     lower *= down
     np.add(upper, lower, out=out)
 
 
-def _by_grid_sample(
+def _warp_by_grid_sample(
     x: Array, ys: Array, xs: Array, edge: Edge, fill: float, bounds: Interval | None
 ) -> Array:
-    """Torch: its own sampler, on images filled up to a power of two.
+    """Torch: its own sampler, on images padded to a power of two.
 
-    The sampler wants coordinates as shares of the size. For a power of two whole coordinates
-    survive that exactly.
+    The sampler takes coordinates as shares of the size. With a power of two, whole coordinates
+    stay exact.
     """
     import torch
 
@@ -169,12 +183,11 @@ def _by_grid_sample(
     tall, wide = _power_of_two(height + 2 * frame), _power_of_two(width + 2 * frame)
     margins = (frame, wide - width - frame, frame, tall - height - frame)
     source = torch.nn.functional.pad(x, margins, value=fill) if any(margins) else x
-    down = folded(ys + frame, height + 2 * frame, edge) * (2 / tall) + (1 / tall - 1)
-    right = folded(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
+    down = fold_coordinates(ys + frame, height + 2 * frame, edge) * (2 / tall) + (1 / tall - 1)
+    right = fold_coordinates(xs + frame, width + 2 * frame, edge) * (2 / wide) + (1 / wide - 1)
     grid = torch.stack(torch.broadcast_tensors(right, down), dim=-1)
     n, channels = max(len(x), len(grid)), x.shape[1]
-    # small images that meet one grid are as good as the channels of one image, and on a
-    # processor quicker
+    # on a CPU small images with one grid are faster as the channels of one image
     together = len(grid) == 1 and tall * wide <= 4096 and x.device.type == "cpu"
     source = source.reshape(1 if together else len(x), -1, tall, wide)
     rows = 1 if together else n
@@ -185,5 +198,5 @@ def _by_grid_sample(
 
 
 def _power_of_two(size: int) -> int:
-    """The next power of two that is no smaller."""
+    """The smallest power of two that is not below `size`."""
     return 1 << (size - 1).bit_length()

@@ -1,8 +1,8 @@
-"""Images sampled between their pixels by compiled code: fold, take, blend and clip in one go.
+"""Images resampled by compiled code: fold, take, blend and clip in one pass.
 
 What `warp` does with NumPy in dozens of passes over the coordinates, with the same values bit for
-bit. `sampler.c` is compiled when the package is installed and a C compiler is there; where it is
-not, `sampler` says so and NumPy does the work.
+bit. `sampler.c` is compiled when the package is installed, if there is a C compiler; where there
+is none, `compiled_sampler` returns None and NumPy does the work.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _Steps = ctypes.c_ssize_t * 3
 
 
 @lru_cache(maxsize=4)
-def sampler(library: Path = _BESIDE) -> Sampler | None:
-    """The compiled sampler, or None where there is none of this very source."""
+def compiled_sampler(library: Path = _BESIDE) -> Sampler | None:
+    """The compiled sampler, or None where there is none of exactly this source."""
     try:
-        found = ctypes.CDLL(str(library))
+        compiled = ctypes.CDLL(str(library))
     except OSError:
         return None
-    found.digest.restype = ctypes.c_longlong
-    if found.digest() != int(hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:15], 16):
+    compiled.digest.restype = ctypes.c_longlong
+    if compiled.digest() != int(hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:15], 16):
         return None
-    sample = found.sample
+    sample = compiled.sample
     long, whole, real, place = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float, ctypes.c_void_p
     sample.restype = None
     sample.argtypes = [
@@ -63,6 +63,6 @@ def sampler(library: Path = _BESIDE) -> Sampler | None:
 
 
 def _steps(at: Images) -> ctypes.Array[ctypes.c_ssize_t]:
-    """How many numbers on the next grid, row and column begin; 0 where there is one for all."""
+    """Numbers from one grid, row and column to the next; 0 where there is one for all."""
     sizes = zip(at.shape, at.strides, strict=True)
     return _Steps(*(0 if count == 1 else step // at.itemsize for count, step in sizes))

@@ -1,7 +1,7 @@
-"""Images sampled between their pixels on a GPU: fold, take, blend and clip in one kernel.
+"""Images resampled on a GPU: fold, take, blend and clip in one kernel.
 
 What `warp` does with a dozen passes over the coordinates. Triton comes with PyTorch where there is
-a GPU; where it cannot compile, `usable` says so and PyTorch's own sampler is used instead.
+a GPU; where it cannot compile, `runs_on` is false and PyTorch's own sampler is used instead.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from surefoot.results import Interval
 
 _TILE, _WARPS = 1024, 8
+"""Pixels and warps of one block of the kernel."""
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +78,7 @@ def _kernel() -> Any:  # noqa: ANN401  the compiled function
     return sample
 
 
-def sampled(
+def warp_on_gpu(
     x: Any,  # noqa: ANN401
     ys: Any,  # noqa: ANN401
     xs: Any,  # noqa: ANN401
@@ -85,7 +86,7 @@ def sampled(
     fill: float,
     bounds: Interval | None,
 ) -> Any:  # noqa: ANN401
-    """`warp.warped` for float32 on a GPU; the edge by its name, and what black is."""
+    """`warp.warp` for float32 on a GPU; `fill` is the value of black."""
     import torch
 
     x = x.contiguous()
@@ -107,14 +108,14 @@ def sampled(
 
 
 @lru_cache(maxsize=8)
-def usable(device: str) -> bool:
-    """Whether this device can do it: tried once, on a small image."""
+def runs_on(device: str) -> bool:
+    """Whether the kernel works on this device: tried once, on a small image."""
     try:
         import torch
 
         x = torch.tensor([[[[0.0, 1.0], [2.0, 3.0]]]], device=device)
         half = torch.full((1, 1, 1), 0.5, device=device)
-        made = sampled(x, half, half, "mirror", 0.0, None)
-        return bool(made.item() == 1.5)
+        out = warp_on_gpu(x, half, half, "mirror", 0.0, None)
+        return bool(out.item() == 1.5)
     except Exception:  # noqa: BLE001  no Triton, no compiler, another kind of GPU
         return False

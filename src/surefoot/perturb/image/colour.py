@@ -3,61 +3,52 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.hsv import resaturated, turned
-from surefoot.perturb._ops.levels import check_level, is_zero, kept, per_row, settled, unchanged
-from surefoot.perturb._ops.scaling import scaled_back, shares, spread
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, at, check_severity, is_small
+from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.colours import change_saturation, rotate_hue
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Presets, perturbation
+from surefoot.perturb._ops.levels import level_per_row, restore_level_zero
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, at_severity, is_small
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
+# Gain and offset of the saturation at severities 0 to 5.
 _SATURATE_SMALL = ((1, 0), (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
 _SATURATE_LARGE = ((1, 0), (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Brightness:
-    """The value of HSV grows by the level, hue and saturation stay; level in shares of the bounds.
+    """The HSV value of every pixel grows by `level` of the range; hue and saturation stay.
 
-    Hendrycks & Dietterich 2019, `brightness`. Raising the value V of a pixel to V + level is
-    scaling its channels by (V + level) / V; black becomes grey. Grey images grow by the level
-    themselves. A negative level darkens. Nothing is random.
+    Hendrycks & Dietterich 2019, `brightness`. The channels of a pixel of value V are multiplied
+    by (V + level) / V; black becomes grey. The level is added to grey images. A negative level
+    darkens. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "brightness"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the range")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "the brightness (value in HSV) raised by {level} of the range"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "brightness (HSV value) raised by {level} of the range"
+    presets: ClassVar[Presets] = {
         "small": (0.05, 0.1, 0.15, 0.2, 0.3),
         "large": (0.1, 0.2, 0.3, 0.4, 0.5),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where all is as bright as can be."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of every pixel above the lowest value."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         span = bounds or UNIT
-        shift = per_row(level, x) * span.width
+        shift = level_per_row(level, x) * span.width
         if x.shape[1] == 1:
-            return spread(kept(x + shift, bounds), len(drawn))
+            return clip_in_place(x + shift, bounds)
         xp = array_namespace(x)
         height = x - span.low if span.low else x
         top = xp.max(height, axis=1, keepdims=True)
@@ -71,196 +62,146 @@ class Brightness:
         raised /= xp.maximum(top, black)
         bright = height * raised
         bright += lift + span.low if span.low else lift
-        return spread(kept(bright, bounds), len(drawn))
+        return clip_in_place(bright, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Contrast:
-    """Every value moves the share `level` of its way to the mean of its channel in the image.
+    """Every value moves towards the mean of its channel by the share `level` of the distance.
 
     Hendrycks & Dietterich 2019, `contrast`, whose factor is 1 - level. A negative level raises
-    the contrast. Nothing is random.
+    the contrast. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "contrast"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the contrast")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a share of {level} of the contrast taken away"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    phrase: ClassVar[str] = "contrast reduced by a share of {level}"
+    presets: ClassVar[Presets] = {
         "small": tuple(1 - c for c in (0.75, 0.5, 0.4, 0.3, 0.15)),
         "large": tuple(1 - c for c in (0.4, 0.3, 0.2, 0.1, 0.05)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where only the mean is left."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each channel with its mean."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         xp = array_namespace(x)
         means = xp.mean(xp.reshape(x, (*x.shape[:2], -1)), axis=2)
-        share = per_row(level, x)
+        share = level_per_row(level, x)
         mixed = x * (1 - share)
         mixed += means[:, :, None, None] * share
-        return spread(kept(mixed, bounds), len(drawn))
+        return clip_in_place(mixed, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Saturate:
-    """The saturation of HSV becomes S · gain + offset, clipped; hue and value stay.
+    """The HSV saturation S becomes S · gain + offset, clipped; hue and value stay.
 
-    Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5, and
-    gain and offset are linear between the published pairs. In their order: up to 2 colours fade,
-    from 3 on they deepen, so that between 2 and 3 the path crosses the image as it was. For a
-    strength that only grows take `Desaturate`. Pixels without colour have hue 0, as the published
-    code has it: with an offset they turn reddish. Grey images stay as they are. `size` is
-    "small" or "large" for one set of constants, or empty for the one of the image's size.
-    Nothing is random.
+    Hendrycks & Dietterich 2019, `saturate`. The level is the published severity, from 0 to 5;
+    gain and offset are linear between the published pairs. Up to severity 2 colours fade, from 3
+    on they deepen, so between 2 and 3 there is a level that changes nothing. For an effect that
+    only grows use `Desaturate`. Grey pixels have hue 0 (red), as in the published code: with an
+    offset they turn reddish. Grey images stay as they are. `size` is "small" or "large" for one
+    set of constants, or empty to go by the size of the image. Not random.
     """
 
     level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "saturate"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "the saturation of colours changed with severity {level} of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The published severities and all between."""
-        return SEVERITIES
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    levels: ClassVar[Levels] = SEVERITIES
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "saturation of colours changed, severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Stretch the distance of each channel from the greatest one."""
-        if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
+        if x.shape[1] == 1:
+            return x
         small = is_small(self.size, tuple(x.shape))
-        gain, offset = at(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
-        vivid = resaturated(x, gain, offset, (bounds or UNIT).low)
-        return spread(kept(vivid, bounds), len(drawn))
+        gain, offset = at_severity(level, _SATURATE_SMALL if small else _SATURATE_LARGE)
+        vivid = change_saturation(x, gain, offset, (bounds or UNIT).low)
+        return clip_in_place(vivid, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Desaturate:
-    """Colours lose the share `level` of their saturation in HSV; hue and value stay.
+    """Colours lose the share `level` of their HSV saturation; hue and value stay.
 
-    A negative level deepens them. Grey images stay as they are. Nothing is random.
+    A negative level deepens them. Grey images stay as they are. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "desaturate"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the saturation")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a share of {level} of the saturation of colours taken away"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where all is grey."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "saturation of colours reduced by a share of {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Shrink the distance of each channel from the greatest one."""
-        if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
-        faded = resaturated(x, 1 - per_row(level, x), 0.0, (bounds or UNIT).low)
-        return spread(kept(faded, bounds), len(drawn))
+        if x.shape[1] == 1:
+            return x
+        faded = change_saturation(x, 1 - level_per_row(level, x), 0.0, (bounds or UNIT).low)
+        return clip_in_place(faded, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Hue:
-    """The hue of HSV turns by `level` degrees; saturation and value stay, exactly.
+    """The HSV hue is rotated by `level` degrees; saturation and value stay exactly.
 
-    A negative level turns the other way: from red by 120 to green, by -120 to blue. Grey images
-    and grey pixels stay as they are. Nothing is random.
+    120 degrees turn red into green, -120 into blue. Grey images and grey pixels stay as they are.
+    Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "hue"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(180.0, "degrees")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "the hue of colours turned by {level} degrees"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to the opposite colour."""
-        return Interval(0.0, 180.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "hue of colours rotated by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Turn around the grey axis of HSV."""
-        if is_zero(level) or x.shape[1] == 1:
-            return unchanged(x, len(drawn))
-        turned_by = kept(turned(x, per_row(level, x[:, 0])), bounds)
-        return spread(settled(turned_by, x, level), len(drawn))
+        if x.shape[1] == 1:
+            return x
+        rotated = clip_in_place(rotate_hue(x, level_per_row(level, x[:, 0])), bounds)
+        return restore_level_zero(rotated, x, level)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Gamma:
-    """Values, as shares of the bounds, are raised to the power 2^level.
+    """Values, scaled to [0, 1], are raised to the power 2^level.
 
-    At level 1 they are squared: dark grows darker. A negative level brightens: -1 is the square
-    root. Level and -level undo each other. Without bounds, values below 0 stay as they are.
-    Nothing is random.
+    At level 1 they are squared, which darkens. A negative level brightens: -1 is the square root.
+    Level and -level undo each other. Without bounds, values below 0 stay as they are. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "gamma"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(3.0, "exponent of 2")
+    draw: ClassVar[Draw] = NOTHING
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "values raised to the power 2^{level}"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to the power 8."""
-        return Interval(0.0, 3.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "gamma correction: values raised to the power 2^{level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Raise to the power."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         xp = array_namespace(x)
-        power: Any = 2 ** per_row(level, x)
-        share = shares(x, bounds)
-        bent = _raised(xp.clip(share, 0.0, None), power)
+        power: Any = 2 ** level_per_row(level, x)
+        share = to_unit_range(x, bounds)
+        bent = _power(xp.clip(share, 0.0, None), power)
         if bounds is None:
             bent += xp.clip(share, None, 0.0)
-        return spread(settled(scaled_back(bent, bounds), x, level), len(drawn))
+        return restore_level_zero(from_unit_range(bent, bounds), x, level)
 
 
-def _raised(x: Array, power: Any) -> Array:  # noqa: ANN401
+def _power(x: Array, power: Any) -> Array:  # noqa: ANN401
     """x to the power, x being 0 or more: through the logarithm, which takes less time."""
     bits = power / math.log(2)
     if not isinstance(x, np.ndarray):

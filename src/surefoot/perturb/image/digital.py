@@ -1,144 +1,116 @@
-"""What digital storage does to an image: coarse pixels and compression."""
+"""Effects of digital storage: coarse pixels and compression."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelated
-from surefoot.perturb._ops.levels import (
-    check_level,
-    clipped,
-    is_zero,
-    kept,
-    per_row,
-    settled,
-    unchanged,
-)
-from surefoot.perturb._ops.scaling import scaled_back, shares, spread
+from surefoot.perturb._ops.arrays import clip, clip_in_place
+from surefoot.perturb._ops.box_pixelate import cell_matrices, pixelate
+from surefoot.perturb._ops.definition import NOTHING, Draw, Levels, Presets, perturbation
+from surefoot.perturb._ops.levels import level_per_row, levels_on_host, restore_level_zero
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View, to_host
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _FADED_IN = 0.01
+"""The level from which on the image is the decoded one: quality 99."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class Pixelate:
-    """Both edges shrink to the share 1 - level of their pixels and grow again, with box filters.
+    """The image is scaled down to 1 - level of its pixels along each edge and up again.
 
     Hendrycks & Dietterich 2019, `pixelate`: Pillow's BOX filter down and up, so that each pixel
     shows the mean of its cell. The number of cells along an edge is the whole part of
-    (1 - level) · pixels, so the level acts in steps. Only the first step, where a tenth of a
-    pixel is lost, is faded in, so that little is changed near level 0. Values are not rounded to
-    8 bits, as they would be in a file. Nothing is random.
+    (1 - level) · pixels, so the level acts in steps. Only the first step, up to a tenth of a
+    pixel, is faded in, so that little changes near level 0. Values are not rounded to 8 bits, as
+    they would be in a file. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "pixelate"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "pixels made coarser, with a share of {level} fewer along each edge"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    levels: ClassVar[Levels] = Levels(1.0, "share of the pixels along an edge")
+    draw: ClassVar[Draw] = NOTHING
+    phrase: ClassVar[str] = "pixelation: a share of {level} fewer pixels along each edge"
+    presets: ClassVar[Presets] = {
         "small": tuple(1 - c for c in (0.95, 0.9, 0.85, 0.75, 0.65)),
         "large": tuple(1 - c for c in (0.6, 0.5, 0.4, 0.3, 0.25)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where one cell is left."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Every pixel becomes the mean of its cell."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         if isinstance(level, int | float):
-            return spread(clipped(pixelated(x, 1 - level), bounds), len(drawn))
+            return clip(pixelate(x, 1 - level), bounds)
         xp = array_namespace(x)
-        share = 1 - _on_host(level).astype(np.float64)
+        share = 1 - levels_on_host(level)
         down, across = (
             xp.asarray(cell_matrices(length, share), device=x.device)[:, None, :, :]
             for length in x.shape[2:]
         )
         coarse = xp.matmul(xp.matmul(down, x), xp.matrix_transpose(across))
-        return clipped(coarse, bounds)
+        return clip(coarse, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class JPEG:
-    """Stored as JPEG of quality 100 · (1 - level) and read again.
+    """Encoded as JPEG of quality 100 · (1 - level) and decoded again.
 
-    Hendrycks & Dietterich 2019, `jpeg_compression`: Pillow's encoder with its own settings, which
-    halve the resolution of colours; values are first rounded to 8 bits. The quality is the nearest
-    whole number from 1 to 99: 100 would round and lose colours too, so levels below 0.01 mix the
-    image with its copy of quality 99 instead, and level 0 is no compression at all. Works
-    image by image in main memory, wherever the arrays are. Nothing is random.
+    Hendrycks & Dietterich 2019, `jpeg_compression`: Pillow's encoder with its default settings,
+    which halve the resolution of colours; values are first rounded to 8 bits. The quality is the
+    nearest whole number from 1 to 99. Quality 100 would lose colours too, so levels below 0.01
+    mix the image with its copy of quality 99 instead, and level 0 is no compression at all. Works
+    image by image in main memory, wherever the arrays are. Not random.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "jpeg"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(0.99, "1 - quality / 100")
+    draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "JPEG compression of quality 100 · (1 - {level})"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    presets: ClassVar[Presets] = {
         "small": tuple(1 - q / 100 for q in (80, 65, 58, 50, 40)),
         "large": tuple(1 - q / 100 for q in (25, 18, 15, 10, 7)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 0.99, where the quality is 1, the least there is."""
-        return Interval(0.0, 0.99)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Compress and read back each image."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        whole = _eight_bits(_on_host(shares(x, bounds)))
+        """Encode and decode each image."""
+        whole = _to_uint8(to_host(to_unit_range(x, bounds)))
         if isinstance(level, int | float):
             each = [level] * len(x)
         else:
-            each = _on_host(level).tolist()
+            each = to_host(level).tolist()
             whole = np.broadcast_to(whole, (len(each), *whole.shape[1:]))
-        stored = _stored_all(whole, [_quality(one) for one in each])
+        stored = _encode_and_decode_all(whole, [_quality(one) for one in each])
         back = array_namespace(x).asarray(stored, device=x.device)
         if bounds != UNIT:
-            back = scaled_back(back, bounds)
+            back = from_unit_range(back, bounds)
         if min(each) < _FADED_IN:
-            back = _faded_in(back, x, level, bounds)
-        return spread(back, len(drawn))
+            back = _fade_in(back, x, level, bounds)
+        return back
 
 
-def _faded_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
-    """Between the image and the stored one up to a level of 0.01; from there on the latter."""
-    share: Any = per_row(level, x) / _FADED_IN
-    mixed = settled(kept(x + (stored - x) * share, bounds), x, level)
+def _fade_in(stored: Array, x: Array, level: Level, bounds: Interval | None) -> Array:
+    """A mix of the image and the decoded one below level 0.01; from there on the decoded one."""
+    share: Any = level_per_row(level, x) / _FADED_IN
+    mixed = restore_level_zero(clip_in_place(x + (stored - x) * share, bounds), x, level)
     if isinstance(level, int | float):
         return mixed
     return array_namespace(x).where(share < 1, mixed, stored)
 
 
-def _stored_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
-    """Images (n, channels, height, width) of 8 bits, stored and read, as shares of 255.
+def _encode_and_decode_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.float32]:
+    """8-bit images (n, channels, height, width), encoded and decoded, as values in [0, 1].
 
-    They enter and leave Pillow on one long strip, which is quicker than one by one.
+    They enter and leave Pillow as one long strip, which is faster than one by one.
     """
     from PIL import Image
 
@@ -148,15 +120,15 @@ def _stored_all(images: NDArray[np.uint8], qualities: list[int]) -> NDArray[np.f
     strip = Image.frombytes(mode, size, lines.tobytes(), "raw", order)
     for i, quality in enumerate(qualities):
         box = (0, i * height, width, (i + 1) * height)
-        strip.paste(_stored(strip.crop(box), quality), box)
+        strip.paste(_encode_and_decode(strip.crop(box), quality), box)
     whole = np.frombuffer(strip.tobytes("raw", order), dtype=np.uint8).reshape(lines.shape)
     shares_read: NDArray[np.float32] = whole.transpose(0, 2, 1, 3).astype(np.float32, order="C")
     shares_read /= 255
     return shares_read
 
 
-def _eight_bits(x: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Shares, those beyond 0 and 1 clipped, as the nearest whole numbers up to 255."""
+def _to_uint8(x: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Values clipped to [0, 1], as the nearest whole numbers from 0 to 255."""
     whole = np.clip(x, 0, 1)
     whole *= 255
     return np.rint(whole, out=whole).astype(np.uint8)
@@ -166,22 +138,14 @@ def _quality(level: float) -> int:
     return min(max(round(100 * (1 - level)), 1), 99)
 
 
-def _stored(image: Image, quality: int) -> Image:
+def _encode_and_decode(image: Image, quality: int) -> Image:
     """One image through the encoder and back.
 
-    Both are called without the file around them, and the decoder is told what it will find: most
-    of the work on a small image is spared.
+    Both are called without a file, and the decoder gets the mode and size: that saves most of the
+    time on a small image.
     """
     from PIL import Image
 
     mode = image.mode
     code = image.tobytes("jpeg", mode, quality)
     return Image.frombytes(mode, image.size, code, "jpeg", mode, "")
-
-
-def _on_host(array: Array) -> NDArray[np.float32]:
-    """The array in main memory, as NumPy."""
-    if isinstance(array, np.ndarray):
-        return array
-    found: NDArray[np.float32] = array.detach().cpu().numpy()
-    return found

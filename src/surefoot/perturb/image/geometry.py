@@ -1,229 +1,167 @@
-"""Images turned, moved, enlarged, slanted and seen from aside.
+"""Geometric transforms of images: rotation, translation, zoom, shear, perspective.
 
-Every one samples the image bilinearly where its pixels come from, so the effect is continuous in
-the level. The centre is that of the image. All but `Perspective` draw nothing: given the level
-they are the same for every trial, and a negative level means the other direction.
+Each one computes where every pixel comes from and interpolates there bilinearly, so the effect is
+continuous in the level. Only `Perspective` is random. A negative level is the other direction.
+`edge` says what lies outside of the image.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
-from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.edges import check_edge
-from surefoot.perturb._ops.levels import check_level, is_zero, unchanged
-from surefoot.perturb._ops.warp import warped
+from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
+from surefoot.perturb._ops.edges import EDGES
+from surefoot.perturb._ops.warp import warp
 from surefoot.results import Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 
-@dataclass(frozen=True)
+@perturbation
 class Rotation:
-    """Turned about the centre by `level` degrees, counter-clockwise as one sees it."""
+    """Rotated about the centre by `level` degrees, counter-clockwise. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "rotation"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(180.0, "degrees")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a rotation by {level} degrees about the centre"
-
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 180, "degrees", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Half a turn at most."""
-        return Interval(0.0, 180.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "rotation by {level} degrees about the centre"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Each pixel comes from where the opposite turn brings it."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        xp, angle = array_namespace(x), _each(level, x) * (math.pi / 180)
+        """Each pixel comes from where the opposite rotation brings it."""
+        xp, angle = array_namespace(x), _level_array(level, x) * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
-        down, right, middle, centre = _axes(x)
+        down, right, middle, centre = _centred_axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class TranslationX:
-    """Moved to the right by `level` as a share of the width; parts of a pixel count."""
+    """Moved right by the share `level` of the width, also by parts of a pixel. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-x"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the width")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a move sideways by {level} of the width"
-
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of the width", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The whole width at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "translation to the right by {level} of the width"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further left."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        down, right, middle, centre = _axes(x)
-        xs = (right + centre) - _each(level, x) * x.shape[3]
-        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+        down, right, middle, centre = _centred_axes(x)
+        xs = (right + centre) - _level_array(level, x) * x.shape[3]
+        return warp(x, down + middle, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class TranslationY:
-    """Moved downwards by `level` as a share of the height; parts of a pixel count."""
+    """Moved down by the share `level` of the height, also by parts of a pixel. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "translate-y"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the height")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a move downwards by {level} of the height"
-
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of the height", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """The whole height at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "translation downwards by {level} of the height"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further up."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        down, right, middle, centre = _axes(x)
-        ys = (down + middle) - _each(level, x) * x.shape[2]
-        return _for_all(warped(x, ys, right + centre, self.edge, bounds), len(drawn))
+        down, right, middle, centre = _centred_axes(x)
+        ys = (down + middle) - _level_array(level, x) * x.shape[2]
+        return warp(x, ys, right + centre, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Zoom:
-    """Enlarged about the centre 1 + `level` times; a negative level makes it smaller.
+    """Enlarged about the centre to 1 + `level` times the size; a negative level shrinks.
 
-    Nothing is averaged when it becomes smaller. A level below -0.9 means -0.9.
+    Shrinking does not average pixels. A level below -0.9 means -0.9. Not random.
     """
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "zoom"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(9.0, "share of the size added")
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     least: ClassVar[float] = -0.9
-    phrase: ClassVar[str] = "a zoom about the centre to 1 + {level} times the size"
-
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 9, "(ten times the size)", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Ten times the size at most."""
-        return Interval(0.0, 9.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "zoom about the centre to 1 + {level} times the size"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from nearer to the centre."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        factor = array_namespace(x).clip(_each(level, x) + 1.0, 0.1)
-        down, right, middle, centre = _axes(x)
+        factor = array_namespace(x).clip(_level_array(level, x) + 1.0, 0.1)
+        down, right, middle, centre = _centred_axes(x)
         ys, xs = down / factor + middle, right / factor + centre
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Shear:
-    """Upright lines lean to the right by `level` degrees; the row of the centre stays."""
+    """Vertical lines lean to the right by `level` degrees; the middle row stays. Not random."""
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "shear"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(80.0, "degrees")  # at 90 pixels move infinitely far
+    draw: ClassVar[Draw] = NOTHING
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
-    phrase: ClassVar[str] = "a sideways shear by {level} degrees"
-
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 80, "degrees", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 80 degrees: 90 would be infinitely far."""
-        return Interval(0.0, 80.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing."""
-        return stream.uniform((n, 0))
+    phrase: ClassVar[str] = "horizontal shear by {level} degrees"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Rows above the centre come from further left, rows below from further right."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
-        slope = array_namespace(x).tan(_each(level, x) * (math.pi / 180))
-        down, right, middle, centre = _axes(x)
+        slope = array_namespace(x).tan(_level_array(level, x) * (math.pi / 180))
+        down, right, middle, centre = _centred_axes(x)
         xs = (right + centre) + slope * down
-        return _for_all(warped(x, down + middle, xs, self.edge, bounds), len(drawn))
+        return warp(x, down + middle, xs, self.edge, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Perspective:
-    """Seen from aside: each corner moves inwards, by two independent uniform amounts.
+    """A random perspective: each corner moves inwards by two independent uniform amounts.
 
     Along an edge of the image a corner moves by up to `level` times half that edge. This is the
     distortion that Torchvision and Kornia call `distortion_scale`, without rounding the corners to
-    pixels. Above a level of about 0.5 the corners can come to lie so that a part of the image
-    turns over.
+    pixels. Above a level of about 0.5 the corners can come to lie so that a part of the image is
+    mirrored.
     """
 
     level: float | None = None
     edge: str = "mirror"
     kind: ClassVar[str] = "perspective"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of half an edge")
+    draw: ClassVar[Draw] = Uniform((4, 2))
+    choices: ClassVar[Choices] = EDGES
     signed: ClassVar[bool] = True
     phrase: ClassVar[str] = (
-        "a change of perspective in which every corner moves inwards by random amounts, "
-        "up to {level} of half the edges"
+        "a random perspective: every corner moves inwards by uniform amounts of up to {level} "
+        "of half the edges"
     )
 
-    def __post_init__(self) -> None:
-        _check(self.kind, self.level, 1, "of half an edge", self.edge)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Half of each edge at most."""
-        return Interval(0.0, 1.0)
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Moves of the corners, clockwise from the top left, across and down: uniform in [0, 1)."""
-        return stream.uniform((n, 4, 2))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Each pixel comes from where the projection that brings the corners back takes it."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
+        """Each pixel comes from where the inverse projection takes it."""
         xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
-        across, along, weight = _projection(drawn * (0.5 * _each(level, x)))
-        down, right, middle, centre = _axes(x)
+        across, along, weight = _projection(drawn * (0.5 * _level_array(level, x)))
+        down, right, middle, centre = _centred_axes(x)
         down, right = down + middle, right + centre
         under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
         if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
@@ -232,14 +170,14 @@ class Perspective:
         ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
         xs /= under
         ys /= under
-        return _for_all(warped(x, ys, xs, self.edge, bounds), len(drawn))
+        return warp(x, ys, xs, self.edge, bounds)
 
 
 def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     """The projection that brings the moved corners back to those of the unit square.
 
     Three rows of a 3 × 3 matrix, up to a common factor; each entry is of shape (n, 1, 1). Heckbert
-    1989, section 2.2.3, gives the way from the square to the corners; the adjugate undoes it.
+    1989, section 2.2.3, gives the projection from the square to the corners; this is its adjugate.
     """
     at = moves[..., None, None]
     x0, x1, x2, x3 = at[:, 0, 0], 1 - at[:, 1, 0], 1 - at[:, 2, 0], at[:, 3, 0]
@@ -257,15 +195,7 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
     )
 
 
-def _check(kind: str, level: float | None, most: float, unit: str, edge: str) -> None:
-    """Refuse a level that is no strength or too much, and an unknown edge."""
-    check_level(kind, level)
-    if level is not None and level > most:
-        raise InvalidArgument(f"{kind}: the level is at most {most} {unit}, got {level}")
-    check_edge(kind, edge)
-
-
-def _each(level: Level, x: Array) -> Array:
+def _level_array(level: Level, x: Array) -> Array:
     """The level of each row, or the one of all, as an array (n or 1, 1, 1) of the type of x."""
     xp = array_namespace(x)
     if isinstance(level, int | float):
@@ -273,15 +203,10 @@ def _each(level: Level, x: Array) -> Array:
     return xp.reshape(xp.astype(level, x.dtype), (-1, 1, 1))
 
 
-def _axes(x: Array) -> tuple[Array, Array, float, float]:
-    """Where rows and columns are, from the centre of an image; and where the centre is."""
+def _centred_axes(x: Array) -> tuple[Array, Array, float, float]:
+    """Rows and columns counted from the centre of an image; and row and column of the centre."""
     xp, (height, width) = array_namespace(x), x.shape[2:]
     middle, centre = (height - 1) / 2, (width - 1) / 2
     down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle
     right = xp.arange(width, dtype=x.dtype, device=device(x)) - centre
     return down[None, :, None], right[None, None, :], middle, centre
-
-
-def _for_all(y: Array, n: int) -> Array:
-    """The images, or n copies where they are all the same one."""
-    return y if len(y) == n else unchanged(y, n)

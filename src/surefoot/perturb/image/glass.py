@@ -1,84 +1,81 @@
-"""Images behind frosted glass."""
+"""Images seen through frosted glass."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import placed, smoothed
-from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, check_severity, is_small
-from surefoot.perturb._ops.shuffle import moved, partners, swapped
-from surefoot.perturb._ops.strengths import (
-    Floats,
+from surefoot.perturb._ops.arrays import clip, place_like
+from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
+from surefoot.perturb._ops.filters.matrices import gaussian_filter
+from surefoot.perturb._ops.levels import Floats, restore_level_zero
+from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
+from surefoot.perturb._ops.severity import (
+    PRESETS,
+    SEVERITIES,
+    SIZES,
     Table,
-    between,
-    finished,
-    on_host,
+    at_severity_on_host,
+    is_small,
 )
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
+# Deviation of the blur, reach of the swaps, rounds of swaps at severities 0 to 5.
 _SMALL = ((0, 1, 0), (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))
 _LARGE = ((0, 1, 0), (0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2))
 
 
-@dataclass(frozen=True)
+@perturbation
 class GlassBlur:
-    """Blurred, neighbouring pixels swapped, blurred again; the level is the severity.
+    """Frosted glass: blur, swaps of neighbouring pixels, blur; the level is the severity.
 
-    Hendrycks & Dietterich's, in their order: from the last pixel to the first each one swaps with
-    another at most `reach` away, once or several times over. These are true swaps (the published
-    program copies one pixel over the other). Between the severities a share of the pixels swaps,
-    or reaches further, and those that do at a lower level still do. Values are not rounded to 256
-    steps between the parts.
+    Hendrycks & Dietterich 2019, `glass_blur`, in their order: from the last pixel to the first,
+    each one swaps with another at most `reach` away, in one or several rounds. These are true
+    swaps (the published code copies one pixel over the other). Between two severities a share of
+    the pixels swaps, or reaches further; a pixel that does at one level does at every higher one.
+    Values are not rounded to 256 levels between the steps.
     """
 
     level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "glass"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "frosted glass, of severity {level} (of 5)"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities."""
-        return SEVERITIES
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "glass blur of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """For each pixel: whether it takes part, then its partner in each round."""
+        """For each pixel: a number for whether it swaps, then one for its partner in each round."""
         rounds = max(row[2] for row in self._table(*shape[-2:]))
         return stream.uniform((n, 1 + int(rounds), *shape[-2:]))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Blur, swap, blur."""
-        n = drawn.shape[0]
-        if is_zero(level):
-            return unchanged(x, n)
         one = isinstance(level, int | float)
-        deviations, reaches, rounds = between(on_host(level), self._table(*x.shape[-2:]))
-        wide = float(deviations[0]) if one else placed(deviations, x)
+        deviations, reaches, rounds = at_severity_on_host(level, self._table(*x.shape[-2:]))
+        wide = float(deviations[0]) if one else place_like(deviations, x)
         count, reach = math.ceil(rounds.max()), math.ceil(reaches.max())
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
-        goals = partners(
-            drawn[:, 1 : count + 1], drawn[:, :1], _gate(shares, x, one), _gate(reaches, x, one)
+        goals = swap_partners(
+            drawn[:, 1 : count + 1],
+            drawn[:, :1],
+            _number_or_rows(shares, x, one),
+            _number_or_rows(reaches, x, one),
         )
-        y = moved(smoothed(x, wide), swapped(goals, reach))
-        return finished(smoothed(y, wide), x, n, level, bounds)
+        y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
+        return restore_level_zero(clip(gaussian_filter(y, wide), bounds), x, level)
 
     def _table(self, height: int, width: int) -> Table:
         return _SMALL if is_small(self.size, (height, width)) else _LARGE
 
 
-def _gate(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401
-    """A single number where there is but one, else (rows, rounds or 1, 1, 1)."""
+def _number_or_rows(values: Floats, like: Array, one: bool) -> Any:  # noqa: ANN401
+    """One number where all are equal, else an array (rows, rounds or 1, 1, 1)."""
     if one and (values == values.flat[0]).all():
         return float(values.flat[0])
     shaped = np.reshape(values, (len(values), -1, 1, 1)).astype(np.float32)
-    return placed(shaped, like)
+    return place_like(shaped, like)

@@ -1,4 +1,4 @@
-"""Parts of an image that cannot be seen."""
+"""Hidden parts of an image: a patch, or single pixels."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import check_level, is_zero, kept, per_row, unchanged
-from surefoot.perturb._ops.scaling import single
+from surefoot.perturb._ops.arrays import clip_in_place, copy_rows
+from surefoot.perturb._ops.definition import Draw, Each, Levels, Uniform, perturbation
+from surefoot.perturb._ops.levels import as_float32, level_per_row
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _Floats = NDArray[np.float32]
-_Whole = NDArray[np.intp]
+_Indices = NDArray[np.intp]
 
 _LARGE = 24
-"""Pixels along the shorter edge of a patch from which on its sides are worth their own look."""
+"""Pixels along the shorter edge of a patch from which on its inside is filled without mixing."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class Occlusion:
-    """A patch hides the share `level` of the image's area, at a uniformly random place.
+    """A patch hides the share `level` of the area of the image, at a uniformly random position.
 
-    The patch is a square that lies wholly in the image; where a square of this area does not
-    fit it is a rectangle as long as the shorter edge. Pixels that it covers in part are mixed, so
-    that the area is exact. A patch covers all that a smaller one with the same draw covers; pixels
-    that it does not touch stay as they are.
+    The patch is a square that lies wholly in the image; where a square of this area does not fit,
+    it is a rectangle as long as the shorter edge. Pixels that it covers in part are mixed, so that
+    the area is exact. With the same draw, a larger patch covers all that a smaller one covers.
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
@@ -39,77 +39,70 @@ class Occlusion:
     fill: float = 0.5
     kind: ClassVar[str] = "occlusion"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "share of the area")
+    draw: ClassVar[Draw] = Uniform((2,))
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         _check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        return f"a share of {{level}} of the image hidden by a patch of value {self.fill:g}"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From nothing to all of the image."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Where the patch lies, down and across: uniform in [0, 1)."""
-        return stream.uniform((n, 2))
+        return f"a share of {{level}} of the image hidden by a random patch of value {self.fill:g}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each pixel with the fill, as far as it is covered."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         height, width = x.shape[2:]
-        fill, area = _value(self.fill, bounds), per_row(level, drawn) * (height * width)
-        tall, wide = _edges(area, height, width)
+        fill, area = _fill_value(self.fill, bounds), level_per_row(level, drawn) * (height * width)
+        tall, wide = _patch_size(area, height, width)
         if isinstance(tall, float) and (isinstance(x, np.ndarray) or x.device.type == "cpu"):
-            out = unchanged(x, len(drawn))
-            _lay(np.asarray(out), np.asarray(drawn), tall, wide, _Paint(fill, bounds))
+            out = copy_rows(x, len(drawn))
+            _lay_patches(np.asarray(out), np.asarray(drawn), tall, wide, _Paint(fill, bounds))
             return out
-        down = _covered(drawn[:, :1] * (height - tall), tall, _pixels(height, drawn))
-        across = _covered(drawn[:, 1:] * (width - wide), wide, _pixels(width, drawn))
-        return _mixed(x, down[:, None, :, None] * across[:, None, None, :], _Paint(fill, bounds))
+        down = _coverage(drawn[:, :1] * (height - tall), tall, _pixel_starts(height, drawn))
+        across = _coverage(drawn[:, 1:] * (width - wide), wide, _pixel_starts(width, drawn))
+        return _mix_pixels(
+            x, down[:, None, :, None] * across[:, None, None, :], _Paint(fill, bounds)
+        )
 
 
 @dataclass(frozen=True)
 class _Paint:
-    """The value of a patch, and the bounds that a pixel mixed with it is kept within."""
+    """The value of a patch, and the bounds that mixed pixels are clipped to."""
 
     fill: float
     bounds: Interval | None
 
 
-def _mixed(x: Array, hidden: Array, paint: _Paint) -> Array:
-    """Pixels mixed with the paint as far as they are hidden; the others as they are."""
+def _mix_pixels(x: Array, hidden: Array, paint: _Paint) -> Array:
+    """Pixels mixed with the paint as far as they are hidden; the others unchanged."""
     mixed = x * (1 - hidden)
     mixed += hidden * paint.fill
-    mixed = kept(mixed, paint.bounds)
+    mixed = clip_in_place(mixed, paint.bounds)
     if isinstance(x, np.ndarray):
         return np.where(hidden > 0, mixed, x)
     return array_namespace(x).where(hidden > 0, mixed, x)
 
 
-def _lay(out: _Floats, drawn: _Floats, tall: float, wide: float, paint: _Paint) -> None:
-    """Lay patches of one size on images; only what they touch is changed."""
-    tops, down = _reached(drawn[:, :1], tall, out.shape[2])
-    lefts, across = _reached(drawn[:, 1:], wide, out.shape[3])
+def _lay_patches(out: _Floats, drawn: _Floats, tall: float, wide: float, paint: _Paint) -> None:
+    """Lay patches of one size on images, in place; only covered pixels are changed."""
+    tops, down = _covered_along_axis(drawn[:, :1], tall, out.shape[2])
+    lefts, across = _covered_along_axis(drawn[:, 1:], wide, out.shape[3])
     high, broad = down.shape[1], across.shape[1]
     if min(high, broad) < _LARGE:
-        _mix(out, tops, lefts, down, across, paint)
+        _mix_windows(out, tops, lefts, down, across, paint)
         return
     for image, top, left in zip(out, tops.tolist(), lefts.tolist(), strict=True):
         image[:, top + 2 : top + high - 2, left + 2 : left + broad - 2] = paint.fill
     inner = down[:, 2:-2]  # covered wholly, as all but the two outermost pixels are
-    _mix(out, tops, lefts, down[:, :2], across, paint)
-    _mix(out, tops + (high - 2), lefts, down[:, -2:], across, paint)
-    _mix(out, tops + 2, lefts, inner, across[:, :2], paint)
-    _mix(out, tops + 2, lefts + (broad - 2), inner, across[:, -2:], paint)
+    _mix_windows(out, tops, lefts, down[:, :2], across, paint)
+    _mix_windows(out, tops + (high - 2), lefts, down[:, -2:], across, paint)
+    _mix_windows(out, tops + 2, lefts, inner, across[:, :2], paint)
+    _mix_windows(out, tops + 2, lefts + (broad - 2), inner, across[:, -2:], paint)
 
 
-def _mix(
-    out: _Floats, tops: _Whole, lefts: _Whole, down: _Floats, across: _Floats, paint: _Paint
+def _mix_windows(
+    out: _Floats, tops: _Indices, lefts: _Indices, down: _Floats, across: _Floats, paint: _Paint
 ) -> None:
     """Mix the pixels from each top and left on with the paint, as far as they are covered."""
     hidden = down[:, None, :, None] * across[:, None, None, :]
@@ -117,22 +110,22 @@ def _mix(
     places = (n, channels, height - high + 1, width - broad + 1)
     windows = as_strided(out, (*places, high, broad), (*out.strides, *out.strides[2:]))
     where = (np.arange(len(out)), slice(None), tops, lefts)
-    windows[where] = _mixed(windows[where], hidden, paint)
+    windows[where] = _mix_pixels(windows[where], hidden, paint)
 
 
-def _reached(place: _Floats, length: float, pixels: int) -> tuple[_Whole, _Floats]:
-    """The first of as many pixels as the patch can touch along an axis; how much of each it covers.
+def _covered_along_axis(place: _Floats, length: float, pixels: int) -> tuple[_Indices, _Floats]:
+    """The first pixel that the patch can touch along an axis, and how much of each it covers.
 
-    Those of all rows are equally many, whether they are touched or not.
+    All rows have the same number of pixels, whether the patch touches them or not.
     """
     begin = place * (pixels - length)
     count = min(math.ceil(length) + 1, pixels)
     first = np.minimum(begin[:, 0].astype(np.intp), pixels - count)
     touched = (first[:, None] + np.arange(count)).astype(np.float32)
-    return first, _covered(begin, length, touched)
+    return first, _coverage(begin, length, touched)
 
 
-def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
+def _patch_size(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
     """How tall and how wide the patch of this area is, in pixels."""
     short = min(height, width)
     if isinstance(area, int | float):
@@ -145,56 +138,49 @@ def _edges(area: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN4
     return (side, other) if height <= width else (other, side)
 
 
-def _covered(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
-    """How much of the pixels from `first` to first + 1 the patch covers: (n, pixels)."""
+def _coverage(begin: Array, length: Any, first: Array) -> Array:  # noqa: ANN401
+    """How much the patch covers of each pixel from `first` to first + 1: (n, pixels)."""
     xp: Any = np if isinstance(begin, np.ndarray) else array_namespace(begin)
     covered = xp.minimum(begin + length, first + 1) - xp.maximum(begin, first)
     return np.maximum(covered, 0) if isinstance(begin, np.ndarray) else covered.clamp_(min=0)
 
 
-def _pixels(count: int, like: Array) -> Array:
-    """The pixels along an axis: (1, count)."""
+def _pixel_starts(count: int, like: Array) -> Array:
+    """Where the pixels along an axis start: (1, count)."""
     xp = array_namespace(like)
     return xp.arange(count, dtype=xp.float32, device=like.device)[None, :]
 
 
-@dataclass(frozen=True)
+@perturbation
 class Dropout:
-    """Every pixel, with all its channels, is lost with probability `level`.
+    """Every pixel, with all its channels, is replaced with probability `level`.
 
-    A pixel lost at a level is lost at every higher one. `fill` is the value of lost pixels, from
-    0, the lowest, to 1, the highest.
+    A pixel replaced at one level is replaced at every higher one. `fill` is the new value, from 0,
+    the lowest, to 1, the highest.
     """
 
     level: float | None = None
     fill: float = 0.5
     kind: ClassVar[str] = "dropout"
     view: ClassVar[View] = View.IMAGE
+    levels: ClassVar[Levels] = Levels(1.0, "probability")
+    draw: ClassVar[Draw] = Uniform(Each.PIXEL)
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         _check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        return f"every pixel replaced by {self.fill:g} with probability {{level}}"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From no pixel to every pixel."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1), one number a pixel."""
-        return stream.uniform((n, 1, *shape[1:]))
+        return f"every pixel replaced by the value {self.fill:g} with probability {{level}}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Pixels with the smallest numbers are lost first."""
-        lost = drawn < per_row(single(level), drawn)
-        return array_namespace(x).where(lost, _value(self.fill, bounds), x)
+        """Pixels with the smallest numbers are replaced first."""
+        replaced = drawn < level_per_row(as_float32(level), drawn)
+        return array_namespace(x).where(replaced, _fill_value(self.fill, bounds), x)
 
 
-def _value(fill: float, bounds: Interval | None) -> float:
+def _fill_value(fill: float, bounds: Interval | None) -> float:
     span = bounds or UNIT
     return span.low + fill * span.width
 
@@ -202,6 +188,5 @@ def _value(fill: float, bounds: Interval | None) -> float:
 def _check_fill(kind: str, fill: float) -> None:
     if not 0 <= fill <= 1:
         raise InvalidArgument(
-            f"{kind}: fill is a share of the bounds from 0 to 1, got {fill}: 0 is the lowest "
-            "value, 0.5 the middle"
+            f"{kind}: fill must be in [0, 1], got {fill}: 0 is the lowest value, 0.5 the middle"
         )

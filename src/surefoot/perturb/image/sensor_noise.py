@@ -1,71 +1,70 @@
-"""Noise of sensors: photons, dead and hot pixels, and noise that grows with the signal."""
+"""Noise of image sensors: shot noise, impulse noise and speckle noise."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import check_level, is_zero, kept, per_row, settled, unchanged
+from surefoot.perturb._ops.arrays import clip_in_place
+from surefoot.perturb._ops.definition import (
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Presets,
+    Uniform,
+    perturbation,
+)
+from surefoot.perturb._ops.levels import as_float32, level_per_row, restore_level_zero
 from surefoot.perturb._ops.quantiles import poisson_quantile
-from surefoot.perturb._ops.scaling import scaled_back, shares, single
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
 from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.subject import Array, Level, View
 
 _FAINTEST = 1e-9
+"""The lowest level that is computed with, so that 1 / level² is finite in float32."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class ShotNoise:
-    """Photons are counted: Poisson(x · c) / c for values x as shares of the bounds.
+    """Counted photons: x becomes Poisson(x · c) / c, for values x scaled to [0, 1].
 
-    The level is 1/√c, the relative noise at full brightness: c photons make the highest value.
-    Hendrycks & Dietterich 2019, `shot_noise`. One uniform number a value is drawn and the count
-    is its quantile, so that all levels share the random numbers. `poisson_quantile` says how
-    exact the counts are: their law is within 2.5e-4 of Poisson's in total variation. Without
-    bounds, values below 0 stay as they are.
+    The level is 1/√c, the relative noise at full brightness: c photons are the highest value.
+    Hendrycks & Dietterich 2019, `shot_noise`. For each value one uniform number is drawn and the
+    count is its quantile, so that all levels share the random numbers. The distribution is within
+    2.5e-4 of Poisson's in total variation (`poisson_quantile`). Without bounds, values below 0
+    stay as they are.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "shot"
     view: ClassVar[View] = View.VALUES
-    phrase: ClassVar[str] = "shot noise, of relative size {level} at full brightness"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    levels: ClassVar[Levels] = Levels(1.0, "relative noise at full brightness")
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
+    phrase: ClassVar[str] = "shot noise of relative size {level} at full brightness"
+    presets: ClassVar[Presets] = {
         "small": tuple(1 / math.sqrt(c) for c in (500, 250, 100, 75, 50)),
         "large": tuple(1 / math.sqrt(c) for c in (60, 25, 12, 5, 3)),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where full brightness is one photon."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1)."""
-        return stream.uniform((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Count photons at the rate of each value."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
         xp = array_namespace(x)
-        photons = per_row(_photons(level), x)
-        share = shares(x, bounds)
+        photons = level_per_row(_photons(level), x)
+        share = to_unit_range(x, bounds)
         rate = xp.clip(share, 0.0, None) * photons
         counted = poisson_quantile(rate, drawn)
         counted /= photons
         if bounds is None:
             counted += xp.clip(share, None, 0.0)
-        return settled(scaled_back(counted, bounds), x, level)
+        return restore_level_zero(from_unit_range(counted, bounds), x, level)
 
 
 def _photons(level: Level) -> Any:  # noqa: ANN401
-    """Photons at full brightness, in single precision whether for one level or for many."""
+    """Photons at full brightness, in single precision for one level and for many."""
     if isinstance(level, int | float):
         least = np.float32(max(level, _FAINTEST))
         return float(np.float32(1) / (least * least))
@@ -73,49 +72,40 @@ def _photons(level: Level) -> Any:  # noqa: ANN401
     return 1 / (least * least)
 
 
-@dataclass(frozen=True)
+@perturbation
 class ImpulseNoise:
-    """A share of the values becomes the lowest or the highest value, half of them each.
+    """Salt and pepper: a value becomes the lowest or the highest, each with probability level / 2.
 
-    Salt and pepper; every channel of a pixel on its own. Hendrycks & Dietterich 2019,
-    `impulse_noise`. What is hit at a level is hit at every higher one, in the same way. Without
-    bounds the lowest value is 0 and the highest 1.
+    Every channel of a pixel by itself. Hendrycks & Dietterich 2019, `impulse_noise`. A value that
+    changes at one level changes to the same at every higher one. Without bounds the lowest value
+    is 0 and the highest 1.
     """
 
     level: float | None = None
     kind: ClassVar[str] = "impulse"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the values")
+    draw: ClassVar[Draw] = Uniform(Each.VALUE)
     phrase: ClassVar[str] = (
-        "a share of {level} of the values set to the lowest or the highest value, half each"
+        "impulse noise: each value becomes the lowest or the highest with probability {level}"
     )
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    presets: ClassVar[Presets] = {
         "small": (0.01, 0.02, 0.03, 0.05, 0.07),
         "large": (0.03, 0.06, 0.09, 0.17, 0.27),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From no value to every value."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Uniform in [0, 1)."""
-        return stream.uniform((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """The smallest numbers drawn make pepper, the greatest salt."""
+        """The smallest numbers drawn give the lowest value, the largest ones the highest."""
         xp = array_namespace(x)
-        half = per_row(single(level), drawn) / 2
+        half = level_per_row(as_float32(level), drawn) / 2
         ends = bounds or UNIT
-        peppered = xp.where(drawn < half, ends.low, x)
-        return xp.where(drawn >= 1 - half, ends.high, peppered)
+        with_lowest = xp.where(drawn < half, ends.low, x)
+        return xp.where(drawn >= 1 - half, ends.high, with_lowest)
 
 
-@dataclass(frozen=True)
+@perturbation
 class SpeckleNoise:
-    """Normal noise in proportion to the value: x + x · N(0, level), x as a share of the bounds.
+    """Normal noise in proportion to the value: x + level · x · N(0, 1), for x scaled to [0, 1].
 
     Hendrycks & Dietterich 2019, `speckle_noise`.
     """
@@ -123,26 +113,19 @@ class SpeckleNoise:
     level: float | None = None
     kind: ClassVar[str] = "speckle"
     view: ClassVar[View] = View.VALUES
-    phrase: ClassVar[str] = "Gaussian noise of standard deviation {level} times the value"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = {
+    levels: ClassVar[Levels] = Levels(1.0, "share of each value")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
+    phrase: ClassVar[str] = (
+        "speckle noise: Gaussian noise of standard deviation {level} times the value"
+    )
+    presets: ClassVar[Presets] = {
         "small": (0.06, 0.1, 0.12, 0.16, 0.2),
         "large": (0.15, 0.2, 0.35, 0.45, 0.6),
     }
 
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Up to 1, where the noise is as large as the value."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale by the height above the lowest value and add."""
         low = (bounds or UNIT).low
-        moved = drawn * ((x - low if low else x) * per_row(level, drawn))
-        moved += x
-        return kept(moved, bounds)
+        y = drawn * ((x - low if low else x) * level_per_row(level, drawn))
+        y += x
+        return clip_in_place(y, bounds)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.linear import Banded, along, banded, placed
-from surefoot.perturb._ops.motion_kernel import streaked_down
-from surefoot.perturb._ops.scaling import scaled_back, shares
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    Table,
-    at,
-    check_severity,
-    is_small,
-    luminance,
-)
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.colours import luminance
+from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
+from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
+from surefoot.perturb._ops.filters.streaks import blur_downwards
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -46,30 +39,26 @@ _SNOW_LARGE: Table = (
 )
 
 
-@dataclass(frozen=True)
+@perturbation
 class Snow:
     """Flakes driven by wind over a whitened image.
 
     Normal noise is zoomed, thresholded and blurred along a line; the image is mixed with
-    max(x, 1.5 · grey + 0.5); the flakes and the flakes turned by 180 degrees are added. All as
-    published, but in floating point where the published code rounds the layer to 8 bits. Between
-    severities the zoom moves its sampling points linearly, and below 1 the flakes fade. As the
-    threshold is a hard one, flakes come one by one as the level grows. Level and size as for `Fog`.
+    max(x, 1.5 · grey + 0.5); the flakes and the flakes rotated by 180 degrees are added. As
+    published (`snow`), but in floating point where the published code rounds the layer to 8 bits.
+    Between severities the sampling points of the zoom move linearly, and below severity 1 the
+    flakes fade. Flakes appear one by one as the level grows, because the threshold is hard. Level
+    and size as for `Fog`.
     """
 
     level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "snow"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "driven snow of severity {level} out of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "snow of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """The direction of the wind, uniform in [0, 1), and the layer, standard normal."""
@@ -79,50 +68,53 @@ class Snow:
         self, x: Array, drawn: tuple[Array, Array], level: Level, bounds: Interval | None
     ) -> Array:
         """Whiten the image and add the snow."""
-        if is_zero(level):
-            return unchanged(x, drawn[0].shape[0])
         xp = array_namespace(x)
         table = _SNOW_SMALL if is_small(self.size, tuple(x.shape[1:])) else _SNOW_LARGE
-        unit = shares(x, bounds)
-        *_, kept, share = at(level, table)
-        whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - kept)
+        unit = to_unit_range(x, bounds)
+        *_, clear, share = at_severity(level, table)
+        whitened = xp.clip(luminance(unit) * 1.5 + 0.5 - unit, 0.0, None) * (1 - clear)
         whitened += unit
-        flakes = _flakes(*drawn, level, table)
+        flakes = _blurred_flakes(*drawn, level, table)
         flakes = flakes + xp.flip(flakes, axis=(2, 3))
         flakes *= share
-        return scaled_back(whitened + flakes, bounds)
+        return from_unit_range(whitened + flakes, bounds)
 
 
-def _flakes(wind: Array, layer: Array, level: Level, table: Table) -> Array:
+def _blurred_flakes(wind: Array, layer: Array, level: Level, table: Table) -> Array:
     """The blurred flakes (n, 1, height, width) in [0, 1]."""
     xp = array_namespace(layer)
-    mean, spread, _, threshold, radius, sigma, *_ = at(level, table)
-    zoomed = _zoomed(layer, level, tuple(row[2] for row in table)) * spread
+    mean, spread, _, threshold, radius, sigma, *_ = at_severity(level, table)
+    zoomed = _zoom_layer(layer, level, tuple(row[2] for row in table)) * spread
     zoomed += mean
     zoomed *= zoomed >= threshold
     zoomed = xp.clip(zoomed, None, 1.0)
     angle = (wind * 90 - 135) * (math.pi / 180)
     longest = radius if isinstance(radius, int | float) else max(row[4] for row in table)
-    return streaked_down(zoomed, radius, sigma, angle, longest)
+    return blur_downwards(zoomed, radius, sigma, angle, longest)
 
 
-def _zoomed(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
+def _zoom_layer(layer: Array, level: Level, zooms: tuple[float, ...]) -> Array:
     """The centre of the layer, enlarged bilinearly to the whole."""
     tall, wide = (
-        at(level, tuple(_sampling(edge, zoom) for zoom in zooms)) for edge in layer.shape[-2:]
+        at_severity(level, tuple(_first_and_step(edge, zoom) for zoom in zooms))
+        for edge in layer.shape[-2:]
     )
     if not isinstance(level, int | float):
-        return along(layer, _hats(layer, 2, *tall), _hats(layer, 3, *wide))
+        return multiply_axes(
+            layer, _sampling_matrices(layer, 2, *tall), _sampling_matrices(layer, 3, *wide)
+        )
     if tall == wide == [0.0, 1.0]:
         return layer
-    return along(layer, _hat(layer.shape[2], *tall), _hat(layer.shape[3], *wide))
+    return multiply_axes(
+        layer, _sampling_matrix(layer.shape[2], *tall), _sampling_matrix(layer.shape[3], *wide)
+    )
 
 
-def _sampling(edge: int, zoom: float) -> tuple[float, float]:
-    """Where the published zoom reads its first pixel, and how far on each next one.
+def _first_and_step(edge: int, zoom: float) -> tuple[float, float]:
+    """Where the published zoom reads its first pixel, and the step to each next one.
 
     It cuts ceil(edge / zoom) pixels from the middle, enlarges them with the first and last pixel
-    in place (`scipy.ndimage.zoom`), and trims to the edge.
+    in place (`scipy.ndimage.zoom`), and trims to the size of the image.
     """
     cut = math.ceil(edge / zoom)
     enlarged = round(cut * zoom)
@@ -131,18 +123,18 @@ def _sampling(edge: int, zoom: float) -> tuple[float, float]:
 
 
 @functools.lru_cache(maxsize=64)
-def _hat(edge: int, start: float, step: float) -> Banded:
+def _sampling_matrix(edge: int, start: float, step: float) -> BandMatrix:
     """Bilinear weights (edge, edge) for points start, start + step, …"""
     pixels = np.arange(edge)
     points = np.clip(start + step * pixels, 0, edge - 1)
     weights = np.clip(1 - np.abs(points[:, None] - pixels), 0, None)
-    return banded(weights[None].astype(np.float32))
+    return band_matrix(weights[None].astype(np.float32))
 
 
-def _hats(layer: Array, axis: int, start: Array, step: Array) -> Array:
-    """As `_hat`, weights (n, edge, edge) for each row."""
+def _sampling_matrices(layer: Array, axis: int, start: Array, step: Array) -> Array:
+    """As `_sampling_matrix`, weights (n, edge, edge) for each row."""
     xp = array_namespace(layer)
     edge = layer.shape[axis]
-    pixels = placed(np.arange(edge, dtype=np.float32), layer)
+    pixels = place_like(np.arange(edge, dtype=np.float32), layer)
     points = xp.clip(start + step * pixels[:, None], 0, edge - 1)
     return xp.clip(1 - xp.abs(points - pixels), 0, None)[:, 0]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.fields import plasma, plasma_numbers
+from surefoot.perturb._ops.definition import Choices, Levels, Presets, perturbation
 from surefoot.perturb._ops.frost_texture import frost_texture
-from surefoot.perturb._ops.levels import is_zero, unchanged
-from surefoot.perturb._ops.scaling import scaled_back, shares
-from surefoot.perturb._ops.severity import (
-    PRESETS,
-    SEVERITIES,
-    Table,
-    at,
-    check_severity,
-    is_small,
-)
+from surefoot.perturb._ops.random_fields import plasma, plasma_numbers
+from surefoot.perturb._ops.scaling import from_unit_range, to_unit_range
+from surefoot.perturb._ops.severity import PRESETS, SEVERITIES, SIZES, Table, at_severity, is_small
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, Stream, View
 
@@ -27,31 +19,27 @@ _FOG_SMALL: Table = ((0, 3), (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75
 _FOG_LARGE: Table = ((0, 2), (1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Fog:
-    """A plasma fractal is added and the whole is scaled back to the brightness there was.
+    """A plasma fractal is added and the sum is scaled back to the brightness of the image.
 
-    x + c · plasma, times max(x) / (max(x) + c). The level is the published severity; `size` picks
-    the constants for small or large images, by default by the longer edge (small up to 64). The
-    map has the published edge (32 or 256), or the next power of two that covers the image.
+    (x + c · plasma) · max(x) / (max(x) + c), as published (`fog`). The level is the published
+    severity; `size` chooses the constants for small or large images, by default by the longer edge
+    (small up to 64 pixels). The map has the published edge (32 or 256), or the next power of two
+    that covers the image.
     """
 
     level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "fog"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "fog (a plasma fractal) of severity {level} out of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "fog (a plasma fractal) of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """The uniform numbers of a plasma map a row, coarse to fine."""
+        """The uniform numbers of one plasma map for each trial, coarse to fine."""
         return plasma_numbers(stream, n, self._edge(shape))
 
     def _edge(self, shape: tuple[int, ...]) -> int:
@@ -61,17 +49,15 @@ class Fog:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add the fog and scale."""
-        n, shape = drawn.shape[0], tuple(x.shape[1:])
-        if is_zero(level):
-            return unchanged(x, n)
+        shape = tuple(x.shape[1:])
         xp = array_namespace(x)
         table = _FOG_SMALL if is_small(self.size, shape) else _FOG_LARGE
-        thickness, decay = at(level, table)
-        unit = shares(x, bounds)
+        thickness, decay = at_severity(level, table)
+        unit = to_unit_range(x, bounds)
         most = xp.clip(xp.max(unit, axis=(1, 2, 3), keepdims=True), 1e-6, None)
         scale = most / (most + thickness)
         fog = plasma(drawn, self._edge(shape), decay)[..., : shape[-2], : shape[-1]]
-        return scaled_back(unit * scale + fog * (thickness * scale), bounds)
+        return from_unit_range(unit * scale + fog * (thickness * scale), bounds)
 
 
 # Share of the image, share of the frost.
@@ -79,39 +65,32 @@ _FROST_SMALL: Table = ((1, 0), (1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.7
 _FROST_LARGE: Table = ((1, 0), (1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))
 
 
-@dataclass(frozen=True)
+@perturbation
 class Frost:
     """Ice crystals as on a window are laid over the image: a · x + b · frost.
 
-    The shares a and b are the published ones. The frost itself departs: the published code crops
-    one of five photographs, here each row gets crystals of its own (`frost_texture`). Grey images
-    get the grey of the frost. Level and size as for `Fog`.
+    The shares a and b are the published ones (`frost`). The crystals are not: the published code
+    crops one of five photographs, here every trial has its own generated ones (`frost_texture`).
+    Grey images get the grey of the frost. Level and size as for `Fog`.
     """
 
     level: float | None = None
     size: str = ""
     kind: ClassVar[str] = "frost"
     view: ClassVar[View] = View.IMAGE
-    phrase: ClassVar[str] = "frost (drawn ice crystals) of severity {level} out of 5"
-    presets: ClassVar[dict[str, tuple[float, ...]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_severity(self.kind, self.level, self.size)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Severities from 0 to 5."""
-        return SEVERITIES
+    levels: ClassVar[Levels] = SEVERITIES
+    choices: ClassVar[Choices] = SIZES
+    phrase: ClassVar[str] = "frost (generated ice crystals) of severity {level} of 5"
+    presets: ClassVar[Presets] = PRESETS
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """A image of frost a row, in [0, 1]."""
+        """One image of frost for each trial, in [0, 1]."""
         return frost_texture(stream, n, shape)
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix image and frost."""
-        if is_zero(level):
-            return unchanged(x, drawn.shape[0])
         small = is_small(self.size, tuple(x.shape[1:]))
-        kept, added = at(level, _FROST_SMALL if small else _FROST_LARGE)
-        moved = drawn * added
-        moved += shares(x, bounds) * kept
-        return scaled_back(moved, bounds)
+        of_image, of_frost = at_severity(level, _FROST_SMALL if small else _FROST_LARGE)
+        mixed = drawn * of_frost
+        mixed += to_unit_range(x, bounds) * of_image
+        return from_unit_range(mixed, bounds)

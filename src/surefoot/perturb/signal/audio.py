@@ -1,4 +1,4 @@
-"""Perturbations of recorded sound, and of signals like it.
+"""Perturbations of audio and similar signals.
 
 Rows are (channels, length). Silence is 0, or the middle of the bounds where the model has any: so
 a sound in [-1, 1] and the same sound in [0, 255] are perturbed alike.
@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clipped,
-    is_zero,
-    per_row,
-    unchanged,
+from surefoot.perturb._ops.arrays import clip
+from surefoot.perturb._ops.definition import (
+    NOTHING,
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Uniform,
+    perturbation,
 )
-from surefoot.results import UNIT, Interval
-from surefoot.subject import Array, Level, Stream, View
+from surefoot.perturb._ops.levels import level_per_row
+from surefoot.results import Interval
+from surefoot.subject import Array, Level, View
 
-_LOT = 16  # float32 numbers in the widest vector register
-_LONG = 2048
+_GROUP = 16
+"""float32 numbers in the widest vector register."""
+_LONG_SIGNAL = 2048
+"""Samples from which on transforms are done one at a time instead of in groups."""
 
 
-@dataclass(frozen=True)
+@perturbation
 class NoiseAtSNR:
     """White Gaussian noise; the level is its RMS over the RMS of the row, all channels together.
 
@@ -40,9 +44,8 @@ class NoiseAtSNR:
     level: float | None = None
     kind: ClassVar[str] = "snr"
     view: ClassVar[View] = View.SERIES
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
+    levels: ClassVar[Levels] = Levels(unit="RMS of the noise over RMS of the signal")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
 
     @classmethod
     def at(cls, decibels: float) -> NoiseAtSNR:
@@ -54,102 +57,73 @@ class NoiseAtSNR:
     @property
     def phrase(self) -> str:
         """What it does, as a ratio and in dB."""
-        told = "white Gaussian noise of {level} times the RMS of the signal"
+        noise = "white Gaussian noise of {level} times the RMS of the signal"
         if self.level is None:
-            return told
+            return noise
         ratio = f"{0.0 - 20 * math.log10(self.level):.3g} dB SNR" if self.level > 0 else "no noise"
-        return f"{told} ({ratio})"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
+        return f"{noise} ({ratio})"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to the RMS of each row and add."""
         xp = array_namespace(x)
-        power = x - silence(bounds)
+        power = x - silence_value(bounds)
         power *= power
-        power = totals(xp.reshape(power, (len(x), 1, -1))) / math.prod(x.shape[1:])
-        moved = drawn * (xp.sqrt(power) * per_row(level, drawn))
+        power = pairwise_sums(xp.reshape(power, (len(x), 1, -1))) / math.prod(x.shape[1:])
+        moved = drawn * (xp.sqrt(power) * level_per_row(level, drawn))
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class Gain:
-    """Louder or softer by a uniform number of decibels in [-level, level]."""
+    """Amplified or attenuated by a uniform number of decibels in [-level, level)."""
 
     level: float | None = None
     kind: ClassVar[str] = "gain"
     view: ClassVar[View] = View.SERIES
-    phrase: ClassVar[str] = "amplified by a gain drawn uniformly from ±{level} dB"
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """One uniform number a trial."""
-        return stream.uniform((n, 1, 1))
+    levels: ClassVar[Levels] = Levels(unit="dB")
+    draw: ClassVar[Draw] = Uniform((1, 1))
+    phrase: ClassVar[str] = "gain drawn uniformly from ±{level} dB"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Multiply by 10^(decibels / 20), around silence."""
         xp = array_namespace(x)
-        decibels = (drawn * 2 - 1) * per_row(level, drawn)
+        decibels = (drawn * 2 - 1) * level_per_row(level, drawn)
         more = xp.expm1(decibels * (math.log(10) / 20))
-        moved = (x - silence(bounds)) * more
+        moved = (x - silence_value(bounds)) * more
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class ClipSignal:
-    """Cut off at (1 - level) times the peak of the row, all channels together; nothing is drawn."""
+    """Clipped at (1 - level) times the peak of the row, all channels together. Not random."""
 
     level: float | None = None
     kind: ClassVar[str] = "clip"
     view: ClassVar[View] = View.SERIES
-    phrase: ClassVar[str] = "clipped at (1 - {level}) times its own peak"
-
-    def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the peak."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing: rows without numbers."""
-        return stream.uniform((n, 0))
+    levels: ClassVar[Levels] = Levels(1.0, "share of the peak")
+    draw: ClassVar[Draw] = NOTHING
+    phrase: ClassVar[str] = "clipping at (1 - {level}) times the peak of the signal"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Take away what is above the limit."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
+        """Subtract what is above the limit."""
         xp = array_namespace(x)
-        sound = x - silence(bounds)
-        limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - per_row(level, x))
-        over = xp.minimum(xp.maximum(sound, -limit), limit)
-        over -= sound
-        over += x
-        over = clipped(over, bounds)
-        return over if len(over) == len(drawn) else unchanged(over, len(drawn))
+        sound = x - silence_value(bounds)
+        limit = xp.max(xp.abs(sound), axis=(1, 2), keepdims=True) * (1 - level_per_row(level, x))
+        y = xp.minimum(xp.maximum(sound, -limit), limit)
+        y -= sound
+        y += x
+        return clip(y, bounds)
 
 
-@dataclass(frozen=True)
+@perturbation
 class BandPass:
-    """Frequencies outside a band are removed; nothing is drawn.
+    """Frequencies outside a band are removed. Not random.
 
     Frequencies are shares of the highest one (half the sampling rate). The band is
     [level · low, 1 - level · (1 - high)]: everything at level 0, [low, high] at level 1, which is
-    the middle third unless told. Outside, the amplitude falls to 0 as half a cosine over `edge`.
+    the middle third by default. Outside, the amplitude falls to 0 as half a cosine over `edge`.
     The signal counts as periodic (discrete Fourier transform). Its mean is the frequency 0.
     """
 
@@ -159,61 +133,53 @@ class BandPass:
     edge: float = 0.05
     kind: ClassVar[str] = "band-pass"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "0: all frequencies, 1: the narrowest band")
+    draw: ClassVar[Draw] = NOTHING
 
     def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
         if not 0 <= self.low <= self.high <= 1:
             raise InvalidArgument(
-                "band-pass: low and high are shares of the highest frequency with "
-                f"0 <= low <= high <= 1, got {self.low} and {self.high}"
+                "band-pass: low and high must be shares of the highest frequency with "
+                f"0 ≤ low ≤ high ≤ 1, got {self.low} and {self.high}"
             )
         if not 0 < self.edge <= 1:
             raise InvalidArgument(
-                f"band-pass: edge is a share of the highest frequency in (0, 1], got {self.edge}"
+                f"band-pass: edge must be in (0, 1] of the highest frequency, got {self.edge}"
             )
 
     @property
     def phrase(self) -> str:
         """What it does."""
         return (
-            "frequencies removed outside a band that is everything at 0 and narrows to "
-            f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1, here at {{level}}"
+            "band-pass filter at level {level}, which keeps all frequencies at 0 and only "
+            f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1"
         )
 
-    def levels(self, bounds: Interval | None) -> Interval:
-        """From everything to the innermost band."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Nothing: rows without numbers."""
-        return stream.uniform((n, 0))
-
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Add what the filter takes away, in frequencies."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
+        """Subtract what the filter removes, computed in frequencies."""
         xp = array_namespace(x)
         length = x.shape[-1]
         bins = xp.arange(length // 2 + 1, dtype=xp.float32, device=device(x)) * (2 / length)
-        strength = per_row(level, x)
+        strength = level_per_row(level, x)
         below = strength * self.low - bins
         above = bins - 1 + strength * (1 - self.high)
         out_by = xp.clip(xp.maximum(below, above) / self.edge, 0.0, 1.0)
         taken = (xp.cos(out_by * math.pi) - 1) / 2
-        sound = x - silence(bounds)
-        lost = _in_lots(sound, length, lambda rows: xp.fft.rfft(rows, axis=-1)) * taken
-        moved = _in_lots(lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1))
-        moved = clipped(moved + x, bounds)
-        return moved if len(moved) == len(drawn) else unchanged(moved, len(drawn))
+        sound = x - silence_value(bounds)
+        lost = _transform_in_groups(sound, length, lambda rows: xp.fft.rfft(rows, axis=-1)) * taken
+        moved = _transform_in_groups(
+            lost, length, lambda rows: xp.fft.irfft(rows, n=length, axis=-1)
+        )
+        return clip(moved + x, bounds)
 
 
-def silence(bounds: Interval | None) -> float:
+def silence_value(bounds: Interval | None) -> float:
     """The value of no sound: 0, or the middle of the bounds."""
     return 0.0 if bounds is None else (bounds.low + bounds.high) / 2
 
 
-def totals(x: Array) -> Array:
-    """Sums over the last axis, kept as 1; `x` is used up.
+def pairwise_sums(x: Array) -> Array:
+    """Sums over the last axis, (…, 1); `x` is overwritten.
 
     Added in pairs: the order, and so the last bit, is the same in any batch and on any device.
     """
@@ -226,33 +192,18 @@ def totals(x: Array) -> Array:
     return x[..., :1]
 
 
-def check_share(kind: str, level: float | None) -> None:
-    """Refuse a level that is no share."""
-    check_level(kind, level)
-    if level is not None and level > 1:
-        raise InvalidArgument(f"{kind}: the level is a share, at most 1, got {level}")
-
-
-def check_choice(kind: str, name: str, value: str, known: tuple[str, ...]) -> None:
-    """Refuse a word that means nothing here."""
-    if value not in known:
-        raise InvalidArgument(
-            f"{kind}: there is no {name} {value!r}: choose one of {', '.join(known)}"
-        )
-
-
-def _in_lots(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:
-    """Transforms of the last axis, in lots: alone, a row is what it is in any batch.
+def _transform_in_groups(x: Array, length: int, transform: Callable[[Array], Array]) -> Array:
+    """Transforms of the last axis, the same for a row alone and in any batch.
 
     Transforms that do not fill a vector register are computed in another order and differ in the
-    last bit. So short ones are filled up to whole lots, and long ones go one at a time.
+    last bit. So short ones are filled up to whole groups, and long ones are done one at a time.
     """
     xp = array_namespace(x)
     rows = xp.reshape(x, (-1, x.shape[-1]))
-    if length >= _LONG:
+    if length >= _LONG_SIGNAL:
         done = xp.concat([transform(rows[i : i + 1]) for i in range(len(rows))], axis=0)
         return xp.reshape(done, (*x.shape[:-1], done.shape[-1]))
-    missing = -len(rows) % _LOT
+    missing = -len(rows) % _GROUP
     if missing:
         empty = xp.zeros((missing, rows.shape[1]), dtype=rows.dtype, device=device(rows))
         rows = xp.concat([rows, empty], axis=0)

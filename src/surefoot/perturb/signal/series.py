@@ -1,28 +1,30 @@
-"""Perturbations of measured series: noise in proportion, gaps, shifts in time."""
+"""Perturbations of time series: noise in proportion, shifts in time, gaps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clipped,
-    is_zero,
-    per_row,
-    unchanged,
+from surefoot.perturb._ops.arrays import clip
+from surefoot.perturb._ops.definition import (
+    Choices,
+    Draw,
+    Each,
+    Levels,
+    Normal,
+    Uniform,
+    perturbation,
 )
-from surefoot.perturb.signal.audio import check_choice, check_share, silence, totals
-from surefoot.results import UNIT, Interval
+from surefoot.perturb._ops.levels import level_per_row
+from surefoot.perturb.signal.audio import pairwise_sums, silence_value
+from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
 
 
-@dataclass(frozen=True)
+@perturbation
 class Jitter:
     """Gaussian noise on every value; the level is its deviation over that of the row's channel.
 
@@ -32,103 +34,83 @@ class Jitter:
     level: float | None = None
     kind: ClassVar[str] = "jitter"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(unit="standard deviations of the channel")
+    draw: ClassVar[Draw] = Normal(Each.VALUE)
     phrase: ClassVar[str] = (
-        "Gaussian noise of {level} times each channel's own standard deviation on every value"
+        "Gaussian noise on every value, of {level} times the standard deviation of its channel"
     )
-
-    def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any."""
-        return ANY_LEVEL
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return stream.normal((n, *shape))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale to each channel's deviation and add."""
         xp = array_namespace(x)
         length = x.shape[-1]
         spread = x - x[..., :1]  # a constant channel is exactly 0 from here on
-        spread -= totals(xp.asarray(spread, copy=True)) / length
+        spread -= pairwise_sums(xp.asarray(spread, copy=True)) / length
         spread *= spread
-        deviation = xp.sqrt(totals(spread) / length)
-        moved = drawn * (deviation * per_row(level, drawn))
+        deviation = xp.sqrt(pairwise_sums(spread) / length)
+        moved = drawn * (deviation * level_per_row(level, drawn))
         moved += x
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 SHIFT_FILLS = ("wrap", "zero")
 
 
-@dataclass(frozen=True)
+@perturbation
 class TimeShift:
-    """Moved in time by a uniform share of the length in [-level, level].
+    """Moved in time by a uniform share of the length in [-level, level).
 
     Between samples the value is interpolated linearly. With `fill` "wrap" what leaves at one end
-    comes in at the other, with "zero" silence comes in.
+    enters at the other, with "zero" silence enters.
     """
 
     level: float | None = None
     fill: str = "wrap"
     kind: ClassVar[str] = "time-shift"
     view: ClassVar[View] = View.SERIES
-
-    def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
-        check_choice(self.kind, "fill", self.fill, SHIFT_FILLS)
+    levels: ClassVar[Levels] = Levels(1.0, "share of the length")
+    draw: ClassVar[Draw] = Uniform((1, 1))
+    choices: ClassVar[Choices] = {"fill": SHIFT_FILLS}
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        comes = "the end comes round" if self.fill == "wrap" else "silence comes in"
-        return f"shifted in time by a uniform share of its length up to ±{{level}} ({comes})"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the length."""
-        return UNIT
-
-    def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
-        """One uniform number a trial."""
-        return stream.uniform((n, 1, 1))
+        filled = "periodic" if self.fill == "wrap" else "filled with silence"
+        return f"time shift by a uniform share of the length in ±{{level}} ({filled})"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
-        """Cut a window of length + 1 out of the signal continued, and interpolate in it."""
-        if is_zero(level):
-            return unchanged(x, len(drawn))
+        """Cut a window of length + 1 out of the continued signal, and interpolate in it."""
         xp = array_namespace(x)
         length = x.shape[-1]
-        steps = (drawn * 2 - 1) * (per_row(level, drawn) * length)
+        steps = (drawn * 2 - 1) * (level_per_row(level, drawn) * length)
         back = xp.floor(steps)
         share = steps - back
         start = -xp.astype(xp.reshape(back, (-1,)), xp.int64) - 1
         if self.fill == "wrap":
             signal, start = xp.concat([x, x], axis=-1), start % length
         else:
-            quiet = xp.full_like(x, silence(bounds))
+            quiet = xp.full_like(x, silence_value(bounds))
             signal, start = xp.concat([quiet, x, quiet], axis=-1), start + length
         window = _windows(signal, start, len(drawn), length + 1)
         moved = window[..., :-1] - window[..., 1:]
         moved *= share
         moved += window[..., 1:]
-        return clipped(moved, bounds)
+        return clip(moved, bounds)
 
 
 GAP_FILLS = ("hold", "zero")
 _MOST_GAPS = 100
 
 
-@dataclass(frozen=True)
+@perturbation
 class Dropouts:
     """A share `level` of the time steps is lost, in `gaps` gaps, in all channels at once.
 
     The time is cut at random into as many pieces; in each, a gap grows with the level around a
     random point until it fills the piece. So a step lost at one level is lost at every higher one.
-    A step is lost when its middle lies in a gap. With `fill` "hold" the last value that came
-    through stays (before the first, that one; when none did, the value of step 0); with "zero"
-    there is 0, or the middle of the bounds.
+    A step is lost when its middle lies in a gap. With `fill` "hold" the last value before the gap
+    is repeated (at the start, the first value that is not lost; where all are lost, the value of
+    step 0); with "zero" there is 0, or the middle of the bounds.
     """
 
     level: float | None = None
@@ -136,42 +118,38 @@ class Dropouts:
     fill: str = "hold"
     kind: ClassVar[str] = "dropouts"
     view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the time steps")
+    choices: ClassVar[Choices] = {"fill": GAP_FILLS}
 
     def __post_init__(self) -> None:
-        check_share(self.kind, self.level)
         if not 1 <= self.gaps <= _MOST_GAPS or self.gaps != int(self.gaps):
             raise InvalidArgument(
-                f"dropouts: gaps is a whole number from 1 to {_MOST_GAPS}, got {self.gaps}"
+                f"dropouts: gaps must be an integer from 1 to {_MOST_GAPS}, got {self.gaps}"
             )
         object.__setattr__(self, "gaps", int(self.gaps))
-        check_choice(self.kind, "fill", self.fill, GAP_FILLS)
 
     @property
     def phrase(self) -> str:
         """What it does."""
-        instead = "the last value is held" if self.fill == "hold" else "zero instead"
+        filled = "filled with the last value" if self.fill == "hold" else "filled with silence"
         gaps = f"{self.gaps} gap" + "s" * (self.gaps > 1)
-        return f"a share {{level}} of the time steps lost in {gaps} ({instead})"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """A share of the steps."""
-        return UNIT
+        return f"a share of {{level}} of the time steps lost in {gaps} ({filled})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
-        """Where the pieces end, and where in its piece a gap begins to grow."""
+        """Where the pieces end, and the point in each piece around which its gap grows."""
         return stream.uniform((n, self.gaps - 1)), stream.uniform((n, self.gaps))
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Find the lost steps, and fill them."""
-        if is_zero(level):
-            return unchanged(x, len(drawn[1]))
         xp = array_namespace(x)
         lost = self.lost(drawn, level, x.shape[-1])
         if self.fill == "zero":
-            return clipped(xp.where(lost[:, None, :], silence(bounds), x), bounds)
+            return clip(xp.where(lost[:, None, :], silence_value(bounds), x), bounds)
         source = ~lost * xp.arange(x.shape[-1], dtype=xp.int32, device=device(x))
-        source[:, 0] = xp.argmin(xp.astype(lost, xp.int8), axis=1)  # the first that came through
-        return clipped(_taken(x, _latest(source)), bounds)
+        source[:, 0] = xp.argmin(
+            xp.astype(lost, xp.int8), axis=1
+        )  # the first step that is not lost
+        return clip(_take_steps(x, _running_maximum(source)), bounds)
 
     def lost(self, drawn: Drawn, level: Level, length: int) -> Array:
         """Which steps are lost: (n, length)."""
@@ -180,16 +158,16 @@ class Dropouts:
         zero = xp.zeros_like(points[:, :1])
         edges = xp.concat([zero, xp.sort(cuts, axis=1), zero + 1], axis=1)
         left, right = edges[:, :-1], edges[:, 1:]
-        strength = per_row(level, points)
+        strength = level_per_row(level, points)
         centre = (left + points * (right - left)) * (1 - strength)
         ends = xp.concat([left * strength + centre, right * strength + centre], axis=1)
         places = xp.astype(xp.ceil(ends * length - 0.5), xp.int64)
-        turns = _counted(places, length + 1, self.gaps)
+        turns = _gap_counts(places, length + 1, self.gaps)
         return xp.cumulative_sum(turns, axis=1, dtype=xp.int8)[:, :-1] > 0
 
 
-def _counted(places: Array, length: int, begins: int) -> Array:
-    """(n, length): how many gaps begin at each place, less how many end there."""
+def _gap_counts(places: Array, length: int, begins: int) -> Array:
+    """(n, length): how many gaps begin at each step, minus how many end there."""
     xp = array_namespace(places)
     n = len(places)
     turns = xp.zeros((n, length), dtype=xp.int8, device=device(places))
@@ -203,15 +181,15 @@ def _counted(places: Array, length: int, begins: int) -> Array:
     return turns.scatter_add_(1, places, signs)
 
 
-def _latest(steps: Array) -> Array:
+def _running_maximum(steps: Array) -> Array:
     """The largest so far along each row."""
     if isinstance(steps, np.ndarray):
         return np.maximum.accumulate(steps, axis=1)
     return steps.cummax(dim=1).values
 
 
-def _taken(x: Array, source: Array) -> Array:
-    """Row i, all channels, at the places source[i] of its signal, or of the only one."""
+def _take_steps(x: Array, source: Array) -> Array:
+    """Row i, all channels, at the time steps source[i] of its signal, or of the only one."""
     xp = array_namespace(x)
     rows, channels, length = x.shape
     begins = xp.arange(rows * channels, device=device(x)) * length
@@ -219,7 +197,7 @@ def _taken(x: Array, source: Array) -> Array:
 
 
 def _windows(signal: Array, start: Array, n: int, length: int) -> Array:
-    """(n, channels, length): row i from place start[i] of its signal, or of the only one."""
+    """(n, channels, length): row i from step start[i] of its signal, or of the only one."""
     xp = array_namespace(signal)
     rows = xp.arange(n, device=device(signal)) if len(signal) == n else xp.zeros_like(start)
     view: Any

@@ -1,4 +1,4 @@
-"""What may happen to each column of a table, from Python or from a TOML file."""
+"""How each column of a table may change, from Python or from a TOML file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SHAPES = ("normal", "uniform")
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: how far it moves at level 1, and what it may become.
+    """One column: how much it changes at level 1, and which values it may take.
 
-    `noise` is a standard deviation (`shape` normal) or a half width (uniform) in the feature's own
-    units; 0 means that the column never changes. `low` and `high` are the ends of its range; a
+    `noise` is a standard deviation (`shape` normal) or a half width (uniform) in the units of the
+    feature; 0 means that the column never changes. `low` and `high` are the ends of its range; a
     value that lies outside already is not moved further out. With `whole`, the noise is rounded to
     the nearest whole number, so a small noise may change nothing. With `values`, the column is a
-    code: it takes another of these, all others alike, with probability `noise`.
+    code: it takes another of these, each with the same probability, with probability `noise`.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Feature:
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_noise(self.name, self.noise)
-        object.__setattr__(self, "low", _end(self.name, "low", self.low, -math.inf))
-        object.__setattr__(self, "high", _end(self.name, "high", self.high, math.inf))
+        object.__setattr__(self, "low", _range_end(self.name, "low", self.low, -math.inf))
+        object.__setattr__(self, "high", _range_end(self.name, "high", self.high, math.inf))
         if not isinstance(self.whole, bool):
-            raise InvalidArgument(f"{self.name}: whole is true or false, got {self.whole!r}")
+            raise InvalidArgument(f"{self.name}: whole must be true or false, got {self.whole!r}")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InvalidArgument(
                 f"{self.name}: low must be less than high, got {self.low:g} and {self.high:g}"
@@ -53,10 +53,12 @@ class Feature:
                 )
         if self.shape not in SHAPES:
             raise InvalidArgument(
-                f"{self.name}: there is no shape {self.shape!r}: choose one of {', '.join(SHAPES)}"
+                f"{self.name}: shape must be one of {', '.join(SHAPES)}, got {self.shape!r}"
             )
         if isinstance(self.values, str) or not isinstance(self.values, list | tuple):
-            raise InvalidArgument(f"{self.name}: values is a list of numbers, got {self.values!r}")
+            raise InvalidArgument(
+                f"{self.name}: values must be a list of numbers, got {self.values!r}"
+            )
         object.__setattr__(self, "values", tuple(self.values))
         if self.values:
             self._check_values()
@@ -68,7 +70,7 @@ class Feature:
             len(self.values) > 1
         ):
             raise InvalidArgument(
-                f"{self.name}: values needs at least two different numbers, got {self.values}"
+                f"{self.name}: values must be at least two different numbers, got {self.values}"
             )
         _check_chance(self.name, self.noise)
         if self.low is not None or self.high is not None or self.whole:
@@ -78,7 +80,7 @@ class Feature:
 
     @property
     def words(self) -> str:
-        """What happens to it at level 1."""
+        """How it changes at level 1."""
         if self.values:
             codes = ", ".join(f"{value:g}" for value in self.values)
             return f"{self.name} to another of {codes} with probability {self.noise:g}"
@@ -94,10 +96,10 @@ class Feature:
 
 @dataclass(frozen=True)
 class OneHot:
-    """A category spread over neighbouring columns, one a value; the 1 moves to another of them.
+    """A category as neighbouring columns, one for each value; the 1 moves to another column.
 
-    It does so with probability `noise` at level 1, to all others alike. What moves is the largest
-    value of the columns: it changes places with the value of the other column.
+    It does so with probability `noise` at level 1, to each other column with equal probability.
+    What moves is the largest value: it is swapped with the value of the other column.
     """
 
     names: tuple[str, ...]
@@ -105,12 +107,16 @@ class OneHot:
 
     def __post_init__(self) -> None:
         if isinstance(self.names, str) or not isinstance(self.names, list | tuple):
-            raise InvalidArgument(f"a one-hot group needs a list of names, got {self.names!r}")
+            raise InvalidArgument(
+                f"the names of a one-hot group must be a list, got {self.names!r}"
+            )
         object.__setattr__(self, "names", tuple(self.names))
         for name in self.names:
             _check_name(name)
         if len(self.names) < 2:
-            raise InvalidArgument(f"a one-hot group needs at least two columns, got {self.names}")
+            raise InvalidArgument(
+                f"a one-hot group must have at least two columns, got {self.names}"
+            )
         _check_noise(self.name, self.noise)
         _check_chance(self.name, self.noise)
 
@@ -121,7 +127,7 @@ class OneHot:
 
     @property
     def words(self) -> str:
-        """What happens to it at level 1."""
+        """How it changes at level 1."""
         return f"{self.name} to another column with probability {self.noise:g}"
 
 
@@ -129,33 +135,33 @@ Column = Feature | OneHot
 
 
 def load_features(path: str | Path) -> tuple[Column, ...]:
-    """The features a TOML file describes, in the order of the columns.
+    """The features that a TOML file describes, in the order of the columns.
 
-    One `[[feature]]` a column with the fields of `Feature`; one with `names` instead of `name` is
-    a `OneHot`, and stands for as many columns.
+    One `[[feature]]` for each column, with the fields of `Feature`; one with `names` instead of
+    `name` is a `OneHot` of as many columns.
     """
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"the features cannot be read from {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise InvalidArgument(f"{path} is no TOML file: {error}") from error
-    entries = told.get("feature")
+    entries = content.get("feature")
     if not isinstance(entries, list) or not entries:
         raise InvalidArgument(
             f"{path} describes no features: write [[feature]] and name = … for every column"
         )
-    others = sorted(set(told) - {"feature"})
+    others = sorted(set(content) - {"feature"})
     if others:
-        raise InvalidArgument(f"{path} has an entry {others[0]!r}: it holds [[feature]] only")
-    return tuple(_read(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
+        raise InvalidArgument(f"{path} must hold [[feature]] only, got an entry {others[0]!r}")
+    return tuple(_read_feature(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
 
 
-def _read(entry: Any, place: str) -> Column:  # noqa: ANN401
+def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401
     if not isinstance(entry, dict):
         raise InvalidArgument(f"{place}: write [[feature]] and name = …, got {entry!r}")
-    made = OneHot if "names" in entry else Feature
-    allowed = [field.name for field in fields(made)]
+    definition = OneHot if "names" in entry else Feature
+    allowed = [field.name for field in fields(definition)]
     unknown = sorted(set(entry) - set(allowed))
     if unknown:
         raise InvalidArgument(
@@ -165,14 +171,14 @@ def _read(entry: Any, place: str) -> Column:  # noqa: ANN401
     if not {"name", "names"} & set(entry):
         raise InvalidArgument(f"{place}: it has no name, got {entry}")
     try:
-        return made(**entry)
+        return definition(**entry)
     except InvalidArgument as error:
         raise InvalidArgument(f"{place}: {error}") from None
 
 
-def misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
-    """Sentences on values of these rows that are not what the features say; empty when all fit."""
-    found: list[str] = []
+def describe_misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str, ...]:
+    """Sentences on rows whose values contradict the features; empty when all rows fit."""
+    sentences: list[str] = []
     column = 0
     wide = sum(len(f.names) if isinstance(f, OneHot) else 1 for f in features)
     if x.ndim != 2 or x.shape[1] != wide:
@@ -181,26 +187,26 @@ def misfits(features: tuple[Column, ...], x: NDArray[np.floating]) -> tuple[str,
         if isinstance(feature, OneHot):
             column += len(feature.names)
             continue
-        seen = x[:, column].astype(np.float32)
+        values = x[:, column].astype(np.float32)
         column += 1
-        wrong = np.zeros(len(seen), dtype=bool)
+        wrong = np.zeros(len(values), dtype=bool)
         if feature.values:
-            wrong |= ~np.isin(seen, np.asarray(feature.values, np.float32))
+            wrong |= ~np.isin(values, np.asarray(feature.values, np.float32))
         if feature.whole:
-            wrong |= seen != np.round(seen)
+            wrong |= values != np.round(values)
         if feature.low is not None:
-            wrong |= seen < np.float32(feature.low)
+            wrong |= values < np.float32(feature.low)
         if feature.high is not None:
-            wrong |= seen > np.float32(feature.high)
+            wrong |= values > np.float32(feature.high)
         if wrong.any():
-            first = seen[np.argmax(wrong)]
-            found.append(f"{feature.name} is {first:g}, which is not what its description says")
-    return tuple(found)
+            first = values[np.argmax(wrong)]
+            sentences.append(f"{feature.name} is {first:g}, which is not what its description says")
+    return tuple(sentences)
 
 
 def _check_name(name: Any) -> None:  # noqa: ANN401
     if not isinstance(name, str) or not name:
-        raise InvalidArgument(f"a feature's name is a word, got {name!r}")
+        raise InvalidArgument(f"the name of a feature must be a word, got {name!r}")
 
 
 def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401
@@ -211,17 +217,17 @@ def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401
 def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401
     _check_number(name, "noise", noise)
     if noise < 0:
-        raise InvalidArgument(f"{name}: noise must be at least 0, got {noise}: 0 never changes it")
+        raise InvalidArgument(f"{name}: noise must be ≥ 0, got {noise}: with 0 it never changes")
 
 
 def _check_chance(name: str, noise: float) -> None:
     if noise > 1:
         raise InvalidArgument(
-            f"{name}: the noise of a category is a probability, at most 1, got {noise}"
+            f"{name}: the noise of a category must be a probability, at most 1, got {noise}"
         )
 
 
-def _end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
+def _range_end(name: str, what: str, value: Any, open_end: float) -> float | None:  # noqa: ANN401
     """An end of the range; None where there is none, so that it can be written as JSON."""
     if value is None or value == open_end:
         return None

@@ -11,43 +11,38 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.levels import (
-    ANY_LEVEL,
-    check_level,
-    clipped,
-    is_zero,
-    per_row,
-    unchanged,
-)
+from surefoot.perturb._ops.arrays import clip, copy_rows
+from surefoot.perturb._ops.definition import Levels, perturbation
+from surefoot.perturb._ops.levels import level_per_row
 from surefoot.perturb.table.columns import Column, Feature, OneHot
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
 
-_TOLD = 6
+_LISTED_FEATURES = 6
 
 
-@dataclass(frozen=True)
+@perturbation
 class TableNoise:
-    """Every feature moves by its own noise, times the level.
+    """Every feature changes by its own noise, times the level.
 
-    A number moves by noise · level · z, z standard normal or uniform in [-1, 1), rounded where it
-    is whole, and stays in its range. A category changes with probability min(1, noise · level):
-    what changes at one level changes to the same value at every higher one. A code that is none of
-    its feature's values counts as the last of them.
+    A number changes by noise · level · z, with z standard normal or uniform in [-1, 1), rounded
+    for whole numbers, and stays in its range. A category changes with probability
+    min(1, noise · level); what changes at one level changes to the same value at every higher one.
+    A code that is none of the values of its feature counts as the last of them.
     """
 
     level: float | None
     features: tuple[Column, ...]
     kind: ClassVar[str] = "table"
     view: ClassVar[View] = View.VALUES
+    levels: ClassVar[Levels] = Levels(unit="times the noise of each feature")
 
     def __post_init__(self) -> None:
-        check_level(self.kind, self.level)
         object.__setattr__(self, "features", tuple(self.features))
         for feature in self.features:
             if not isinstance(feature, Feature | OneHot):
                 raise InvalidArgument(
-                    f"table: a feature is Feature(name, noise) or OneHot(names), got {feature!r}"
+                    f"table: features must be Feature(…) or OneHot(…), got {feature!r}"
                 )
         names = self.columns
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -69,22 +64,18 @@ class TableNoise:
 
     @property
     def phrase(self) -> str:
-        """What is done to each feature; the first six when there are more."""
+        """What happens to each feature; the first six when there are more."""
         moving = [f.words for f in self.features if f.noise > 0]
-        told = "; ".join(moving[:_TOLD]) if moving else "nothing changes"
-        if len(moving) > _TOLD:
-            told += f"; and {len(moving) - _TOLD} more"
+        changes = "; ".join(moving[:_LISTED_FEATURES]) if moving else "nothing changes"
+        if len(moving) > _LISTED_FEATURES:
+            changes += f"; and {len(moving) - _LISTED_FEATURES} more"
         fixed = len(self.features) - len(moving)
         rest = f"; {fixed} never change" if fixed and moving else ""
-        plain = (told + rest).replace("{", "{{").replace("}", "}}")
-        return f"noise in each feature's own units, times {{level}} ({plain})"
-
-    def levels(self, bounds: Interval | None) -> Interval:
-        """Any: the ranges of the features hold it."""
-        return ANY_LEVEL
+        plain = (changes + rest).replace("{", "{{").replace("}", "}}")
+        return f"noise in the units of each feature, times {{level}} ({plain})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
-        """Normal numbers, and uniform ones: one a number that moves, two a category that may."""
+        """Normal and uniform numbers: one for each number that changes, two for each category."""
         if tuple(shape) != (len(self.columns),):
             raise InvalidArgument(
                 f"table: {len(self.columns)} columns are described, but one input has shape "
@@ -97,23 +88,21 @@ class TableNoise:
         )
 
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
-        """Move the numbers, change the categories, clip."""
+        """Change the numbers, change the categories, clip."""
         normal, uniform = drawn
-        out = unchanged(x, len(normal))
-        if is_zero(level):
-            return out
+        out = copy_rows(x, len(normal))
         plan = self._plan
-        strength = per_row(level, normal)
+        strength = level_per_row(level, normal)
         cut = plan.uniforms
         if len(plan.numbers.noise):
-            _move(out, x, plan.numbers, (normal, uniform[:, :cut]), strength)
+            _move_numbers(out, x, plan.numbers, (normal, uniform[:, :cut]), strength)
         if len(plan.codes.at):
             end = cut + 2 * len(plan.codes.at)
-            _recode(out, x, plan.codes, uniform[:, cut:end], strength)
+            _change_codes(out, x, plan.codes, uniform[:, cut:end], strength)
             cut = end
         if len(plan.groups.at):
-            _regroup(out, plan.groups, uniform[:, cut:], strength)
-        return clipped(out, bounds)
+            _change_groups(out, plan.groups, uniform[:, cut:], strength)
+        return clip(out, bounds)
 
     @cached_property
     def _plan(self) -> _Plan:
@@ -122,7 +111,7 @@ class TableNoise:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Columns that move, the normal ones first."""
+    """Number columns that change, those with normal noise first."""
 
     at: slice | list[int]
     noise: NDArray[np.float32]
@@ -151,7 +140,7 @@ class _Plan:
 
 
 def _plan(features: tuple[Column, ...]) -> _Plan:
-    """Which columns are treated alike."""
+    """Columns grouped by how they change."""
     widths = [1 if isinstance(f, Feature) else len(f.names) for f in features]
     starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
     placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise > 0]
@@ -189,7 +178,7 @@ def _numbers(placed: list[tuple[Feature, int]]) -> _Numbers:
 
 
 def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categories:
-    """Values side by side, the shorter lists filled up with NaN."""
+    """One row of values for each category, short rows filled up with NaN."""
     longest = max((len(values) for values, _, _ in placed), default=0)
     values = np.full((len(placed), longest), np.nan, np.float32)
     for row, (known, _, _) in zip(values, placed, strict=True):
@@ -202,28 +191,28 @@ def _categories(placed: list[tuple[tuple[float, ...], float, int]]) -> _Categori
     )
 
 
-def _like(constant: Any, x: Array) -> Array:  # noqa: ANN401
+def _array_like(constant: Any, x: Array) -> Array:  # noqa: ANN401
     return array_namespace(x).asarray(constant, device=device(x))
 
 
-def _move(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
-    """Write the moved numbers into `out`."""
+def _move_numbers(out: Array, x: Array, numbers: _Numbers, drawn: Drawn, level: Any) -> None:  # noqa: ANN401
+    """Write the changed numbers into `out`."""
     xp = array_namespace(x)
     normal, uniform = drawn
-    moved = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
-    moved = moved * (_like(numbers.noise, x) * level)
+    change = xp.concat([normal, uniform * 2 - 1], axis=1) if uniform.shape[1] else normal
+    change = change * (_array_like(numbers.noise, x) * level)
     if numbers.whole is not None:
-        moved = xp.where(_like(numbers.whole, x), xp.round(moved), moved)
+        change = xp.where(_array_like(numbers.whole, x), xp.round(change), change)
     here = x[:, numbers.at]
-    moved += here
+    change += here
     if numbers.low is not None:
-        moved = xp.maximum(moved, xp.minimum(_like(numbers.low, x), here))
+        change = xp.maximum(change, xp.minimum(_array_like(numbers.low, x), here))
     if numbers.high is not None:
-        moved = xp.minimum(moved, xp.maximum(_like(numbers.high, x), here))
-    out[:, numbers.at] = moved
+        change = xp.minimum(change, xp.maximum(_array_like(numbers.high, x), here))
+    out[:, numbers.at] = change
 
 
-def _recode(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+def _change_codes(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
     """Write other codes into `out` where they change.
 
     One of all values but the last is picked; where that is the code itself, the last is taken.
@@ -231,26 +220,31 @@ def _recode(out: Array, x: Array, codes: _Categories, drawn: Array, level: Any) 
     xp = array_namespace(x)
     count, longest = codes.values.shape
     here = x[:, codes.at]
-    picked = _picked(drawn[:, count:], _like(codes.sizes - 1, x))
-    fresh = _like(codes.values.reshape(-1), x)[picked + _like(longest * np.arange(count), x)]
+    picked = _random_choice(drawn[:, count:], _array_like(codes.sizes - 1, x))
+    fresh = _array_like(codes.values.reshape(-1), x)[
+        picked + _array_like(longest * np.arange(count), x)
+    ]
     last = codes.values[np.arange(count), codes.sizes.astype(np.int64) - 1]
-    fresh = xp.where(fresh == here, _like(last, x), fresh)
-    change = drawn[:, :count] < _like(codes.noise, x) * level
+    fresh = xp.where(fresh == here, _array_like(last, x), fresh)
+    change = drawn[:, :count] < _array_like(codes.noise, x) * level
     out[:, codes.at] = xp.where(change, fresh, here)
 
 
-def _regroup(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
-    """Let the largest of each group change places with another in `out`."""
+def _change_groups(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:  # noqa: ANN401
+    """Swap the largest value of each group with another one, in `out`."""
     xp = array_namespace(out)
     count, longest = groups.values.shape
     filled = np.isfinite(groups.values)
     columns = np.where(filled, groups.values, 0).astype(np.int64)
-    here = xp.where(_like(filled, out), out[:, _like(columns, out)], -xp.inf)
+    here = xp.where(_array_like(filled, out), out[:, _array_like(columns, out)], -xp.inf)
     place = xp.argmax(here, axis=-1)
-    picked = _picked(drawn[:, count:], _like(groups.sizes - 1, out))
+    picked = _random_choice(drawn[:, count:], _array_like(groups.sizes - 1, out))
     picked = picked + xp.astype(picked >= place, picked.dtype)
-    change = drawn[:, :count] < _like(groups.noise, out) * level
-    flat, offset = _like(columns.reshape(-1), out), _like(longest * np.arange(count), out)
+    change = drawn[:, :count] < _array_like(groups.noise, out) * level
+    flat, offset = (
+        _array_like(columns.reshape(-1), out),
+        _array_like(longest * np.arange(count), out),
+    )
     source = flat[place + offset]
     target = xp.where(change, flat[picked + offset], source)
     rows = xp.arange(len(out), device=device(out))[:, None]
@@ -259,7 +253,7 @@ def _regroup(out: Array, groups: _Categories, drawn: Array, level: Any) -> None:
     out[rows, target] = largest
 
 
-def _picked(uniform: Array, sizes: Array) -> Array:
-    """A whole number below each size, all alike."""
+def _random_choice(uniform: Array, sizes: Array) -> Array:
+    """A uniformly random integer from 0 to size - 1."""
     xp = array_namespace(uniform)
     return xp.astype(xp.minimum(xp.floor(uniform * sizes), sizes - 1), xp.int64)

@@ -8,12 +8,12 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.linear import placed
-from surefoot.perturb._ops.strengths import Floats
+from surefoot.perturb._ops.arrays import place_like
+from surefoot.perturb._ops.levels import Floats
 from surefoot.subject import Array
 
 
-def disks(radii: Floats, deviations: Floats, half: int) -> NDArray[np.float32]:
+def disk_kernels(radii: Floats, deviations: Floats, half: int) -> NDArray[np.float32]:
     """(n, 2 · half + 1, 2 · half + 1): disks whose rim is softened by a small Gaussian.
 
     A pixel at distance d of the centre counts 1 up to the radius r and falls to 0 as d² grows
@@ -39,30 +39,30 @@ def line_taps(radii: Floats, deviations: Floats, count: int) -> NDArray[np.float
     return np.asarray(taps / np.cumsum(taps, axis=1)[:, -1:], dtype=np.float32)
 
 
-def lines(angles: Array, taps: NDArray[np.float32]) -> Array:
+def line_kernels(angles: Array, taps: NDArray[np.float32]) -> Array:
     """(n, 2 · half + 1, count): taps laid from the right edge of the middle row, to the left.
 
     Angles (n,) in radians within ±45°, so half = ceil((count - 1) · sin 45°). A tap between pixels
-    is shared among the four around it.
+    is shared among its four neighbours.
     """
     xp = array_namespace(angles)
     count = taps.shape[1]
-    half = line_half(count)
-    steps = placed(np.arange(count, dtype=np.float32), angles)
-    heights = placed(np.arange(-half, half + 1, dtype=np.float32), angles)
+    half = line_reach(count)
+    steps = place_like(np.arange(count, dtype=np.float32), angles)
+    heights = place_like(np.arange(-half, half + 1, dtype=np.float32), angles)
     away = steps * xp.cos(angles)[:, None]
-    up = steps * xp.sin(angles)[:, None]  # what is read below comes up
-    across = _tents(xp.flip(steps)[None, :, None] - away[:, None, :])
-    down = _tents(heights[None, :, None] + up[:, None, :])
-    down *= placed(taps, angles)[:, None, :]
+    up = steps * xp.sin(angles)[:, None]  # an image read from below moves up
+    across = _linear_weights(xp.flip(steps)[None, :, None] - away[:, None, :])
+    down = _linear_weights(heights[None, :, None] + up[:, None, :])
+    down *= place_like(taps, angles)[:, None, :]
     return xp.matmul(down, xp.permute_dims(across, (0, 2, 1)))
 
 
-def line_half(count: int) -> int:
-    """How far above and below the middle a line of so many taps can reach."""
+def line_reach(count: int) -> int:
+    """Pixels above and below the middle that a line of so many taps can reach."""
     return math.ceil((count - 1) * math.sqrt(0.5))
 
 
-def _tents(apart: Array) -> Array:
+def _linear_weights(apart: Array) -> Array:
     xp = array_namespace(apart)
     return xp.clip(1 - xp.abs(apart), 0, 1)

@@ -1,4 +1,4 @@
-"""Pixels that change places with their neighbours, one after the other."""
+"""Swaps of neighbouring pixels, one after the other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from surefoot.subject import Array
 Ints = NDArray[np.int64]
 
 
-def partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401
-    """(n, rounds, height, width): with which pixel each one swaps, as a place in the flat image.
+def swap_partners(chance: Array, gate: Array, share: Any, reach: Any) -> Array:  # noqa: ANN401
+    """(n, rounds, height, width): the pixel that each one swaps with, as a flat index.
 
-    A pixel takes part where its `gate` (n, 1, height, width) is below `share`; its own reach is
-    `reach` rounded down, or up where its gate is below what is left. Its partner is drawn evenly
-    from the offsets -reach … reach - 1 along both axes by its `chance`, as published. Pixels too
-    near to an edge keep still. Share and reach are numbers or arrays (n, rounds or 1, 1, 1).
+    A pixel swaps where its `gate` (n, 1, height, width) is below `share`; its own reach is `reach`
+    rounded down, or up where its gate is below the fraction. Its partner is drawn uniformly from
+    the offsets -reach … reach - 1 along both axes by its `chance`, as published. Pixels too near
+    to an edge do not swap. Share and reach are numbers or arrays (n, rounds or 1, 1, 1).
     """
     xp = array_namespace(chance)
     height, width = chance.shape[-2:]
@@ -46,18 +46,18 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, int | float)
 
 
-def swapped(goals: Array, reach: int) -> Array:
-    """(n, height, width): from where each pixel comes, after every pixel swapped in turn.
+def origins_after_swaps(goals: Array, reach: int) -> Array:
+    """(n, height, width): where each pixel comes from after every pixel swapped in turn.
 
-    In every round, from the last pixel to the first, row by row, a pixel changes places with the
-    one that `goals` (n, rounds, height, width) names, at most `reach` rows or columns away up and
-    left and less than that down and right. The outcome is exactly that of the sequence: pixels
-    2 · `reach` columns apart in neighbouring rows cannot meet, so a whole slanted line of pixels
-    swaps at once, in all images.
+    In every round, from the last pixel to the first, row by row, a pixel swaps with the one that
+    `goals` (n, rounds, height, width) names, at most `reach` rows or columns up and left and less
+    than that down and right. The result is exactly that of the sequence: pixels 2 · `reach`
+    columns apart in neighbouring rows cannot meet, so a whole slanted line of pixels swaps at
+    once, in all images.
     """
     xp = array_namespace(goals)
     if is_torch_array(goals) and device(goals).type == "cpu":
-        return xp.from_numpy(swapped(goals.numpy(), reach))
+        return xp.from_numpy(origins_after_swaps(goals.numpy(), reach))
     n, rounds, height, width = goals.shape
     size, place = height * width, device(goals)
     order, ranks, cuts = _lines(height, width, 2 * reach)
@@ -81,7 +81,7 @@ def swapped(goals: Array, reach: int) -> Array:
 
 @lru_cache(maxsize=16)
 def _lines(height: int, width: int, slant: int) -> tuple[Ints, Ints, tuple[int, ...]]:
-    """Pixels by the line they move with, the place of each pixel in that order, where lines begin.
+    """Pixels in the order of their lines, the rank of each pixel there, and where lines begin.
 
     From the last pixel to the first, each row `slant` columns behind the row below it.
     """
@@ -94,8 +94,8 @@ def _lines(height: int, width: int, slant: int) -> tuple[Ints, Ints, tuple[int, 
     return order, ranks, tuple(cuts.tolist())
 
 
-def moved(x: Array, origins: Array) -> Array:
-    """Images (n or 1, channels, height, width), every channel with its pixels from `origins`."""
+def gather_pixels(x: Array, origins: Array) -> Array:
+    """Images (n or 1, channels, height, width) with the pixels of every channel from `origins`."""
     xp = array_namespace(x)
     n, height, width = origins.shape
     rows, channels = x.shape[:2]

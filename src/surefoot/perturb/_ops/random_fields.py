@@ -1,4 +1,4 @@
-"""Random fields for weather: plasma, smooth noise, Gaussian filtering; many rows at once."""
+"""Random fields for fog and frost: plasma fractals and smooth noise, many rows at once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from surefoot.perturb._ops.linear import Banded, banded
-from surefoot.perturb._ops.linear import along as mapped
+from surefoot.perturb._ops.filters.matrices import BandMatrix, band_matrix, multiply_axes
 from surefoot.subject import Array, Stream
 
 
 def plasma_numbers(stream: Stream, n: int, edge: int) -> Array:
-    """The random numbers of n plasma maps of this edge (a power of two), for every decay alike."""
+    """The random numbers of n plasma maps of this edge (a power of two), for any decay."""
     return stream.uniform((n, max(edge * edge - 1, 1)))
 
 
@@ -39,7 +38,7 @@ def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401
             )
             for i in range(3)
         ]
-        field = _halved(field, noise, amplitude)
+        field = _refine_grid(field, noise, amplitude)
         begin, points, amplitude = begin + 3 * count, 2 * points, amplitude / (decay * decay)
     field -= xp.min(field, axis=(2, 3), keepdims=True)
     top = xp.max(field, axis=(2, 3), keepdims=True)
@@ -47,24 +46,24 @@ def plasma(numbers: Array, edge: int, decay: Any) -> Array:  # noqa: ANN401
     return field
 
 
-def _halved(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401
-    """The grid with one more point between any two: first the squares, then the diamonds."""
+def _refine_grid(corners: Array, noise: list[Array], amplitude: Any) -> Array:  # noqa: ANN401
+    """The grid with one more point between any two: first squares, then diamonds."""
     xp = array_namespace(corners)
     n, _, points, _ = corners.shape
     centres = corners + xp.roll(corners, -1, axis=2)
-    centres = _mean(centres + xp.roll(centres, -1, axis=3), noise[0], amplitude)
+    centres = _mean_plus_noise(centres + xp.roll(centres, -1, axis=3), noise[0], amplitude)
     fine = xp.empty((n, 1, 2 * points, 2 * points), dtype=xp.float32, device=corners.device)
     fine[:, :, 0::2, 0::2] = corners
     fine[:, :, 1::2, 1::2] = centres
     above = corners + xp.roll(corners, -1, axis=3) + centres + xp.roll(centres, 1, axis=2)
-    fine[:, :, 0::2, 1::2] = _mean(above, noise[1], amplitude)
+    fine[:, :, 0::2, 1::2] = _mean_plus_noise(above, noise[1], amplitude)
     aside = corners + xp.roll(corners, -1, axis=2) + centres + xp.roll(centres, 1, axis=3)
-    fine[:, :, 1::2, 0::2] = _mean(aside, noise[2], amplitude)
+    fine[:, :, 1::2, 0::2] = _mean_plus_noise(aside, noise[2], amplitude)
     return fine
 
 
-def _mean(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401
-    """A quarter of the sum, plus noise between -amplitude and amplitude; `total` is used up."""
+def _mean_plus_noise(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401
+    """A quarter of the sum, plus noise between -amplitude and amplitude; overwrites `total`."""
     total *= 0.25
     total -= amplitude
     total += noise * (2 * amplitude)
@@ -72,20 +71,20 @@ def _mean(total: Array, noise: Array, amplitude: Any) -> Array:  # noqa: ANN401
 
 
 def smooth_noise(stream: Stream, n: int, shape: tuple[int, int], cell: float) -> Array:
-    """Normal noise (n, 1, height, width) that bends over `cell` pixels, about 1 in deviation.
+    """Smooth normal noise (n, 1, height, width) of deviation about 1, varying over `cell` pixels.
 
-    Random heights on a grid, joined by cubic B-splines.
+    Random heights on a grid, interpolated by cubic B-splines.
     """
-    across, along = _spline(shape[0], cell), _spline(shape[1], cell)
-    grid = stream.normal((n, 1, across.matrix.shape[2], along.matrix.shape[2]))
-    return mapped(grid, across, along)
+    rows, columns = _spline_matrix(shape[0], cell), _spline_matrix(shape[1], cell)
+    grid = stream.normal((n, 1, rows.matrix.shape[2], columns.matrix.shape[2]))
+    return multiply_axes(grid, rows, columns)
 
 
 @functools.lru_cache(maxsize=64)
-def _spline(n: int, cell: float) -> Banded:
-    """Weights (n, grid) of the cubic B-spline; scaled so that independent heights keep spread 1."""
+def _spline_matrix(n: int, cell: float) -> BandMatrix:
+    """Weights (n, grid) of the cubic B-spline, scaled so that the deviation stays about 1."""
     place = np.arange(n) / cell
     grid = np.arange(math.floor((n - 1) / cell) + 4) - 1
     far = np.abs(place[:, None] - grid)
     near = np.clip(2 - far, 0, None) ** 3 / 6 - 4 * np.clip(1 - far, 0, None) ** 3 / 6
-    return banded((near / 0.692)[None].astype(np.float32))
+    return band_matrix((near / 0.692)[None].astype(np.float32))

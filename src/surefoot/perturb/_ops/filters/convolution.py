@@ -12,35 +12,39 @@ from numpy.typing import NDArray
 from surefoot.subject import Array
 
 _FEW_TAPS = 9
+"""Taps of a kernel up to which it is summed tap by tap."""
 _LANES = 8
+"""Lines that NumPy transforms at once."""
 
 
-def convolved(x: Array, kernels: Array, centre: tuple[int, int] | None = None) -> Array:
+def convolve(x: Array, kernels: Array, centre: tuple[int, int] | None = None) -> Array:
     """Images (n or 1, channels, height, width) under kernels (n or 1, odd, odd), edges mirrored.
 
-    One image may meet many kernels and many images one kernel. `centre` is the row and column
-    of a kernel that lies on the pixel itself, its middle unless told; with it a kernel may have
-    any size. A few taps are summed one by one; else it goes by the Fourier transform, of a
-    image and of a kernel once each, and the size of a kernel hardly matters.
+    One image may be combined with many kernels, and many images with one kernel. `centre` is the
+    row and column of a kernel that lies on the pixel itself, by default its middle; with it a
+    kernel may have any size. Kernels of few taps are summed tap by tap; others go by the Fourier
+    transform, where the size of a kernel hardly matters.
     """
     high, wide = kernels.shape[1:]
     top, left = (high // 2, wide // 2) if centre is None else centre
     below, right = high - 1 - top, wide - 1 - left
     if high * wide <= _FEW_TAPS:
-        return _summed(_mirrored(x, (below, top), (right, left)), kernels, x)
+        return _convolve_by_taps(_pad_mirrored(x, (below, top), (right, left)), kernels, x)
     if isinstance(x, np.ndarray):
-        spare = _up(x.shape[2], _LANES) - x.shape[2]
-        return _in_lanes(_mirrored(x, (below, top + spare), (right, left)), kernels, x)
-    return _transformed(_mirrored(x, (below, top), (right, left)), kernels)
+        spare = _next_multiple(x.shape[2], _LANES) - x.shape[2]
+        return _convolve_by_numpy_fft(
+            _pad_mirrored(x, (below, top + spare), (right, left)), kernels, x
+        )
+    return _convolve_by_fft(_pad_mirrored(x, (below, top), (right, left)), kernels)
 
 
-def mirrored(x: Array, high: int, wide: int) -> Array:
-    """The image continued beyond its edges as in a mirror (the edge itself once)."""
-    return _mirrored(x, (high, high), (wide, wide))
+def pad_mirrored(x: Array, high: int, wide: int) -> Array:
+    """The image padded by its mirror image (the edge pixel once)."""
+    return _pad_mirrored(x, (high, high), (wide, wide))
 
 
-def _summed(padded: Array, kernels: Array, x: Array) -> Array:
-    """Shifted images times their tap, added up."""
+def _convolve_by_taps(padded: Array, kernels: Array, x: Array) -> Array:
+    """The sum of shifted images, each times its tap."""
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
     total: Any = None
@@ -56,10 +60,10 @@ def _summed(padded: Array, kernels: Array, x: Array) -> Array:
     return total
 
 
-def _transformed(padded: Array, kernels: Array) -> Array:
+def _convolve_by_fft(padded: Array, kernels: Array) -> Array:
     """By the Fourier transform, along one axis after the other, so that zeros cost nothing.
 
-    The transform is as long as the padded image: what wraps round falls on the padding alone.
+    The transform is as long as the padded image: what wraps around lies in the padding.
     """
     xp = array_namespace(padded)
     _, high, wide = kernels.shape
@@ -71,14 +75,14 @@ def _transformed(padded: Array, kernels: Array) -> Array:
     return xp.fft.irfft(half, n=columns, axis=-1)[..., wide - 1 : broad]
 
 
-def _in_lanes(
+def _convolve_by_numpy_fft(
     padded: NDArray[np.float32], kernels: NDArray[np.float32], x: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """`_transformed` for NumPy, with every row the same in any batch, bit for bit.
+    """`_convolve_by_fft` for NumPy, with every row the same in any batch, bit for bit.
 
-    NumPy transforms several lines at once and rounds the ones left over in another way, and so at
-    the end of a complex product. Hence every row has a whole number of lanes of lines, spare ones
-    included, and a product ends after each line.
+    NumPy transforms several lines at once and rounds the remaining ones differently, and likewise
+    at the end of a complex product. So every row gets a whole number of lanes of lines, spare
+    ones included, and a product ends after each line.
     """
     _, high, wide = kernels.shape
     height, width = x.shape[-2:]
@@ -90,7 +94,7 @@ def _in_lanes(
     product = np.zeros(shape, dtype=of_x.dtype)
     np.multiply(of_x[..., :used], of_kernel[..., :used], out=product[..., :used])
     half = np.fft.ifft(product, axis=-2)[..., high - 1 :, :used]
-    half = half[..., : _up(height, _LANES), :]
+    half = half[..., : _next_multiple(height, _LANES), :]
     whole: NDArray[Any] = np.fft.irfft(half, n=columns, axis=-1)
     return whole[..., :height, wide - 1 : wide - 1 + width]
 
@@ -99,32 +103,32 @@ def _spectrum(lines: NDArray[np.float32], rows: int, columns: int) -> NDArray[np
     """The transform (…, rows, lanes), with at least one spare column at the end."""
     *outer, tall, broad = lines.shape
     if tall % _LANES:
-        full = np.zeros((*outer, _up(tall, _LANES), broad), dtype=lines.dtype)
+        full = np.zeros((*outer, _next_multiple(tall, _LANES), broad), dtype=lines.dtype)
         full[..., :tall, :] = lines
         lines = full
     used = columns // 2 + 1
-    half = np.zeros((*outer, lines.shape[-2], _up(used + 1, _LANES)), dtype=np.complex64)
+    half = np.zeros((*outer, lines.shape[-2], _next_multiple(used + 1, _LANES)), dtype=np.complex64)
     np.fft.rfft(lines, n=columns, axis=-1, out=half[..., :used])
     return np.fft.fft(half[..., :tall, :], n=rows, axis=-2)
 
 
-def _up(n: int, multiple: int) -> int:
+def _next_multiple(n: int, multiple: int) -> int:
     """The next multiple."""
     return -(-n // multiple) * multiple
 
 
-def _mirrored(x: Array, high: tuple[int, int], wide: tuple[int, int]) -> Array:
-    """As `mirrored`, with so many rows above and below and columns left and right."""
+def _pad_mirrored(x: Array, high: tuple[int, int], wide: tuple[int, int]) -> Array:
+    """`pad_mirrored` with these numbers of rows above and below and columns left and right."""
     xp = array_namespace(x)
     for axis, reach in ((2, high), (3, wide)):
         if reach != (0, 0):
-            indices = xp.asarray(reflection(x.shape[axis], *reach), device=device(x))
+            indices = xp.asarray(mirror_indices(x.shape[axis], *reach), device=device(x))
             x = xp.take(x, indices, axis=axis)
     return x
 
 
 @lru_cache(maxsize=64)
-def reflection(n: int, before: int, after: int) -> NDArray[np.int64]:
+def mirror_indices(n: int, before: int, after: int) -> NDArray[np.int64]:
     """Indices -before … n - 1 + after, folded back into 0 … n - 1: dcb|abcd|cba."""
     period = max(2 * (n - 1), 1)
     folded = np.arange(-before, n + after) % period
@@ -133,7 +137,7 @@ def reflection(n: int, before: int, after: int) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=64)
 def fast_size(n: int) -> int:
-    """The next size with small factors only, which is quick to transform."""
+    """The next size with factors 2, 3 and 5 only, which is fast to transform."""
     while True:
         rest = n
         for factor in (2, 3, 5):

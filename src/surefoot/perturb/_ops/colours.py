@@ -1,4 +1,4 @@
-"""Saturation and hue of RGB images, changed without a round trip through HSV."""
+"""Saturation, hue and grey of RGB images, without a round trip through HSV."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from array_api_compat import array_namespace
 from surefoot.subject import Array
 
 _TINY = 1e-30
+"""The chroma of grey pixels in a division, instead of 0."""
+_GREY_WEIGHTS = (0.299, 0.587, 0.114)
+"""Red, green and blue in the grey of ITU-R BT.601."""
 
 
-def resaturated(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
-    """Saturation S becomes S · gain + offset within [0, 1]; hue and value stay. Not yet clipped.
+def change_saturation(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa: ANN401
+    """The image with saturation S · gain + offset, within [0, 1]; hue and value stay. Not clipped.
 
-    With V the greatest channel, a channel is V - V · S · f, where f depends on the hue alone: so
+    With V the largest channel, a channel is V - V · S · f, where f depends on the hue alone: so
     its distance from V grows by the factor S' / S. Where S is 0, hue is 0, which is red.
     """
     xp = array_namespace(x)
     top = xp.max(x, axis=1, keepdims=True)
     chroma = top - xp.min(x, axis=1, keepdims=True)
     value = top - low if low else top
-    grey = xp.astype(chroma <= 0, x.dtype)  # a factor, which NumPy is quicker with than a mask
+    grey = xp.astype(chroma <= 0, x.dtype)  # a factor: NumPy is faster with it than with a mask
     chroma += grey
     most = value / chroma
     factor = xp.maximum(xp.minimum(gain + offset * most, most), grey)
@@ -32,8 +35,8 @@ def resaturated(x: Array, gain: Any, offset: Any, low: float) -> Array:  # noqa:
     return vivid
 
 
-def turned(x: Array, degrees: Any) -> Array:  # noqa: ANN401
-    """Hue plus these degrees; saturation and value stay. Not yet clipped.
+def rotate_hue(x: Array, degrees: Any) -> Array:  # noqa: ANN401
+    """The image with its hue rotated by these degrees; saturation and value stay. Not clipped.
 
     Hue is counted in sixths of the circle: 0 is red, 2 green, 4 blue.
     """
@@ -61,3 +64,26 @@ def _channel(hue: Array, low: Array, chroma: Array, third: int) -> Array:
     share *= chroma
     share += low
     return share
+
+
+def luminance(x: Array) -> Array:
+    """The grey of an image (n, 1, height, width)."""
+    if x.shape[1] == 1:
+        return x
+    red, green, blue = _GREY_WEIGHTS
+    return red * x[:, 0:1] + green * x[:, 1:2] + blue * x[:, 2:3]
+
+
+def colour_for(colour: tuple[float, float, float], channels: int) -> tuple[float, ...]:
+    """The colour, or its grey where images have one channel."""
+    if channels > 1:
+        return colour
+    (red, green, blue), (r, g, b) = _GREY_WEIGHTS, colour
+    return (red * r + green * g + blue * b,)
+
+
+def colour_like(colour: tuple[float, float, float], like: Array) -> Array:
+    """A colour as it adds to images such as `like`: (1, channels, 1, 1), its grey where grey."""
+    xp = array_namespace(like)
+    shades = colour_for(colour, like.shape[1])
+    return xp.asarray(shades, dtype=xp.float32, device=like.device)[None, :, None, None]

@@ -1,0 +1,155 @@
+"""What defines a perturbation besides `apply`: its levels and its random numbers, as class data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from typing import TypeVar, dataclass_transform
+
+from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.arrays import copy_rows
+from surefoot.perturb._ops.levels import is_zero
+from surefoot.results import Interval
+from surefoot.subject import Array, Drawn, Level, Perturbation, Stream
+
+Choices = Mapping[str, tuple[str, ...]]
+"""The words that a field may have, by the name of the field."""
+Presets = Mapping[str, tuple[float, ...]]
+"""The levels of the published severities 1 to 5, for "small" and for "large" images."""
+
+_Class = TypeVar("_Class", bound=Perturbation)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels that mean something: from 0 to the highest one, and their unit in words."""
+
+    highest: float = math.inf
+    unit: str = ""
+
+    def __call__(self, bounds: Interval | None) -> Interval:
+        """The same range for all inputs."""
+        return Interval(0.0, self.highest)
+
+
+@dataclass(frozen=True)
+class LevelsWithinBounds:
+    """From 0 to the width of the bounds; without bounds any level."""
+
+    unit: str = "in the units of the values"
+
+    def __call__(self, bounds: Interval | None) -> Interval:
+        """The range for inputs within these bounds."""
+        return Interval(0.0, math.inf if bounds is None else bounds.width)
+
+
+ANY_LEVEL = Levels()
+
+
+class Each(Enum):
+    """What gets a random number of its own in every trial."""
+
+    VALUE = "value"
+    PIXEL = "pixel"
+    """All channels of a pixel share one number."""
+
+
+Shape = Each | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Independent uniform numbers in [0, 1): one each value or pixel, or this shape each trial."""
+
+    shape: Shape
+
+    def __call__(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """The numbers of n trials on inputs of this shape."""
+        return stream.uniform((n, *_trial_shape(self.shape, shape)))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Independent standard normal numbers, shaped as those of `Uniform`."""
+
+    shape: Shape
+
+    def __call__(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
+        """The numbers of n trials on inputs of this shape."""
+        return stream.normal((n, *_trial_shape(self.shape, shape)))
+
+
+Draw = Uniform | Normal
+NOTHING = Uniform((0,))
+"""No random number: every trial of an input is the same. One row for each trial all the same."""
+
+
+def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(each, tuple):
+        return each
+    return tuple(shape) if each is Each.VALUE else (1, *shape[1:])
+
+
+def check_level(perturbation: Perturbation) -> None:
+    """Refuse a level that the perturbation does not have; None leaves it open."""
+    level, highest = perturbation.level, perturbation.levels(None).high
+    if level is None or (math.isfinite(level) and 0 <= level <= highest):
+        return
+    unit: str = getattr(perturbation.levels, "unit", "")
+    span = "finite and ≥ 0" if math.isinf(highest) else f"in [0, {highest:g}]"
+    raise InvalidArgument(
+        f"{perturbation.kind}: level must be {span}{unit and f' ({unit})'}, got {level}"
+    )
+
+
+def _check_choices(perturbation: Perturbation) -> None:
+    choices: Choices = getattr(perturbation, "choices", {})
+    for name, known in choices.items():
+        value = getattr(perturbation, name)
+        if value not in known:
+            raise InvalidArgument(
+                f"{perturbation.kind}: {name} must be one of "
+                f"{', '.join(word or 'empty' for word in known)}, got {value!r}"
+            )
+
+
+@dataclass_transform(frozen_default=True)
+def perturbation(definition: type[_Class]) -> type[_Class]:
+    """Class decorator: a frozen dataclass with what all perturbations share.
+
+    The class has the field `level` and what else it needs, the class data `kind`, `phrase`,
+    `view`, `levels`, `draw` and, for fields that take one of a few words, `choices`, and the
+    method `apply`. What depends on a field is a property or a method instead of class data.
+
+    The decorator adds three rules. Level and choices are checked first, then its own
+    `__post_init__` runs. At level 0 the rows are copied without calling `apply`. Where `apply`
+    returns one row for all trials, it is repeated.
+    """
+    check_fields, apply = getattr(definition, "__post_init__", None), definition.apply
+
+    def check(self: _Class) -> None:
+        check_level(self)
+        _check_choices(self)
+        if check_fields is not None:
+            check_fields(self)
+
+    @wraps(apply)
+    def apply_to_rows(
+        self: _Class, x: Array, drawn: Drawn, level: Level, bounds: Interval | None
+    ) -> Array:
+        n = _row_count(drawn)
+        y = x if is_zero(level) else apply(self, x, drawn, level, bounds)
+        return copy_rows(y, n) if y is x or len(y) != n else y
+
+    for name, method in (("__post_init__", check), ("apply", apply_to_rows)):
+        setattr(definition, name, method)
+    return dataclass(frozen=True)(definition)
+
+
+def _row_count(drawn: Drawn) -> int:
+    while isinstance(drawn, tuple):
+        drawn = drawn[0]
+    return len(drawn)

@@ -1,0 +1,1 @@
+"""Linear filters of images: convolution, matrices along the axes, blurs."""
