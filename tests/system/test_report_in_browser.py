@@ -167,8 +167,10 @@ def telephone(browser):
 def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
     torch.manual_seed(1)
     net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
-    made = study(model=sf.load_model(net, shape=(6,)), method=sf.KappaTest(0.1, 0.1, 200))
-    open_page(browser, made.run(attack=sf.Attack(iterations=5)).report(tmp_path / "page.html"))
+    made = study(model=sf.load_model(net, shape=(6,)), method=sf.methods.KappaTest(0.1, 0.1, 200))
+    open_page(
+        browser, made.run(attack=sf.methods.Attack(iterations=5)).report(tmp_path / "page.html")
+    )
     heads = [cell.text for cell in drawn(browser, "#baseline th")]
     assert heads == [
         "model",

@@ -38,22 +38,31 @@ def make(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(make):
     noise, ball = sf.perturb.LinfNoise(0.4), sf.perturb.LinfNoise()
-    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2, samples=5, quantile=0.4)
-    sized = {name: make(noise, sf.FixedSize(0.3, 0.1), i) for i, name in enumerate("ab")}
+    radii = sf.methods.CriticalLevel(tolerance=0.05, seconds_per_input=0.2, samples=5, quantile=0.4)
+    sized = {name: make(noise, sf.methods.FixedSize(0.3, 0.1), i) for i, name in enumerate("ab")}
     return {
-        "estimates": make(noise, sf.ExactSequential(0.2, 0.1)).run(),
-        "decisions": make(noise, sf.KappaTest(0.3, 0.1, max_trials=40)).run(),
-        "tails": make(noise, sf.NormalTail(draws=60), property=sf.NoConfidentMistake(0.6)).run(),
+        "estimates": make(noise, sf.methods.ExactSequential(0.2, 0.1)).run(),
+        "decisions": make(noise, sf.methods.KappaTest(0.3, 0.1, max_trials=40)).run(),
+        "tails": make(
+            noise, sf.methods.NormalTail(draws=60), property=sf.properties.NoConfidentMistake(0.6)
+        ).run(),
         "curve": make(
-            sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, resolution=0.1), by_class=True
+            sf.perturb.GaussianBlur(),
+            sf.methods.SequentialCurve(0.0, 2.0, resolution=0.1),
+            by_class=True,
         ).run(),
         "radii": make(ball, radii).run(),
-        "attack": make(noise, sf.Attack(1, 5, 2)).run(),
-        "beside an attack": make(noise, sf.FixedSize(0.3, 0.1)).run(attack=sf.Attack(1, 5, 2)),
+        "attack": make(noise, sf.methods.Attack(1, 5, 2)).run(),
+        "beside an attack": make(noise, sf.methods.FixedSize(0.3, 0.1)).run(
+            attack=sf.methods.Attack(1, 5, 2)
+        ),
         "models": sf.compare(sized, reference={"a": 0.9, "b": 0.8}),
         "levels": sf.sweep(sized["a"], [0.1, 0.4]),
         "curves": sf.compare(
-            {n: make(ball, sf.UniformCurve(0.0, 0.5, levels=3), i) for i, n in enumerate("ab")}
+            {
+                n: make(ball, sf.methods.UniformCurve(0.0, 0.5, levels=3), i)
+                for i, n in enumerate("ab")
+            }
         ),
         "networks": sf.compare({n: make(ball, radii, i) for i, n in enumerate("ab")}),
     }
@@ -162,11 +171,15 @@ def test_a_claim_about_an_input_is_about_failing(results):
 def test_open_ends_come_back_infinite(results):
     """A radius that nothing refutes, a quantile without an upper end, a difference without any."""
     record = results["radii"].record
-    promise = sf.Guarantee(sf.Footing.SOUND, 0.0, ("real arithmetic",))
+    promise = sf.results.Guarantee(sf.results.Footing.SOUND, 0.0, ("real arithmetic",))
     sampled = (PointsDrawn(0.1, 5, 0), PointsDrawn(0.1, 3, 0, near_ties=True))
-    never = Bracket(sf.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled)
+    never = Bracket(
+        sf.results.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled
+    )
     rows = tuple(replace(row, result=never) for row in record.inputs)
-    open_ = Quantile(0.05, 0.25, sf.Interval(0.0, math.inf), promise, 8, note="so few inputs")
+    open_ = Quantile(
+        0.05, 0.25, sf.results.Interval(0.0, math.inf), promise, 8, note="so few inputs"
+    )
     found = replace(
         record.details,
         quantiles=(
@@ -175,7 +188,7 @@ def test_open_ends_come_back_infinite(results):
         ),
     )
     whole = replace(record.claims[0], interval=open_.interval)
-    nothing = sf.Interval(-math.inf, math.inf)
+    nothing = sf.results.Interval(-math.inf, math.inf)
     pair = replace(whole, kind="quantile_difference", names=("a", "b"), interval=nothing)
     claims = (whole, pair)
     made = replace(record, inputs=rows, details=found, claims=claims)
@@ -257,18 +270,18 @@ def test_what_is_random_is_said(results):
 
 def test_a_level_that_plays_no_part_changes_no_digest(make):
     """It cannot be given: so there is one study of all radii, and one of each range of levels."""
-    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
+    radii = sf.methods.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
     with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
         make(sf.perturb.LinfNoise(0.3), radii)
     assert make(sf.perturb.LinfNoise(), radii).spec["perturbation"] == {
         "kind": "linf",
         "level": None,
     }
-    one, other = (make(sf.perturb.LinfNoise(level), sf.Attack()) for level in (0.1, 0.2))
+    one, other = (make(sf.perturb.LinfNoise(level), sf.methods.Attack()) for level in (0.1, 0.2))
     assert one.digest != other.digest
-    plain = make(sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.1))
+    plain = make(sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.3, 0.1))
     assert replace(plain, by_class=True).digest == plain.digest  # what the method does by itself
-    assert replace(plain, population=sf.Mean(0.1)).digest == plain.digest
+    assert replace(plain, population=sf.population.Mean(0.1)).digest == plain.digest
     assert replace(plain, by_class=False).digest != plain.digest
 
 
@@ -285,15 +298,17 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
     typed = {
         "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
-            noise, sf.ExactSequential(0.3, 0.1), sf.SameLabel()),
+            noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.SameLabel()),
         "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --budget 30": (
-            noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
+            noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.SameLabel()),
         "tail --perturb linf:8/255 --draws 40": (
-            noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
+            noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),
         "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
-            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.TrueLabel()),
+            ball, sf.methods.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1),
+            sf.properties.TrueLabel()),
         "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.TrueLabel()),
+            ball, sf.methods.CriticalLevel(0.05, seconds_per_input=0.1, samples=3),
+            sf.properties.TrueLabel()),
     }  # fmt: skip
     for words, (perturbation, method, held) in typed.items():
         command, *options = words.split()

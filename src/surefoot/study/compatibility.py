@@ -14,7 +14,7 @@ from surefoot.subject import Ball, Inputs, Model, Perturbation, Property, Refere
 _EXAMPLES = {
     "model": ("predict", 'sf.load_model("model.onnx")'),
     "perturbation": ("draw", "sf.perturb.LinfNoise(8/255)"),
-    "method": ("steps", "sf.ExactSequential(width=0.02, error=0.01)"),
+    "method": ("steps", "sf.methods.ExactSequential(width=0.02, error=0.01)"),
 }
 
 
@@ -47,7 +47,7 @@ def refuse_misfits(study: Parts) -> None:
     if not isinstance(getattr(study.method, "needs", None), Needs):
         raise InvalidArgument(
             f"{_name(study.method)} does not say what it needs: give it a class variable "
-            "`needs`, one of sf.Needs"
+            "`needs`, one of sf.methods.Needs"
         )
     _check_property(study)
     _check_level(study)
@@ -86,8 +86,8 @@ def _check_property(study: Parts) -> None:
     measure = getattr(study.method, "measure", None)
     if study.needs is Needs.LEVELS and (measure == "confidence") != (held.kind == "confidence"):
         raise InvalidArgument(
-            "a curve of confidence needs the property sf.Confidence(), and no other curve does: "
-            f"got {held.kind!r}"
+            "a curve of confidence needs the property sf.properties.Confidence(), and no other "
+            f"curve does: got {held.kind!r}"
         )
 
 
@@ -105,17 +105,17 @@ def _check_population(study: Parts) -> None:
     if decides and isinstance(over, Mean | TailMean):
         raise InvalidArgument(
             f"{name} decides about each input, and decisions have no mean: use "
-            f"population=sf.RobustShare({over.error:g}), or leave it out"
+            f"population=sf.population.RobustShare({over.error:g}), or leave it out"
         )
     if not decides and isinstance(over, RobustShare):
         raise InvalidArgument(
             f"RobustShare counts decisions, and {name} makes none: use "
-            f"population=sf.Mean({over.error:g}), or leave it out"
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
         )
     if isinstance(over, TailMean) and not isinstance(method, NormalTail):
         raise InvalidArgument(
             f"TailMean averages extrapolations, and {name} makes none: use "
-            f"population=sf.Mean({over.error:g}), or leave it out"
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
         )
 
 
@@ -158,7 +158,8 @@ def _check_region(study: Parts) -> None:
     if not study.property.provable:
         raise InvalidArgument(
             f"{method} is about another label winning, which the property "
-            f"'{study.property.kind}' is not: use sf.SameLabel() or sf.TrueLabel()"
+            f"'{study.property.kind}' is not: use sf.properties.SameLabel() or "
+            "sf.properties.TrueLabel()"
         )
     signature = study.model.signature
     if proves and signature.bounds is None:

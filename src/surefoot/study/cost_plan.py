@@ -35,7 +35,7 @@ def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
     if study.needs is not Needs.SAMPLES:
         raise InvalidArgument(
             f"{type(study.method).__name__} cannot be rehearsed: plan a method that samples at "
-            "one level, such as sf.ExactSequential(0.02, 0.01)"
+            "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
         )
     bench, subject, level = study.bench(), study.fitted.subjects()[0], study.level
     batch, crew = batch_size(study, bench, subject, level), workers_for(study, workers)

@@ -18,7 +18,7 @@ from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.result import Result
 
 
-def published(
+def brackets(
     path: Path | str,
     *,
     networks: Sequence[str] = (),
@@ -88,9 +88,9 @@ def _record(
         "words": {"source": str(path), "property": "keep its label"},
     }
     content = path.read_bytes()
-    brackets = [_timed(row) for row in rows]
-    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
-    quantiles, _ = quantiles_of(asked, brackets, None, {})
+    timed = [_timed(row) for row in rows]
+    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, timed, strict=True))
+    quantiles, _ = quantiles_of(asked, timed, None, {})
     found = Radii(quantiles, (), (), None, published=True)
     return Record(
         digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),

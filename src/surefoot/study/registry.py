@@ -8,26 +8,7 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
-from surefoot.population import CriticalQuantile
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.search import (
-    AdaptiveCurve,
-    Attack,
-    CriticalLevel,
-    QuadCurve,
-    RandomCurve,
-    SequentialCurve,
-    UniformCurve,
-)
-from surefoot.statistics import (
-    BuSun,
-    ExactBinomial,
-    ExactSequential,
-    FixedSize,
-    KappaTest,
-    NormalTail,
-    Okamoto,
-)
 from surefoot.subject import Property, Reference
 
 CATALOGUE: tuple[type[Any], ...] = (
@@ -49,30 +30,6 @@ _KINDS: dict[str, type[Any]] = {
 }
 PROPERTIES: dict[str, type[Any]] = {
     p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
-}
-PROCEDURES: dict[str, type[Any]] = {
-    "exact-sequential": ExactSequential,
-    "bu-sun": BuSun,
-    "fixed-size": FixedSize,
-    "okamoto": Okamoto,
-}
-TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
-TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
-CURVES: dict[str, type[Any]] = {
-    "sequential": SequentialCurve,
-    "asap": AdaptiveCurve,
-    "uniform": UniformCurve,
-    "random": RandomCurve,
-    "quad": QuadCurve,
-}
-METHODS: dict[str, type[Any]] = {
-    **PROCEDURES,
-    **TESTS,
-    **TAILS,
-    **{f"{name}-curve": made for name, made in CURVES.items()},
-    "attack": Attack,
-    "critical-level": CriticalLevel,
-    "critical-quantile": CriticalQuantile,
 }
 
 

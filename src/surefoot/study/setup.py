@@ -19,6 +19,7 @@ from surefoot.engine.preflight import refuse_bad_inputs
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.inputs import fit
+from surefoot.methods import METHODS
 from surefoot.models import as_probabilities
 from surefoot.perturb._ops.levels import level_of, level_words
 from surefoot.population import Mean, Population, RobustShare, TailMean
@@ -26,7 +27,7 @@ from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
 from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
 from surefoot.study.compatibility import refuse_misfits
-from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_perturbation
+from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
 
 FORMAT = 3
