@@ -98,7 +98,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     study, path = stored
     plain = study.run(path).record
     asked = []
-    first = study.run(path, attack=QUICK, watch=asked.append).record
+    first = study.run(path, attack=QUICK, on_progress=asked.append).record
     assert plain.details.attack is None
     assert asked
     assert asked[-1].subjects == 9
@@ -115,7 +115,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     def never(_):
         raise AssertionError("it was attacked again")
 
-    assert study.run(path, attack=QUICK, watch=never).record == first
+    assert study.run(path, attack=QUICK, on_progress=never).record == first
     again = study.run(path, attack=sf.methods.Attack(starts=1, iterations=3)).details.attack
     assert (again.starts, again.iterations, again.targets) == (1, 3, 2)
 
@@ -135,7 +135,7 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        study.run(path, attack=QUICK, watch=stop)
+        study.run(path, attack=QUICK, on_progress=stop)
     found = study.run(path, attack=QUICK)
     assert found.from_store
     assert found.details.attack == study.run(attack=QUICK).details.attack

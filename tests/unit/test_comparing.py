@@ -9,7 +9,8 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
-from surefoot.study.comparison import MODELS, joined
+from surefoot.study.comparison import join_results
+from surefoot.study.comparison_claims import MODELS
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -165,9 +166,9 @@ def test_strangers_are_not_compared():
     }  # fmt: skip
     for what, other in others.items():
         with pytest.raises(InvalidArgument, match=what):
-            joined({"a": plain, "b": other.run()}, MODELS)
+            join_results({"a": plain, "b": other.run()}, MODELS)
     with pytest.raises(InvalidArgument, match="two or more"):
-        joined({"a": plain}, MODELS)
+        join_results({"a": plain}, MODELS)
 
 
 def test_correct_for_all_models_means_for_each_of_them():
@@ -213,11 +214,11 @@ def test_other_points_under_the_same_ids_are_not_compared():
         study(inputs=points(12, seed=s), method=sf.methods.FixedSize(0.2, 0.1)).run()
         for s in (7, 7)
     )
-    assert len(joined({"a": one, "b": other}, MODELS).details.members) == 2
+    assert len(join_results({"a": one, "b": other}, MODELS).details.members) == 2
     moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
     stranger = study(inputs=moved, method=sf.methods.FixedSize(0.2, 0.1)).run()
     with pytest.raises(InvalidArgument, match="different inputs"):
-        joined({"a": one, "b": stranger}, MODELS)
+        join_results({"a": one, "b": stranger}, MODELS)
 
 
 def test_methods_of_different_kinds_are_not_compared():

@@ -143,5 +143,5 @@ def test_an_attack_beside_a_proof_is_refused_before_the_proof_is_run(parts):
     made = sf.Study(*parts, sf.perturb.LinfNoise(), SMALL["critical-level"])
     seen = []
     with pytest.raises(InvalidArgument, match="beside sampling only"):
-        made.run(attack=sf.methods.Attack(), watch=seen.append)
+        made.run(attack=sf.methods.Attack(), on_progress=seen.append)
     assert not seen

@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.formatting import confidence
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
-from surefoot.study.comparison import at_levels
+from surefoot.study.comparison import studies_by_level
 from surefoot.subject import View
 from tests.claims.parts import (
     QUICK,
@@ -134,7 +134,7 @@ def test_an_input_that_failed_most_often_is_not_called_the_weakest() -> None:
 
 def test_two_levels_that_look_alike_are_both_swept() -> None:
     study = noise_study(np.full(3, 0.1), sf.methods.FixedSize(0.3, 0.1), 1)
-    assert len(at_levels(study, [0.1, 0.1 + 1e-9])) == 2
+    assert len(studies_by_level(study, [0.1, 0.1 + 1e-9])) == 2
 
 
 @dataclass(frozen=True)

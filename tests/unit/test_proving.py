@@ -111,7 +111,7 @@ def test_interrupted_it_keeps_the_brackets_it_had(tmp_path):
             raise KeyboardInterrupt
 
     with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-        study.run(where, workers=1, watch=watch)
+        study.run(where, workers=1, on_progress=watch)
     with closing(SqlStore(where)) as store:
         kept = store.journal(study.digest).replay()
     assert 2 <= len(kept) < len(POINTS)
@@ -230,7 +230,7 @@ def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
             raise KeyboardInterrupt
 
     with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
+        linear_study(tmp_path, POINTS).run(workers=1, on_progress=watch, on_interrupt=given.append)
     rows = given[0].inputs
     assert len(rows) == len(POINTS)
     reached = [row for row in rows if row.result.reason != "not reached"]
@@ -249,5 +249,5 @@ def test_a_run_that_fails_is_not_reported_as_one_that_was_stopped(tmp_path):
             raise ValueError("broken")
 
     with every_batch_watched(), pytest.raises(ValueError, match="broken"):
-        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
+        linear_study(tmp_path, POINTS).run(workers=1, on_progress=watch, on_interrupt=given.append)
     assert given == []

@@ -15,7 +15,7 @@ from surefoot.graph.read_network import read_network
 from surefoot.report.radii.figures import distribution
 from surefoot.report.radii.tables import quantile_table
 from surefoot.results import Interval, Undecided
-from surefoot.study.comparison import joined
+from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
 from surefoot.tasks import Task
 from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
@@ -51,7 +51,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
     found = study.run()
     assert len(found.details.quantiles) == 1
-    both = joined({"a": found, "b": found}, "curve")
+    both = join_results({"a": found, "b": found}, "curve")
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
     assert both.details.differences == ()
     assert "Network against network" not in str(both)
@@ -120,13 +120,13 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
             ),
         ),
     )
-    both = joined({"strong": found, "weak": weaker}, "curve")
+    both = join_results({"strong": found, "weak": weaker}, "curve")
     assert "Network against network" in str(both)
     assert "strong is more robust" in str(both)
     (claim,) = (c for c in both.claims if c.kind == "quantile_difference")
     assert claim.names == ("strong", "weak")
     assert claim.interval.low > 0
-    same = joined({"one": found, "other": found}, "curve")
+    same = join_results({"one": found, "other": found}, "curve")
     assert "is more robust" not in str(same)
 
 

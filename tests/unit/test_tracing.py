@@ -11,7 +11,7 @@ from surefoot.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.methods import CURVES
 from surefoot.store.json_records import record_from_json, record_to_json
-from surefoot.study.comparison import joined
+from surefoot.study.comparison import join_results
 from surefoot.study.parse_perturbation import parse_range
 from tests.unit.test_proving import every_batch_watched
 
@@ -73,7 +73,7 @@ def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
 
         where = str(tmp_path / f"{stop_after}.db")
         with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-            asked.run(where, workers=1, batch=7, watch=watch)
+            asked.run(where, workers=1, batch=7, on_progress=watch)
         again = asked.run(where, workers=2, batch=50)
         assert not again.from_store
         assert again.details == plain
@@ -164,7 +164,7 @@ def test_a_requirement_passes_fails_or_stays_open():
 def test_a_requirement_of_several_curves_has_a_verdict_for_each():
     inputs, values = shades(200)
     found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5)).run()
-    several = joined({"a": found, "b": found}, "curve").require(truth(values, 0.8) - 0.05)
+    several = join_results({"a": found, "b": found}, "curve").require(truth(values, 0.8) - 0.05)
     assert [claim.verdict for claim in several.verdicts] == [Verdict.PASS, Verdict.PASS]
     assert [claim.names for claim in several.verdicts] == [("a",), ("b",)]
     assert all(claim.guarantee.error == pytest.approx(0.1) for claim in several.verdicts)

@@ -150,9 +150,9 @@ def curve(
             store=store,
             workers=workers,
             batch=batch,
-            watch=watch,
+            on_progress=watch,
             sources=sources,
-            each=announced("curve", len(studies)),
+            on_start=announced("curve", len(studies)),
         )
     say_from_store(found, store)
     found = replace(found, command=command_line())

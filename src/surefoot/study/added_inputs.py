@@ -12,10 +12,11 @@ from surefoot.study.setup import Setup
 _MAY_DIFFER = ("inputs", "words", "by_class", "population")
 
 
-def adopted(study: Setup, store: Store) -> str:
-    """The digest of the largest finished run that this one adds inputs to; empty where none is.
+def adopt_evidence(study: Setup, store: Store) -> str:
+    """Take over the evidence of the largest finished run that this one adds inputs to.
 
-    The trials of an input have the same names in both, so its evidence is taken over as it is.
+    Returns its digest; empty where there is none. The trials of an input have the same names in
+    both, so its evidence is taken over as it is.
     """
     if study.needs is not Needs.SAMPLES:
         return ""
@@ -23,7 +24,9 @@ def adopted(study: Setup, store: Store) -> str:
     earlier = [
         record
         for record in store.finished()
-        if record.digest != study.digest and _same(record.spec, study.spec) and _within(record, own)
+        if record.digest != study.digest
+        and _same_question(record.spec, study.spec)
+        and _adds_to(record, own)
     ]
     if not earlier:
         return ""
@@ -32,16 +35,16 @@ def adopted(study: Setup, store: Store) -> str:
     return largest.digest
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same_question(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """The same question: model, perturbation, method, property, seed, error."""
     if any(one.get(key) != other[key] for key in other if key not in _MAY_DIFFER):
         return False
-    mine, theirs = one.get("population"), other["population"]
-    keys = ("kind", "error")
-    return bool(mine and theirs and all(mine[key] == theirs[key] for key in keys))
+    first, second = one.get("population"), other["population"]
+    return bool(first and second and all(first[key] == second[key] for key in ("kind", "error")))
 
 
-def _within(record: Record, own: dict[str, str]) -> bool:
+def _adds_to(record: Record, own: dict[str, str]) -> bool:
+    """Whether these inputs are those of the record, unchanged, and more."""
     return len(record.inputs) < len(own) and all(
         row.digest and own.get(row.id) == row.digest for row in record.inputs
     )

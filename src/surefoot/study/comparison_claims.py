@@ -21,13 +21,14 @@ from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Member, Radii, Record, Samples
 from surefoot.study.requirements import continues_of, identical_pairs, population_of
-from surefoot.study.sampling_claims import flipped
+from surefoot.study.sampling_claims import failure_interval
 
-MODELS, LEVELS = "model", "level"
+MODELS, LEVELS, CURVES = "model", "level", "curve"
+"""What differs between the studies; curves and radii stand side by side."""
 _SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
 
 
-def compared(
+def compare_samples(
     records: Mapping[str, Record],
     along: str,
     error: float | None,
@@ -41,15 +42,15 @@ def compared(
     if reference is not None and set(reference) != set(records):
         odd = sorted(set(reference) ^ set(records))
         raise InvalidArgument(f"a reference needs one number for each model: look at {odd[0]!r}")
-    refuse_strangers(records, along)
+    _check_same_question(records, along)
     first = next(iter(records.values()))
     over = population_of(first)
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
     local = {name: _ordered(record) for name, record in records.items()}
     same = identical_pairs(records)
-    found = differences(over, local, spent / 2, same) if along == MODELS else ()
-    places = ranks(list(records), found)
+    pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
+    places = ranks(list(records), pairs)
     members = [
         Member(
             name=name,
@@ -65,29 +66,33 @@ def compared(
     ]
     members.sort(key=(lambda m: -_value(m)) if along == MODELS else (lambda m: m.level or 0.0))
     agrees = None if reference is None else _agreement(members, spent)
-    made = Comparison(along, tuple(members), found, agrees)
-    return made, _claims(records, made, spent), spent
+    comparison = Comparison(along, tuple(members), pairs, agrees)
+    return comparison, _claims(records, comparison, spent), spent
 
 
-def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tuple[Claim, ...]:
+def _claims(
+    records: Mapping[str, Record], comparison: Comparison, error: float
+) -> tuple[Claim, ...]:
     """Which may be the best, every difference, then each by itself; all of it together."""
     first = next(iter(records.values()))
     model = next(c for c in first.claims if c.about.of is About.POPULATION)
     scope = Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling)
     trials = sum(r.trials for r in records.values())
-    together = f"everything said of these {len(records)} {made.along}s"
+    together = f"everything said of these {len(records)} {comparison.along}s"
     blank = replace(
         model, about=scope, value=None, interval=None, reason="", trials=trials,
         continues=continues_of(population_of(first), [row.result for row in first.inputs]),
     )  # fmt: skip
     claims = []
-    if made.differences:
-        said = tuple(dict.fromkeys(a for d in made.differences for a in d.guarantee.assumptions))
-        footing = Footing.CONDITIONAL if said else Footing.SOUND
-        promise = Guarantee(footing, error, said, together)
-        names = candidates([m.name for m in made.members], made.differences)
+    if comparison.differences:
+        assumptions = tuple(
+            dict.fromkeys(a for d in comparison.differences for a in d.guarantee.assumptions)
+        )
+        footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
+        guarantee = Guarantee(footing, error, assumptions, together)
+        names = candidates([m.name for m in comparison.members], comparison.differences)
         claims.append(
-            replace(blank, kind="best", guarantee=promise, names=names, value=float(len(records)))
+            replace(blank, kind="best", guarantee=guarantee, names=names, value=float(len(records)))
         )
         claims += [
             replace(
@@ -98,9 +103,9 @@ def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tu
                 value=_signed(model, d.value),
                 interval=_signed_interval(model, d.interval),
             )
-            for d in made.differences
+            for d in comparison.differences
         ]
-    for m in made.members:
+    for m in comparison.members:
         plain = None if m.whole is None else sound(m.whole)
         if not isinstance(plain, Estimate):
             continue
@@ -109,9 +114,9 @@ def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tu
             replace(
                 blank,
                 guarantee=replace(plain.guarantee, error=error, jointly=together),
-                names=(m.name if made.along == MODELS else f"level {m.name}",),
+                names=(m.name if comparison.along == MODELS else f"level {m.name}",),
                 value=1 - plain.value if mean else plain.value,
-                interval=flipped(plain.interval) if mean else plain.interval,
+                interval=failure_interval(plain.interval) if mean else plain.interval,
             )
         )
     return tuple(claims)
@@ -128,7 +133,7 @@ def _signed_interval(model: Claim, around: Interval) -> Interval:
     return Interval(0.0 - around.high, 0.0 - around.low)
 
 
-def beside_each_other(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
+def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
     """Curves or radii: each by itself; radii of the same inputs also in pairs."""
     members = tuple(
         Member(name, record.digest, record.spec["perturbation"].get("level"))
@@ -158,7 +163,7 @@ def beside_each_other(records: Mapping[str, Record]) -> tuple[Comparison, tuple[
         )
         for d in pairs
     ]
-    return Comparison("curve", members, pairs), tuple(claims)
+    return Comparison(CURVES, members, pairs), tuple(claims)
 
 
 def _common_ids(records: Mapping[str, Record]) -> set[str]:
@@ -174,7 +179,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     )
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
         return ()
-    _refuse_other_questions(records)
+    _check_same_points(records)
     ids = _common_ids(records)
     if not ids:
         return ()
@@ -189,7 +194,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     return quantile_differences(local, first.limit, first.guarantee.error)
 
 
-def _refuse_other_questions(records: Mapping[str, Record]) -> None:
+def _check_same_points(records: Mapping[str, Record]) -> None:
     """Radii are taken from each other input by input: of the same points, held to the same."""
     (name, first), *others = records.items()
     for other, record in others:
@@ -220,7 +225,7 @@ def _agreement(members: list[Member], error: float) -> Agreement | Undecided:
     return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
 
 
-def refuse_strangers(records: Mapping[str, Record], along: str) -> None:
+def _check_same_question(records: Mapping[str, Record], along: str) -> None:
     """The same question about the same inputs, or there is nothing to compare."""
     (name, first), *others = records.items()
     for other, record in others:
@@ -237,14 +242,14 @@ def refuse_strangers(records: Mapping[str, Record], along: str) -> None:
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
         a, b = (one.spec["perturbation"] for one in (first, record))
         if along == LEVELS:
-            a, b = _but_for_level(a), _but_for_level(b)
+            a, b = _without_level(a), _without_level(b)
         if a != b:
             raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
 
 
-def _but_for_level(told: dict[str, Any]) -> dict[str, Any]:
+def _without_level(perturbation: dict[str, Any]) -> dict[str, Any]:
     """The perturbation without its level, which one whose strength is drawn shares."""
-    rest = {k: v for k, v in told.items() if k != "level"}
+    rest = {k: v for k, v in perturbation.items() if k != "level"}
     if isinstance(rest.get("inner"), dict):
-        rest["inner"] = _but_for_level(rest["inner"])
+        rest["inner"] = _without_level(rest["inner"])
     return rest

@@ -13,7 +13,8 @@ from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
 from surefoot.results import Bracket
 from surefoot.search.critical_level import CriticalLevel
 from surefoot.store.records import InputRow, Radii, Record, Source
-from surefoot.study.comparison import CURVES, joined
+from surefoot.study.comparison import join_results
+from surefoot.study.comparison_claims import CURVES
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.result import Result
 
@@ -48,7 +49,7 @@ def brackets(
             f"{path} has no rows of {_choice(split, source)}: it has "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
-    return joined({name: Result(record) for name, record in records.items()}, CURVES)
+    return join_results({name: Result(record) for name, record in records.items()}, CURVES)
 
 
 def _check(

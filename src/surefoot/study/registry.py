@@ -42,9 +42,9 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
     """A value as its kind and its fields; a class of the user's own by its full name."""
     own = getattr(value, "describe", None)
     if own is not None:
-        told: dict[str, Any] = own()
-        return {"kind": value.kind, **told}
-    kind = next((name for name, made in known.items() if made is type(value)), None)
+        fields_of_own: dict[str, Any] = own()
+        return {"kind": value.kind, **fields_of_own}
+    kind = next((name for name, class_ in known.items() if class_ is type(value)), None)
     if kind is None:
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
     return {"kind": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
@@ -88,16 +88,16 @@ def parse_property(text: str) -> Property:
         raise InvalidArgument(
             f"there is no property {kind!r}: choose one of {', '.join(PROPERTIES)}"
         )
-    made = PROPERTIES[kind]
-    names = [f.name for f in fields(made)]
+    class_ = PROPERTIES[kind]
+    names = [f.name for f in fields(class_)]
     if value and not names:
         raise InvalidArgument(f"{kind} takes no value, got {value!r}")
     if not value:
-        plain: Property = made()
-        return plain
+        default: Property = class_()
+        return default
     if kind == "confidence" and value in tuple(Reference):
-        of: Property = made(of=value)
-        return of
+        confidence: Property = class_(of=value)
+        return confidence
     amount = number(value)
-    given: Property = made(int(amount) if amount.is_integer() and kind == "topk" else amount)
-    return given
+    parsed: Property = class_(int(amount) if amount.is_integer() and kind == "topk" else amount)
+    return parsed

@@ -34,7 +34,7 @@ from surefoot.results import (
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
-from surefoot.study.class_groups import by_class, names_apart
+from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import share_of_levels
 from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, verdict_of
 
@@ -42,7 +42,7 @@ _POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, 
 
 
 @dataclass(frozen=True)
-class Required:
+class Requirements:
     """What is demanded; None where nothing is."""
 
     least: float | None = None
@@ -86,7 +86,9 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
 
 
-def decide(record: Record, parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+def check_requirements(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
     """A claim with a verdict for each requirement."""
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
@@ -106,7 +108,7 @@ def decide(record: Record, parts: Mapping[str, Record], required: Required) -> t
             )
 
 
-def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
+def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.not_worse is not None:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
     over: Any = population_of(record)
@@ -120,7 +122,7 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
     if required.of_each_class is not None:
         names = record.spec["inputs"]["class_names"]
         groups = by_class(record.inputs)
-        named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
+        named = distinct_names(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
         own = {named[label]: members for label, members in groups.items()}
         least = required.of_each_class
         each = requirement_of_each(over, own, least)
@@ -144,7 +146,7 @@ def _sampled(
     model = next(c for c in record.claims if c.about.of is About.POPULATION)
     verdict, reason = verdict_of(decided)
     sure = decided.guarantee if isinstance(decided, Decision) else None
-    promise = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    guarantee = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
     mean = model.kind == "mean_population"
     together = "all classes" if scope.name else ""
     return Claim(
@@ -152,7 +154,7 @@ def _sampled(
         replace(scope, sampling=model.about.sampling),
         model.random,
         FAILURE if mean else model.quantity,
-        Guarantee(promise.footing, promise.error, promise.assumptions, together),
+        Guarantee(guarantee.footing, guarantee.error, guarantee.assumptions, together),
         model.continues,
         limit=model.limit,
         requirement=1 - least if mean else least,
@@ -162,7 +164,7 @@ def _sampled(
     )
 
 
-def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Claim, ...]:
     """The same demand on each curve, or on each network's quantile of the radius."""
     if required.least is None or required.number > 1:
         raise InvalidArgument("curves and radii take one requirement, least=…")
@@ -186,11 +188,13 @@ def _of_curve(name: str, record: Record, found: Curves, least: float, curves: in
     quantity = share_of_levels(found.curve.span, record.spec["property"]["kind"])
     claims = []
     for claim, reading in zip(own, found.curve.readings, strict=True):
-        promise = claim.guarantee
-        if curves > 1 and promise.error:
+        guarantee = claim.guarantee
+        if curves > 1 and guarantee.error:
             together = f"all {curves} curves"
-            promise = replace(promise, error=min(1.0, curves * promise.error), jointly=together)
-        asked = replace(claim, quantity=quantity, requirement=least, guarantee=promise)
+            guarantee = replace(
+                guarantee, error=min(1.0, curves * guarantee.error), jointly=together
+            )
+        asked = replace(claim, quantity=quantity, requirement=least, guarantee=guarantee)
         claims.append(_of_reading(replace(asked, names=(name,) * bool(name)), reading, least))
     return claims
 
@@ -228,8 +232,8 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
-    promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
-    return replace(made, verdict=verdict, reason=reason, guarantee=promise)
+    guarantee = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
+    return replace(made, verdict=verdict, reason=reason, guarantee=guarantee)
 
 
 def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
@@ -246,7 +250,7 @@ def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
 
 
 def _of_models(
-    record: Record, parts: Mapping[str, Record], required: Required
+    record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
     if required.not_worse is None or required.number > 1:
         raise InvalidArgument("models side by side take one requirement, not_worse=(name, margin)")
@@ -263,14 +267,14 @@ def _of_models(
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
     verdict, reason = verdict_of(decided)
     model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    promise = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
+    guarantee = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
     return (
         Claim(
             "not_worse",
             Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling),
             model.random,
             model.quantity,
-            promise,
+            guarantee,
             continues,
             limit=model.limit,
             requirement=margin,

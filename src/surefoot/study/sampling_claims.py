@@ -35,7 +35,7 @@ FAILURE = "failure probability"
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
-def flipped(interval: Interval) -> Interval:
+def failure_interval(interval: Interval) -> Interval:
     """Of failing, from an interval of being kept."""
     return Interval(max(0.0, 1 - interval.high), min(1.0, 1 - interval.low))
 
@@ -69,26 +69,26 @@ class Common:
         self,
         kind: str,
         quantity: str,
-        promise: Guarantee,
+        guarantee: Guarantee,
         continues: Continues = Continues.ONCE,
         **rest: Any,  # noqa: ANN401  the other fields of a claim
     ) -> Claim:
         """A claim about these inputs."""
         scope = Scope(About.THESE, self.inputs)
-        return self.of(scope, kind, quantity, promise, continues, **rest)
+        return self.of(scope, kind, quantity, guarantee, continues, **rest)
 
     def of(
         self,
         scope: Scope,
         kind: str,
         quantity: str,
-        promise: Guarantee,
+        guarantee: Guarantee,
         continues: Continues = Continues.ONCE,
         **rest: Any,  # noqa: ANN401  the other fields of a claim
     ) -> Claim:
         """A claim about this scope."""
         return Claim(
-            kind, scope, self.random, quantity, promise, continues, trials=self.trials, **rest
+            kind, scope, self.random, quantity, guarantee, continues, trials=self.trials, **rest
         )
 
 
@@ -126,7 +126,7 @@ def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
 def _about_these(common: Common, found: Samples) -> list[Claim]:
     claims, known = [], found.studied
     if known is not None:
-        within = flipped(known.interval)
+        within = failure_interval(known.interval)
         claims.append(
             common.these(
                 "mean_set", FAILURE, known.guarantee, value=1 - known.value, interval=within
@@ -153,20 +153,20 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
     """
     made = [r for r in local if isinstance(r, Decision)]
     open_ = len(local) - len(made)
-    promise = Guarantee(Footing.SOUND, error)
+    guarantee = Guarantee(Footing.SOUND, error)
     verdict, reason = verdict_of(all_robust(local))
     return [
         common.these(
             "count_kappa",
             "number of inputs that fail more often",
-            promise,
+            guarantee,
             value=float(sum(not r.holds for r in made)),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
             reason=f"{open_:,} stayed undecided" if open_ else "",
         ),
         common.these(
-            "all_kappa", FAILURE, promise, limit=kappa, verdict=verdict, reason=reason,
+            "all_kappa", FAILURE, guarantee, limit=kappa, verdict=verdict, reason=reason,
         ),
     ]  # fmt: skip
 
@@ -219,12 +219,12 @@ def _about_population(
         reason = plain.reason
         return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
     sampled = plain.guarantee.assumptions if scope.of is About.POPULATION else (SAMPLED_WITHIN,)
-    promise = Guarantee(plain.guarantee.footing, error, sampled, together)
+    guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
     value, interval = plain.value, plain.interval
     if kappa is None:
-        value, interval = 1 - value, flipped(interval)
+        value, interval = 1 - value, failure_interval(interval)
     return common.of(
-        scope, kind, quantity, promise, continues, value=value, interval=interval, limit=kappa
+        scope, kind, quantity, guarantee, continues, value=value, interval=interval, limit=kappa
     )
 
 
@@ -235,14 +235,14 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     if found is None or found[1].high == 1:
         return []
     i, around = found
-    promise = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
+    guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
     scope = Scope(About.INPUT, len(rows), rows[i].id)
-    return [common.of(scope, "worst", FAILURE, promise, interval=flipped(around))]
+    return [common.of(scope, "worst", FAILURE, guarantee, interval=failure_interval(around))]
 
 
 def _about_classes(common: Common, found: Samples, error: float) -> Claim:
     pairs = len(found.contrasts)
-    promise = Guarantee(
+    guarantee = Guarantee(
         Footing.CONDITIONAL,
         error,
         (EXCHANGEABLE,),
@@ -251,6 +251,6 @@ def _about_classes(common: Common, found: Samples, error: float) -> Claim:
     differ = len(differing(found.contrasts, error))
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
-        scope, "classes", "pairs of classes that differ", promise,
+        scope, "classes", "pairs of classes that differ", guarantee,
         value=float(differ), limit=float(pairs),
     )  # fmt: skip
