@@ -82,7 +82,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     open_page(browser, page)
     assert browser.find_element(By.ID, "claim").text == record["claims"][0]["sentence"]
     belief = browser.find_element(By.ID, "belief").text
-    classes = record["found"]["classes"]
+    classes = record["details"]["classes"]
     assert f"confidence 99 % for the {len(classes)} classes and all inputs together" in belief
     assert "independent random sample" in belief
     assert f"{record['trials']:,} trials" in belief
@@ -91,7 +91,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     assert len(drawn(browser, "#classes tbody tr")) == len(classes)
     assert len(drawn(browser, "#class-figure svg path")) >= len(classes)
     images = drawn(browser, "#weakest img")
-    assert len(images) == 2 * len(record["found"]["examples"]) > 0
+    assert len(images) == 2 * len(record["details"]["examples"]) > 0
     for image in images:
         assert browser.execute_script("return arguments[0].naturalWidth", image) == 28
     commands = [e.text for e in drawn(browser, "#weakest code")]

@@ -145,7 +145,7 @@ def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
     page = found.report(tmp_path / "c.html").read_text()
     assert found.details.members[0].name in page
     told = json.loads(found.to_json())
-    assert told["found"]["kind"] == "side-by-side"
+    assert told["details"]["kind"] == "side-by-side"
     assert set(told["parts"]) == set(made)
     assert all(claim["sentence"] for claim in told["claims"])
 

@@ -145,7 +145,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
     found.plot(tmp_path / "c.svg")
     assert (tmp_path / "c.svg").stat().st_size > 1000
     plain = json.loads(found.to_json())
-    assert plain["found"]["quantiles"][0]["result"]["share"] == 0.05
+    assert plain["details"]["quantiles"][0]["result"]["share"] == 0.05
     assert plain["claims"][0]["sentence"] in said
 
 

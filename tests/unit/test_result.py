@@ -299,7 +299,7 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     typed = {
         "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
             noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.SameLabel()),
-        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --budget 30": (
+        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
             noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.SameLabel()),
         "tail --perturb linf:8/255 --draws 40": (
             noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),

@@ -140,7 +140,7 @@ def test_a_record_survives_the_store_and_the_figure_is_written(tmp_path):
         assert (tmp_path / name).stat().st_size > 1000
     with pytest.raises(InvalidArgument, match=r"\.svg, \.png, \.json"):
         found.plot(tmp_path / "f.pdf")
-    assert json.loads(found.to_json())["found"]["curve"]["size"] == 80
+    assert json.loads(found.to_json())["details"]["curve"]["size"] == 80
     assert "level up to which the accuracy is at least 80 %" in str(found)
 
 

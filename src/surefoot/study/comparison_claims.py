@@ -20,7 +20,12 @@ from surefoot.results import Bracket, Estimate, Footing, Guarantee, Interval, Un
 from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Member, Radii, Record, Samples
-from surefoot.study.requirements import continues_of, identical_pairs, population_of
+from surefoot.study.record_population import (
+    continues_of,
+    identical_pairs,
+    population_of,
+    rows_by_id,
+)
 from surefoot.study.sampling_claims import failure_interval
 
 MODELS, LEVELS, CURVES = "model", "level", "curve"
@@ -47,7 +52,9 @@ def compare_samples(
     over = population_of(first)
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
-    local = {name: _ordered(record) for name, record in records.items()}
+    local: dict[str, list[Any]] = {
+        name: [row.result for row in rows_by_id(record)] for name, record in records.items()
+    }
     same = identical_pairs(records)
     pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
     places = ranks(list(records), pairs)
@@ -186,7 +193,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     local = {
         name: [
             row.result
-            for row in sorted(record.inputs, key=lambda row: row.id)
+            for row in rows_by_id(record)
             if row.id in ids and isinstance(row.result, Bracket)
         ]
         for name, record in records.items()
@@ -208,11 +215,6 @@ def _check_same_points(records: Mapping[str, Record]) -> None:
         moved = (a.get("frame"), a.get("axes")) != (b.get("frame"), b.get("axes"))
         if not moved and a.get("digest") != b.get("digest"):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
-
-
-def _ordered(record: Record) -> list[Any]:
-    """By id, so the same for all."""
-    return [row.result for row in sorted(record.inputs, key=lambda row: row.id)]
 
 
 def _value(member: Member) -> float:

@@ -98,7 +98,7 @@ def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
     return Common(study.randomness, len(local), study.sampling, trials)
 
 
-def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[Claim, ...]:
+def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
     """The headline first."""
     local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)
@@ -106,15 +106,15 @@ def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[C
     if kappa is not None:
         claims = _about_kappa(common, local, kappa, study.method.error)
     else:
-        claims = _about_these(common, found)
+        claims = _about_these(common, details)
     once = not isinstance(study.aggregate, Mean | TailMean) or _counted_once(study.aggregate, local)
     continues = Continues.ONCE if once else Continues.ANYTIME
-    claims += _about_populations(common, found, kappa, study.aggregate.error, continues)
+    claims += _about_populations(common, details, kappa, study.aggregate.error, continues)
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.aggregate.error)
-    if found.contrasts:
-        claims.append(_about_classes(common, found, study.aggregate.error))
+    if details.contrasts:
+        claims.append(_about_classes(common, details, study.aggregate.error))
     return tuple(claims)
 
 
@@ -123,17 +123,17 @@ def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
     return Mean(over.error).continues(local) is Continues.ONCE
 
 
-def _about_these(common: Common, found: Samples) -> list[Claim]:
-    claims, known = [], found.studied
-    if known is not None:
-        within = failure_interval(known.interval)
+def _about_these(common: Common, details: Samples) -> list[Claim]:
+    claims, mean = [], details.studied
+    if mean is not None:
+        interval = failure_interval(mean.interval)
         claims.append(
             common.these(
-                "mean_set", FAILURE, known.guarantee, value=1 - known.value, interval=within
+                "mean_set", FAILURE, mean.guarantee, value=1 - mean.value, interval=interval
             )
         )
-    if isinstance(found.whole, ExtrapolatedMean):
-        tail = found.whole
+    if isinstance(details.whole, ExtrapolatedMean):
+        tail = details.whole
         claims.append(
             common.these(
                 "tail",
@@ -151,8 +151,8 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
 
     Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
     """
-    made = [r for r in local if isinstance(r, Decision)]
-    open_ = len(local) - len(made)
+    decisions = [r for r in local if isinstance(r, Decision)]
+    open_ = len(local) - len(decisions)
     guarantee = Guarantee(Footing.SOUND, error)
     verdict, reason = verdict_of(all_robust(local))
     return [
@@ -160,7 +160,7 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
             "count_kappa",
             "number of inputs that fail more often",
             guarantee,
-            value=float(sum(not r.holds for r in made)),
+            value=float(sum(not r.holds for r in decisions)),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
             reason=f"{open_:,} stayed undecided" if open_ else "",
@@ -173,28 +173,28 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
 
 def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
     """The smallest limit that every input is shown to keep, where it is not the one asked for."""
-    found = every_input_at_most(local)
-    if found is None or found.value in (1.0, kappa):
+    limit = every_input_at_most(local)
+    if limit is None or limit.value in (1.0, kappa):
         return []
     return [
         common.these(
-            "all_kappa", FAILURE, found.guarantee, interval=found.interval, limit=found.value,
+            "all_kappa", FAILURE, limit.guarantee, interval=limit.interval, limit=limit.value,
         )
     ]  # fmt: skip
 
 
 def _about_populations(
-    common: Common, found: Samples, kappa: float | None, error: float, continues: Continues
+    common: Common, details: Samples, kappa: float | None, error: float, continues: Continues
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
     scopes: list[tuple[Scope, Whole]] = [
-        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), found.whole)
+        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), details.whole)
     ]
     scopes += [
         (Scope(About.CLASS, row.inputs, row.name, common.sampling), row.result)
-        for row in found.classes
+        for row in details.classes
     ]
-    together = f"the {len(found.classes)} classes and all inputs" if found.classes else ""
+    together = f"the {len(details.classes)} classes and all inputs" if details.classes else ""
     first, *rest = (
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes
@@ -231,24 +231,24 @@ def _about_population(
 def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
     """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
     local: list[Any] = [row.result for row in rows]
-    found = weakest(local, error)
-    if found is None or found[1].high == 1:
+    worst = weakest(local, error)
+    if worst is None or worst[1].high == 1:
         return []
-    i, around = found
+    i, around = worst
     guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
     scope = Scope(About.INPUT, len(rows), rows[i].id)
     return [common.of(scope, "worst", FAILURE, guarantee, interval=failure_interval(around))]
 
 
-def _about_classes(common: Common, found: Samples, error: float) -> Claim:
-    pairs = len(found.contrasts)
+def _about_classes(common: Common, details: Samples, error: float) -> Claim:
+    pairs = len(details.contrasts)
     guarantee = Guarantee(
         Footing.CONDITIONAL,
         error,
         (EXCHANGEABLE,),
         f"all {pairs:,} pairs" if pairs > 1 else "",
     )
-    differ = len(differing(found.contrasts, error))
+    differ = len(differing(details.contrasts, error))
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
         scope, "classes", "pairs of classes that differ", guarantee,

@@ -1,0 +1,49 @@
+"""What a record says about its population, and which records are of identical models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from surefoot.claims import Continues, Sampling
+from surefoot.population import Mean, Population, RobustShare, TailMean
+from surefoot.store.records import InputRow, Record
+
+_POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
+
+
+def rows_by_id(record: Record) -> list[InputRow]:
+    """The rows in the order of their ids, which is the same for all records of these inputs."""
+    return sorted(record.inputs, key=lambda row: row.id)
+
+
+def population_of(record: Record) -> Population:
+    """The kind of statement about the population that the record makes."""
+    described = record.spec["population"]
+    class_, error = _POPULATIONS[described["kind"]], described["error"]
+    sampling = described.get("sampling")
+    population: Population = (
+        class_(error) if sampling is None else class_(error, Sampling(sampling))
+    )
+    return population
+
+
+def continues_of(population: Population, local: Sequence[Any]) -> Continues:
+    """Whether inputs may be added to these and the claim be read again."""
+    return population.continues(local) if isinstance(population, Mean) else Continues.ONCE
+
+
+def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
+    """Models that are the same in every respect and met the same random numbers.
+
+    A digest need not cover all of a model in memory: results that differ show that it does not.
+    """
+    same = {
+        name: (
+            {key: r.spec[key] for key in ("model", "bounds", "generator", "block", "seed")},
+            [(row.id, row.predicted, row.result) for row in rows_by_id(r)],
+        )
+        for name, r in parts.items()
+    }
+    return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
