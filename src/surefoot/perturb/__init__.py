@@ -42,6 +42,7 @@ DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPE
 GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
 COVERING = (Occlusion, Dropout)
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
+TABLES = (TableNoise,)
 COMBINED = (Spread, Chain, Mixture)
 
 __all__ = [

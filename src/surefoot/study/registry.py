@@ -1,4 +1,4 @@
-"""Name ↔ class, and the short form in which a command line writes them."""
+"""Perturbations and properties by name; how values are described and how people write them."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from surefoot.errors import InvalidArgument
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.subject import Property, Reference
 
-CATALOGUE: tuple[type[Any], ...] = (
-    *perturb.VALUES,
-    *perturb.BLURS,
-    *perturb.WEATHER,
-    *perturb.DIGITAL,
-    *perturb.GEOMETRY,
-    *perturb.COVERING,
-    *perturb.SIGNALS,
-    perturb.TableNoise,
-)
-PERTURBATIONS: dict[str, type[Any]] = {p.kind: p for p in CATALOGUE}
-_KINDS: dict[str, type[Any]] = {
-    **PERTURBATIONS,
-    "spread": perturb.Spread,
-    "chain": perturb.Chain,
-    "mixture": perturb.Mixture,
+PERTURBATIONS: dict[str, type[Any]] = {
+    class_.kind: class_
+    for group in (
+        perturb.VALUES,
+        perturb.BLURS,
+        perturb.WEATHER,
+        perturb.DIGITAL,
+        perturb.GEOMETRY,
+        perturb.COVERING,
+        perturb.SIGNALS,
+        perturb.TABLES,
+    )
+    for class_ in group
 }
+"""The catalogue, by the name that a command line has for it."""
+_COMBINED: dict[str, type[Any]] = dict(
+    zip(("spread", "chain", "mixture"), perturb.COMBINED, strict=True)
+)
 PROPERTIES: dict[str, type[Any]] = {
-    p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
+    class_.kind: class_ for class_ in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
 }
 
 
 def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
     """A perturbation as its kind and its fields, and so its parts."""
-    return describe(value, _KINDS)
+    return describe(value, PERTURBATIONS | _COMBINED)
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
@@ -53,7 +54,7 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
 def _plain(value: Any) -> Any:  # noqa: ANN401
     """What JSON can hold; a perturbation within a perturbation by its kind."""
     if is_dataclass(value) and hasattr(value, "apply"):
-        return describe(value, _KINDS)
+        return describe(value, PERTURBATIONS | _COMBINED)
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
