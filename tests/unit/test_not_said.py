@@ -169,7 +169,7 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
     "method",
     [
         sf.methods.SequentialCurve(0, 2, breaks=(0.2, 0.4), scope="population", error=0.1),
-        sf.methods.AdaptiveCurve(0, 2, curvature=60.0, resolution=8),
+        sf.methods.AdaptiveCurve(0, 2, curvature=60.0, grid=8),
     ],
 )
 def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> None:
