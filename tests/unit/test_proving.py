@@ -182,7 +182,7 @@ def test_evidence_of_two_tries_keeps_the_better_ends():
         ({"tolerance": -1}, "got -1"),
         ({"quantile": 0}, "got 0"),
         ({"quantile": 1}, "got 1"),
-        ({"seconds": 0}, "got 0"),
+        ({"seconds_per_input": 0}, "got 0"),
         ({"error": 1}, "got 1"),
     ],
 )

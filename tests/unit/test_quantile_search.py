@@ -128,7 +128,7 @@ def test_misclassified_inputs_need_no_proof():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"width": 0}, {"width": -1}, {"goal": 0}, {"goal": math.inf}, {"samples": -1},
+    "bad", [{"within": 0}, {"within": -1}, {"goal": 0}, {"goal": math.inf}, {"samples": -1},
             {"tolerance": 0}, {"quantile": 1.5}]
 )  # fmt: skip
 def test_bad_settings_are_refused(bad):
