@@ -26,7 +26,7 @@ from surefoot.perturb._ops.levels import level_words
 from surefoot.subject import Gradients, Inputs, Model
 
 RADII = (2 / 255, 4 / 255, 8 / 255)
-ATTACK = sf.Attack()
+ATTACK = sf.methods.Attack()
 
 
 def rebuilt(path: str) -> torch.nn.Module:

@@ -38,7 +38,15 @@ import onnxruntime
 from numpy.typing import NDArray
 from tables import print_table
 
-from surefoot.verify import External, Found, Network, check_reader, critical, read_network, settle
+from surefoot.verify import (
+    BracketResult,
+    External,
+    Network,
+    check_reader,
+    critical,
+    read_network,
+    settle,
+)
 from surefoot.verify.vnnlib import box_property
 
 NETWORKS = (
@@ -81,7 +89,7 @@ class Row:
     """One image: what we found and what was published."""
 
     image: int
-    found: Found
+    details: BracketResult
     published: Published | None
     replayed: bool
 

@@ -56,7 +56,7 @@ class Perturbed:
         labels = self.inputs.labels
         assert labels is not None
         return SamplingBench(
-            self.inputs, labels, self.model, self.made, sf.TrueLabel(), collect, SEED
+            self.inputs, labels, self.model, self.made, sf.properties.TrueLabel(), collect, SEED
         )
 
     def right(self, level: float) -> Right:

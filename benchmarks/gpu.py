@@ -133,7 +133,7 @@ def _wait(x: torch.Tensor) -> None:
 
 def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, float]:
     """Rates in turns, and the median of their ratios."""
-    bench: SamplingBench[sf.Counts] = bench_of(row.model, inputs, row.perturbation)
+    bench: SamplingBench[sf.methods.Counts] = bench_of(row.model, inputs, row.perturbation)
     chosen = list(bench.inputs.subjects()[: row.subjects])
     if row.whole:
         chosen = [Subject("all", tuple(range(row.subjects)))]

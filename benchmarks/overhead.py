@@ -42,7 +42,7 @@ ERROR = 0.05
 class Fixed:
     """Ask for n trials once, so that both sides do the same number."""
 
-    evidence = sf.Counts
+    evidence = sf.methods.Counts
 
     def __init__(self, trials: int) -> None:
         self.trials = trials
@@ -84,15 +84,17 @@ def mlp(folder: Path, inputs: int = 784, hidden: int = 32, classes: int = 10) ->
 
 def bench_of(
     model: Model, inputs: Inputs, noise: Perturbation | None = None
-) -> SamplingBench[sf.Counts]:
+) -> SamplingBench[sf.methods.Counts]:
     """A bench for the label kept under a perturbation, by default L-infinity noise."""
     labels = clean_labels(model, inputs.x)
     noise = noise or sf.perturb.LinfNoise(LEVEL)
-    return SamplingBench(inputs, labels, model, noise, sf.SameLabel(), sf.Counts, seed=1)
+    return SamplingBench(
+        inputs, labels, model, noise, sf.properties.SameLabel(), sf.methods.Counts, seed=1
+    )
 
 
 def compare(
-    bench: SamplingBench[sf.Counts], subjects: int, trials: int, workers: int, turns: int
+    bench: SamplingBench[sf.methods.Counts], subjects: int, trials: int, workers: int, turns: int
 ) -> dict[str, float]:
     """Rates of the engine and of the bare model, and the median ratio."""
     chosen = bench.inputs.subjects()[:subjects]
@@ -125,7 +127,7 @@ def bare_rate(
 
 
 def engine_rate(
-    bench: SamplingBench[sf.Counts],
+    bench: SamplingBench[sf.methods.Counts],
     subjects: Sequence[Subject],
     each: int,
     batch_size: int,
@@ -152,7 +154,9 @@ def engine_rate(
     return each * len(subjects) / took
 
 
-def where_the_time_goes(bench: SamplingBench[sf.Counts], batch_size: int) -> list[list[str]]:
+def where_the_time_goes(
+    bench: SamplingBench[sf.methods.Counts], batch_size: int
+) -> list[list[str]]:
     """Microseconds a trial spent in each part, on one batch."""
     subject = bench.inputs.subjects()[0]
     task = Task(subject, LEVEL, 0, batch_size)
@@ -163,7 +167,7 @@ def where_the_time_goes(bench: SamplingBench[sf.Counts], batch_size: int) -> lis
         "draw and apply": lambda: bench.perturbed(task),
         "predict": lambda: bench.model.predict(x),
         "judge": lambda: bench.prop.severity(scores, labels),
-        "tally": lambda: sf.Counts.of(bench.prop.severity(scores, labels), 0.0),
+        "tally": lambda: sf.methods.Counts.of(bench.prop.severity(scores, labels), 0.0),
         "whole batch_size": lambda: bench.answer([task]),
     }
     return [[name, f"{1e6 * fastest(run) / batch_size:.2f}"] for name, run in parts.items()]

@@ -172,7 +172,7 @@ def search(data: Path, mnist: Path | None) -> dict[str, float | int | None]:
     """The last question, on the images there are."""
     images = read_images(data, mnist)
     width = WIDTH if mnist else 0.02
-    method = sf.CriticalQuantile(within=width, seconds_per_input=20, size=len(images[1]))
+    method = sf.methods.CriticalQuantile(within=width, seconds_per_input=20, size=len(images[1]))
     print(f"\n{NETWORK}: until the 5 % quantile is known to ± {width:g}", flush=True)
     run = known_within(data / "nets" / f"{NETWORK}.onnx", images, method)
     found = run.settled.quantile

@@ -67,7 +67,7 @@ def read_images(data: Path, mnist: Path | None) -> tuple[Floats, NDArray[np.int6
 
 
 def known_within(
-    path: Path, images: tuple[Floats, NDArray[np.int64]], method: sf.CriticalQuantile
+    path: Path, images: tuple[Floats, NDArray[np.int64]], method: sf.methods.CriticalQuantile
 ) -> Run:
     """Run the method on the images, in their order."""
     network, label = opened(path)
@@ -99,7 +99,7 @@ def known_within(
         return proof
 
     begun = time.process_time()
-    session = sf.Session(method)
+    session = sf.methods.Session(method)
     while (question := session.question) is not None:
         spent = time.process_time() - begun
         if len(question) > PRINTED:

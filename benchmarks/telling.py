@@ -52,7 +52,7 @@ def cases() -> list[tuple[str, Counted, float]]:
     found = [(str(procedure), procedure, p) for procedure in fixed for p in FAILURES]
     for test in (KappaTest, ExactBinomial):
         for kappa in KAPPAS:
-            procedure = test(kappa, 0.05, most=round(200 / kappa))
+            procedure = test(kappa, 0.05, max_trials=round(200 / kappa))
             name = f"{test.__name__}(kappa={kappa:g}, error=0.05)"
             found += [(name, procedure, ratio * kappa) for ratio in RATIOS]
     return found

@@ -24,8 +24,8 @@ def shades(folder: Path, bias: float = -8.0, **more: object) -> sf.Study:
         sf.load_model(path, bounds=(0, 1)),
         inputs,
         sf.perturb.LinfNoise(),
-        sf.CriticalLevel(0.01, 5, 0.3, samples=50),
-        property=sf.TrueLabel(),
+        sf.methods.CriticalLevel(0.01, 5, 0.3, samples=50),
+        property=sf.properties.TrueLabel(),
         **more,
     )
 
@@ -34,7 +34,7 @@ def _curve(folder: Path, **more: object) -> sf.Study:
     known = shades(folder)
     parts = {
         "perturbation": sf.perturb.GaussianNoise(),
-        "method": sf.SequentialCurve(0.0, 0.5, (0.8, 0.6), resolution=0.02),
+        "method": sf.methods.SequentialCurve(0.0, 0.5, (0.8, 0.6), resolution=0.02),
         "by_class": True,
     }
     return replace(known, **{**parts, **more})
@@ -44,7 +44,7 @@ def _attack(folder: Path) -> sf.Result:
     x = small.batch(9)
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
     inputs = sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
-    made = sf.Study(model, inputs, sf.perturb.LinfNoise(0.15), sf.Attack(2, 10))
+    made = sf.Study(model, inputs, sf.perturb.LinfNoise(0.15), sf.methods.Attack(2, 10))
     return made.run()
 
 
@@ -71,12 +71,16 @@ def _curves(folder: Path) -> sf.Result:
 
 def _tail(folder: Path) -> sf.Result:
     model = sf.load_model(linear, shape=(6,), scores="logits")
-    return study(model=model, method=sf.NormalTail(200), property=sf.NoConfidentMistake(0.9)).run()
+    return study(
+        model=model,
+        method=sf.methods.NormalTail(200),
+        property=sf.properties.NoConfidentMistake(0.9),
+    ).run()
 
 
 KINDS: dict[str, Callable[[Path], sf.Result]] = {
     "estimate": lambda _: study().run().require(0.9, of_each_class=0.5),
-    "certify": lambda _: study(method=sf.KappaTest(0.1, 0.1, 200)).run(),
+    "certify": lambda _: study(method=sf.methods.KappaTest(0.1, 0.1, 200)).run(),
     "tail": _tail,
     "curve": lambda folder: _curve(folder).run().require(0.3),
     "curves": _curves,

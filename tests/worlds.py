@@ -36,7 +36,7 @@ def study(**changes: object) -> sf.Study:
         "model": linear_model(),
         "inputs": points(),
         "perturbation": sf.perturb.LinfNoise(0.4),
-        "method": sf.BuSun(0.1, 0.1),
+        "method": sf.methods.BuSun(0.1, 0.1),
         "seed": 1,
     }
     return sf.Study(**{**parts, **changes})

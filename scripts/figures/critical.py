@@ -13,7 +13,7 @@ from surefoot.graph.network import linear
 from surefoot.population import CriticalQuantile
 from surefoot.procedure import Session
 from surefoot.report.figures import INK, STEADY, WEAK, svg
-from surefoot.verify import Found, Layer, Network, critical
+from surefoot.verify import BracketResult, Layer, Network, critical
 
 WARM = "#f6e3da"
 _COLUMNS = 70
@@ -136,6 +136,6 @@ def _needed() -> Any:  # noqa: ANN401  a chart
 
 
 def _proof(network: Network, x: np.ndarray, goal: float) -> Proof:
-    found: Found = critical(network, x, network.label(x), tolerance=0.004, goal=goal)
+    found: BracketResult = critical(network, x, network.label(x), tolerance=0.004, goal=goal)
     high = found.high if np.isfinite(found.high) else None
     return Proof(found.low, high, "", found.reason, found.nodes, 0.01)

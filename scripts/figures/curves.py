@@ -15,7 +15,7 @@ from surefoot.report.figures import INK, STEADY, WEAK, svg
 
 def curves() -> str:
     """Blur on the embedded network; passes over the inputs by method."""
-    found = _study(sf.SequentialCurve(0.0, 3.0, (0.8, 0.6))).run()
+    found = _study(sf.methods.SequentialCurve(0.0, 3.0, (0.8, 0.6))).run()
     left = curves_chart({"": found.record}).properties(width=380, height=260)
     return svg(alt.hconcat(left, _costs()).resolve_scale(color="independent"))
 
@@ -26,18 +26,18 @@ def _study(method: Any) -> sf.Study:  # noqa: ANN401
         inputs = sf.load_inputs(stored["x"], stored["y"])
     model = sf.load_model(str(data / "fashion_cnn.onnx"), bounds=(0, 1))
     blur = sf.perturb.GaussianBlur()
-    return sf.Study(model, inputs, blur, method, property=sf.TrueLabel())
+    return sf.Study(model, inputs, blur, method, property=sf.properties.TrueLabel())
 
 
 def _costs() -> Any:  # noqa: ANN401
     """Passes over the inputs, and the distance from 257 even levels."""
-    truth = _reading(sf.UniformCurve(0.0, 3.0, (0.8,), levels=257))[0]
+    truth = _reading(sf.methods.UniformCurve(0.0, 3.0, (0.8,), levels=257))[0]
     asked = {
-        "sequential": sf.SequentialCurve(0.0, 3.0, (0.8,)),
-        "asap, â automatic": sf.AdaptiveCurve(0.0, 3.0, (0.8,)),
-        "asap, â = 128": sf.AdaptiveCurve(0.0, 3.0, (0.8,), 128.0),
-        "uniform, 41 levels": sf.UniformCurve(0.0, 3.0, (0.8,), levels=41),
-        "quad": sf.QuadCurve(0.0, 3.0, (0.8,)),
+        "sequential": sf.methods.SequentialCurve(0.0, 3.0, (0.8,)),
+        "asap, â automatic": sf.methods.AdaptiveCurve(0.0, 3.0, (0.8,)),
+        "asap, â = 128": sf.methods.AdaptiveCurve(0.0, 3.0, (0.8,), 128.0),
+        "uniform, 41 levels": sf.methods.UniformCurve(0.0, 3.0, (0.8,), levels=41),
+        "quad": sf.methods.QuadCurve(0.0, 3.0, (0.8,)),
     }
     rows = []
     for name, method in asked.items():

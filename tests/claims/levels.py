@@ -33,7 +33,7 @@ SLOW: dict[str, object] = {"workers": 1}
 def _curve_set(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 21])
     critical = rng.uniform(0.05, 1.0, 60)
-    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01)
+    method = sf.methods.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01)
     result = shift_study(critical, method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_set")[0]
     assert claim.random is Randomness.NOTHING
@@ -56,14 +56,18 @@ def _curve_fixed(seed: int) -> Outcome:
 
     def study(method: object) -> sf.Study:
         return sf.Study(
-            sign_model(), inputs, sf.perturb.GaussianNoise(), method, property=sf.TrueLabel(),
+            sign_model(),
+            inputs,
+            sf.perturb.GaussianNoise(),
+            method,
+            property=sf.properties.TrueLabel(),
             seed=seed,
-        )  # fmt: skip
+        )
 
-    method = sf.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, resolution=0.01)
+    method = sf.methods.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, resolution=0.01)
     claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
     assert claim.random is Randomness.FIXED
-    scan = study(sf.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
+    scan = study(sf.methods.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
     kept = [p.level for p in scan.points if p.value >= 0.75]
     around = claim.interval
     if around is None or claim.quantity.startswith("share"):
@@ -75,7 +79,9 @@ def _curve_fixed(seed: int) -> Outcome:
 @world("curve_population", "critical levels uniform", 0.1)
 def _curve_population(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 25])
-    method = sf.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01, scope="population")
+    method = sf.methods.SequentialCurve(
+        0.0, 1.0, (0.7,), error=0.1, resolution=0.01, scope="population"
+    )
     result = shift_study(rng.uniform(0.0, 1.0, 150), method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_population")[0]
     return missed(claim, 0.3)
@@ -87,7 +93,7 @@ def _radius(seed: int) -> Outcome:
     radii = np.concatenate([RADII, rng.uniform(0.0, 0.45, 4)])
     inputs = line_inputs(radii)
     truths = np.maximum(inputs.x[:, 0].astype(float) - 0.5, 0.0)
-    result = radius_study(sf.CriticalLevel(0.01, 2.0, samples=20), inputs, seed).run(**SLOW)
+    result = radius_study(sf.methods.CriticalLevel(0.01, 2.0, samples=20), inputs, seed).run(**SLOW)
     claims = [result.claim_about(row.id) for row in result.inputs]
     return all_missed(claims, truths.tolist())
 
@@ -97,7 +103,7 @@ def _robust_accuracy(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 29])
     inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 6)]))
     truths = inputs.x[:, 0].astype(float) - 0.5
-    result = radius_study(sf.Attack(), inputs, seed, level=0.1).run(**QUICK)
+    result = radius_study(sf.methods.Attack(), inputs, seed, level=0.1).run(**QUICK)
     return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
 
 
@@ -106,7 +112,7 @@ def _robust_accuracy_proved(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 37])
     inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 2)]))
     truths = inputs.x[:, 0].astype(float) - 0.5
-    result = radius_study(sf.CriticalLevel(0.05, 2.0, samples=0), inputs, seed).run(**SLOW)
+    result = radius_study(sf.methods.CriticalLevel(0.05, 2.0, samples=0), inputs, seed).run(**SLOW)
     claim = of_kind(result.at_radius(0.1).claims, "robust_accuracy")[0]
     return missed(claim, float((truths > 0.1).mean()))
 
@@ -115,7 +121,7 @@ def _robust_accuracy_proved(seed: int) -> Outcome:
 def _quantile(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 31])
     radii = np.where(rng.random(24) < 0.1, -0.1, rng.uniform(0.0, 0.4, 24))
-    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    method = sf.methods.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
     result = radius_study(method, line_inputs(radii), seed).run(**SLOW)
     return missed(of_kind(result.claims, "radius_quantile")[0], 0.4 * (0.25 - 0.1) / 0.9)
 
@@ -123,7 +129,7 @@ def _quantile(seed: int) -> Outcome:
 @world("radius_quantile", "a requirement at the truth", 0.1)
 def _quantile_required(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 33])
-    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    method = sf.methods.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
     result = radius_study(method, line_inputs(rng.uniform(0.0, 0.4, 24)), seed).run(**SLOW)
     held = judged(result.require(0.0999).verdicts[0], holds=True)
     above = judged(result.require(0.1001).verdicts[0], holds=False)
@@ -134,7 +140,7 @@ def _quantile_required(seed: int) -> Outcome:
 def _quantile_difference(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 35])
     inputs = line_inputs(*rng.uniform(0.0, 0.4, (2, 24)))
-    method = sf.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
+    method = sf.methods.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
     studies = {name: radius_study(method, inputs, seed, i) for i, name in enumerate("ab")}
     result = sf.compare(studies, workers=1)
     return missed(of_kind(result.claims, "quantile_difference")[0], 0.0)

@@ -50,7 +50,7 @@ def noise_study(failing: Floats, method: Any, seed: int, **changes: Any) -> sf.S
         changes.pop("inputs", None) or normal_inputs(failing),
         sf.perturb.GaussianNoise(1.0),
         method,
-        property=changes.pop("property", sf.TrueLabel()),
+        property=changes.pop("property", sf.properties.TrueLabel()),
         seed=seed,
         **changes,
     )
@@ -81,7 +81,9 @@ def shift_study(critical: Floats, method: Any, seed: int) -> sf.Study:
     """Input i is right below its critical level and wrong from it on."""
     x = np.stack([critical, np.zeros(len(critical))], axis=1).astype(np.float32)
     inputs = sf.load_inputs(x, np.ones(len(x), int))
-    return sf.Study(sign_model(), inputs, Shift(), method, property=sf.TrueLabel(), seed=seed)
+    return sf.Study(
+        sign_model(), inputs, Shift(), method, property=sf.properties.TrueLabel(), seed=seed
+    )
 
 
 @lru_cache(maxsize=4)
@@ -118,5 +120,5 @@ def radius_study(method: Any, inputs: Inputs, seed: int, column: int = 0, **more
     level = more.pop("level", None)
     return sf.Study(
         line_model(column), inputs, sf.perturb.LinfNoise(level), method,
-        property=sf.TrueLabel(), seed=seed, **more,
+        property=sf.properties.TrueLabel(), seed=seed, **more,
     )  # fmt: skip

@@ -24,7 +24,7 @@ KAPPA = 0.1
 
 @world("failure", "from never to always", 0.1)
 def _failure(seed: int) -> Outcome:
-    result = noise_study(SPREAD, sf.ExactSequential(0.15, 0.1), seed).run(**QUICK)
+    result = noise_study(SPREAD, sf.methods.ExactSequential(0.15, 0.1), seed).run(**QUICK)
     claims = [result.claim_about(row.id) for row in result.inputs]
     return all_missed(claims, SPREAD.tolist())
 
@@ -32,21 +32,21 @@ def _failure(seed: int) -> Outcome:
 @world("failure", "a fixed size at one half", 0.2)
 def _failure_fixed(seed: int) -> Outcome:
     p = np.full(10, 0.5)
-    result = noise_study(p, sf.FixedSize(0.15, 0.2), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.FixedSize(0.15, 0.2), seed).run(**QUICK)
     return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
 
 
 @world("failure", "Bu & Sun's method", 0.2)
 def _failure_published(seed: int) -> Outcome:
     p = np.array([0.5, 0.9, 0.97, 0.99])
-    result = noise_study(p, sf.BuSun(0.15, 0.2), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.BuSun(0.15, 0.2), seed).run(**QUICK)
     return all_missed([result.claim_about(row.id) for row in result.inputs], p.tolist())
 
 
 @world("kappa", "exactly κ, and beside it", 0.1)
 def _kappa(seed: int) -> Outcome:
     p = np.array([KAPPA, 1.02 * KAPPA, 0.98 * KAPPA, 2 * KAPPA])
-    result = noise_study(p, sf.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
     claims = [result.claim_about(row.id) for row in result.inputs]
     return joined([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
 
@@ -54,13 +54,13 @@ def _kappa(seed: int) -> Outcome:
 @world("kappa", "planned looks at κ", 0.1)
 def _kappa_planned(seed: int) -> Outcome:
     p = np.full(6, KAPPA)
-    result = noise_study(p, sf.ExactBinomial(KAPPA, 0.1, 800), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.ExactBinomial(KAPPA, 0.1, 800), seed).run(**QUICK)
     return joined([judged(result.claim_about(row.id), holds=True) for row in result.inputs])
 
 
 @world("worst", "thirty inputs alike", 0.1)
 def _worst(seed: int) -> Outcome:
-    result = noise_study(np.full(30, 0.3), sf.FixedSize(0.2, 0.1), seed).run(**QUICK)
+    result = noise_study(np.full(30, 0.3), sf.methods.FixedSize(0.2, 0.1), seed).run(**QUICK)
     return any_false([missed(claim, 0.3) for claim in of_kind(result.claims, "worst")])
 
 
@@ -68,16 +68,16 @@ def _worst(seed: int) -> Outcome:
 def _tail(seed: int) -> Outcome:
     """An extrapolation has no guarantee; what is counted beside it has."""
     p = np.array([0.02, 0.1, 0.3, 0.6])
-    held = sf.NoConfidentMistake(0.6)
+    held = sf.properties.NoConfidentMistake(0.6)
     margin = np.log(0.6 / 0.4) / 2  # the wrong class has 0.6 where the value is below minus this
-    study = noise_study(p, sf.NormalTail(draws=60, error=0.1), seed, property=held)
+    study = noise_study(p, sf.methods.NormalTail(draws=60, error=0.1), seed, property=held)
     shifted = study.inputs.x[:, 0].astype(float)
     from scipy.special import ndtr
 
     result = study.run(**QUICK)
     truths = np.where(shifted > 0, ndtr(-shifted - margin), 1 - ndtr(-shifted + margin))
     tails = of_kind(result.claims, "tail")
-    assert all(c.guarantee.footing is sf.Footing.NONE for c in tails)
+    assert all(c.guarantee.footing is sf.results.Footing.NONE for c in tails)
     rows = [getattr(row.result, "counted") for row in result.inputs]  # noqa: B009
     outcomes = [
         Outcome(1, int(not 1 - r.interval.high <= t <= 1 - r.interval.low), 0, (r.interval.width,))
@@ -88,47 +88,51 @@ def _tail(seed: int) -> Outcome:
 
 @world("mean_set", "unequal margins", 0.1)
 def _mean_set(seed: int) -> Outcome:
-    result = noise_study(SPREAD, sf.ExactSequential(0.2, 0.1), seed).run(**QUICK)
+    result = noise_study(SPREAD, sf.methods.ExactSequential(0.2, 0.1), seed).run(**QUICK)
     return missed(of_kind(result.claims, "mean_set")[0], float(SPREAD.mean()))
 
 
 @world("mean_set", "rare failures", 0.1)
 def _mean_set_rare(seed: int) -> Outcome:
     p = np.full(12, 0.004)
-    result = noise_study(p, sf.FixedSize(0.2, 0.1), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.FixedSize(0.2, 0.1), seed).run(**QUICK)
     return missed(of_kind(result.claims, "mean_set")[0], 0.004)
 
 
 @world("count_kappa", "inputs at κ, 2κ and 0", 0.1)
 def _count_kappa(seed: int) -> Outcome:
     p = np.array([KAPPA] * 8 + [2 * KAPPA] * 3 + [0.0] * 3)
-    result = noise_study(p, sf.KappaTest(KAPPA, 0.1, 800), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 800), seed).run(**QUICK)
     return missed(of_kind(result.claims, "count_kappa")[0], 3.0)
 
 
 @world("all_kappa", "all exactly at κ", 0.1)
 def _all_at_kappa(seed: int) -> Outcome:
-    result = noise_study(np.full(8, KAPPA), sf.KappaTest(KAPPA, 0.1, 800), seed).run(**QUICK)
+    result = noise_study(np.full(8, KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 800), seed).run(
+        **QUICK
+    )
     return judged(of_kind(result.claims, "all_kappa")[0], holds=True)
 
 
 @world("all_kappa", "one slightly above κ", 0.1)
 def _one_above(seed: int) -> Outcome:
     p = np.array([1.02 * KAPPA, 0.0, 0.0])
-    result = noise_study(p, sf.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
+    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
     return judged(of_kind(result.claims, "all_kappa")[0], holds=False)
 
 
 @world("all_kappa", "all at 2κ", 0.1)
 def _all_above(seed: int) -> Outcome:
-    result = noise_study(np.full(8, 2 * KAPPA), sf.KappaTest(KAPPA, 0.1, 3000), seed).run(**QUICK)
+    result = noise_study(np.full(8, 2 * KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 3000), seed).run(
+        **QUICK
+    )
     return judged(of_kind(result.claims, "all_kappa")[0], holds=False)
 
 
 def _population(seed: int, n: int, draw: object) -> Outcome:
     rng = np.random.default_rng([seed, n])
     p, truth = draw(rng, n)  # type: ignore[operator]
-    result = noise_study(p, sf.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+    result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
     claim = of_kind(result.claims, "mean_population")[0]
     assert claim.about.of is About.POPULATION
     assert claim.random is Randomness.FRESH
@@ -161,7 +165,9 @@ def _stratified(seed: int) -> Outcome:
     labels = np.repeat([0, 1], 10)
     p = np.where(labels == 0, 0.3 * (rng.random(20) < 0.5), 0.05)
     inputs = _labelled(p, labels)
-    study = noise_study(p, sf.FixedSize(0.35, 0.1), seed, inputs=inputs, property=sf.SameLabel())
+    study = noise_study(
+        p, sf.methods.FixedSize(0.35, 0.1), seed, inputs=inputs, property=sf.properties.SameLabel()
+    )
     claim = of_kind(study.run(**QUICK).claims, "mean_population")[0]
     assert "equal shares" in " ".join(claim.guarantee.assumptions)
     return missed(claim, (0.15 + 0.05) / 2)
@@ -178,7 +184,7 @@ def _peeking(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 7])
     p, truth = _zero_one(rng, 48)
     looks = [
-        noise_study(p[:n], sf.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+        noise_study(p[:n], sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
         for n in (4, 8, 16, 32, 48)
     ]
     claims = [of_kind(result.claims, "mean_population")[0] for result in looks]
@@ -191,7 +197,9 @@ def _single(seed: int) -> Outcome:
     """Counted all together, for a number of inputs settled beforehand."""
     rng = np.random.default_rng([seed, 19])
     p, truth = _zero_one(rng, 30)
-    result = noise_study(p, sf.FixedSize(0.6, 0.45), seed, by_class=False, population=sf.Mean(0.1))
+    result = noise_study(
+        p, sf.methods.FixedSize(0.6, 0.45), seed, by_class=False, population=sf.population.Mean(0.1)
+    )
     claim = of_kind(result.run(**QUICK).claims, "mean_population")[0]
     assert claim.continues is Continues.ONCE
     return missed(claim, truth)
@@ -201,7 +209,7 @@ def _single(seed: int) -> Outcome:
 def _share(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 9])
     p = np.where(rng.random(25) < 0.7, KAPPA, 3 * KAPPA)
-    study = noise_study(p, sf.KappaTest(KAPPA, 0.1, 600), seed, by_class=False)
+    study = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 600), seed, by_class=False)
     return missed(of_kind(study.run(**QUICK).claims, "share_kappa")[0], 0.7)
 
 
@@ -213,7 +221,12 @@ def _classes(seed: int) -> Outcome:
     model = sf.load_model(_four_classes, shape=(2,))
     inputs = _labelled(p, labels)
     study = noise_study(
-        p, sf.FixedSize(0.35, 0.1), seed, inputs=inputs, model=model, property=sf.SameLabel()
+        p,
+        sf.methods.FixedSize(0.35, 0.1),
+        seed,
+        inputs=inputs,
+        model=model,
+        property=sf.properties.SameLabel(),
     )
     claim = of_kind(study.run(**QUICK).claims, "classes")[0]
     return Outcome(1, int((claim.value or 0) > 0))
@@ -235,10 +248,16 @@ def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
 def _models(columns: tuple[np.ndarray, np.ndarray], seed: int) -> dict[str, sf.Study]:
     inputs = normal_inputs(*columns)
     return {
-        name: noise_study(p, sf.FixedSize(0.35, 0.1), seed, inputs=inputs, model=sign_model(i),
-                          by_class=False)
+        name: noise_study(
+            p,
+            sf.methods.FixedSize(0.35, 0.1),
+            seed,
+            inputs=inputs,
+            model=sign_model(i),
+            by_class=False,
+        )
         for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }  # fmt: skip
+    }
 
 
 @world("difference", "two models that fail equally often", 0.1)
@@ -249,7 +268,7 @@ def _difference(seed: int) -> Outcome:
 
 @world("difference", "identical files", 0.0)
 def _identical(seed: int) -> Outcome:
-    one = noise_study(SPREAD, sf.FixedSize(0.35, 0.1), seed)
+    one = noise_study(SPREAD, sf.methods.FixedSize(0.35, 0.1), seed)
     result = sf.compare({"a": one, "b": one}, **QUICK)
     claim = of_kind(result.claims, "difference")[0]
     around = claim.interval
@@ -281,7 +300,7 @@ def _requirement(seed: int) -> Outcome:
     """The mean kept is .98: at least .98 is true, and refuting it is false."""
     rng = np.random.default_rng([seed, 15])
     p = (rng.random(40) < 0.02).astype(float)
-    result = noise_study(p, sf.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+    result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
     return judged(result.require(0.98).verdicts[0], holds=True)
 
 
@@ -289,5 +308,5 @@ def _requirement(seed: int) -> Outcome:
 def _requirement_above(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 17])
     p = (rng.random(40) < 0.02).astype(float)
-    result = noise_study(p, sf.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
+    result = noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, by_class=False).run(**QUICK)
     return judged(result.require(0.981).verdicts[0], holds=False)

@@ -110,7 +110,7 @@ class Search:
 
 
 def searched(method, world):
-    session = sf.Session(method)
+    session = sf.methods.Session(method)
     while session.question is not None:
         session.tell([world.answer(ask) for ask in session.question])
     return session.result
@@ -123,7 +123,7 @@ def test_a_search_for_the_quantile_holds_it(world, width):
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))
-        found = searched(sf.CriticalQuantile(within=width, size=250), Search(rng, radii))
+        found = searched(sf.methods.CriticalQuantile(within=width, size=250), Search(rng, radii))
         for radius, bracket in zip(radii, found.brackets, strict=False):
             assert bracket.low <= radius <= bracket.high
         missed += truth not in found.quantile.interval

@@ -15,7 +15,7 @@ def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(desk):
     assert "L∞ ball of radius 8/255 within [0, 1]" in done.stdout
     assert "A failed attack proves nothing" in done.stdout
     found = json.loads(desk.run("show", "--json").stdout)
-    attack = found["found"]["attack"]
+    attack = found["details"]["attack"]
     assert 0 < attack["failure_rate"] < 1
     assert attack["failure_rate"] == 1 - attack["broken"] / 8
     wrong = {row["id"] for row in found["inputs"] if row["label"] != row["predicted"]}
@@ -38,7 +38,7 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
         "--first", "6", "--attack", "--attack-iterations", "5", "--json", "--report", "c.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["found"]["members"]}
+    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["details"]["members"]}
     assert 0 <= rates["model.onnx"]["failure_rate"] < 1
     assert rates["own:net"]["failure_rate"] is None
     page = (desk.folder / "c.html").read_text()

@@ -123,7 +123,7 @@ def test_show_report_and_replay_read_the_store(desk):
     assert json.loads(shown.stdout)["claims"] == record["claims"]
     assert desk.run("report", "--out", "page.html").returncode == 0
     page = (desk.folder / "page.html").read_text()
-    example = record["found"]["examples"][0]
+    example = record["details"]["examples"][0]
     command = f"surefoot replay {record['digest'][:12]} {example['id']} {example['trial']}"
     assert command in page
     replayed = desk.run(
@@ -171,7 +171,7 @@ def test_selection_and_names_reach_the_result(desk):
     assert "classes shirt, trouser" in said
     assert "drawn at random (seed 1)" in said
     assert "classifies correctly" in said
-    assert {row["name"] for row in record["found"]["classes"]} <= {"shirt", "trouser"}
+    assert {row["name"] for row in record["details"]["classes"]} <= {"shirt", "trouser"}
     assert all(row["label"] == row["predicted"] for row in record["inputs"])
 
 
@@ -190,7 +190,7 @@ def test_results_do_not_depend_on_batch_or_workers(desk):
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
         done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
         told = json.loads(done.stdout)
-        means.add(json.dumps([told["claims"], told["inputs"], told["found"]]))
+        means.add(json.dumps([told["claims"], told["inputs"], told["details"]]))
     assert len(means) == 1
 
 
@@ -263,7 +263,7 @@ def test_certify_refuses_what_means_nothing(desk, words, says):
 def test_a_fragile_input_can_be_replayed(desk):
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
     told = json.loads(desk.run(*strong, "--first", "12", "--json").stdout)
-    example = told["found"]["examples"][0]
+    example = told["details"]["examples"][0]
     done = desk.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
     assert ": failed (severity" in done.stdout
 
@@ -282,7 +282,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
         "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
         "--confidence", "0.95", "--assume", "1,0.99",
     )  # fmt: skip
-    clean = rehearse(sf.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
+    clean = rehearse(sf.methods.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
     assert 299 <= clean <= 330  # between ln(20)/kappa and 1.1 times that
     assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout

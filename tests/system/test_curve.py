@@ -47,7 +47,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
                          for a in ("blur:0..3", "rotation:-40..40")}  # fmt: skip
-    one, two = (parts[f"{m}.onnx, blur:0..3"]["found"] for m in ("model", "twin"))
+    one, two = (parts[f"{m}.onnx, blur:0..3"]["details"] for m in ("model", "twin"))
     assert one["curve"] == two["curve"]  # the same network meets the same noise
     assert len(one["classes"]) == 10
     page = (full.folder / "c.html").read_text()
@@ -67,7 +67,7 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
     done = full.run(*BLUR, "--method", method, *more, "--first", "60", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    footing = found["found"]["curve"]["readings"][0]["guarantee"]["footing"]
+    footing = found["details"]["curve"]["readings"][0]["guarantee"]["footing"]
     assert footing == ("conditional" if method == "asap" else "none")
     assert found["claims"][0]["sentence"].startswith("On " if method == "asap" else "Undecided: ")
 
@@ -91,7 +91,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     again = json.loads(full.run(*words).stdout)
-    assert again["found"] == plain["found"]
+    assert again["details"] == plain["details"]
     assert again["claims"] == plain["claims"]
 
 

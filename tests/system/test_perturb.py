@@ -97,7 +97,7 @@ def test_levels_of_a_range_are_one_line(desk):
     done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
                     "--levels", "5,20", *QUICK, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    members = json.loads(done.stdout)["found"]["members"]
+    members = json.loads(done.stdout)["details"]["members"]
     assert [m["level"] for m in members] == [5.0, 20.0]
 
 

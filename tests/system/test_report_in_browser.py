@@ -10,7 +10,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 import surefoot as sf
-from surefoot.study.comparison import joined
+from surefoot.study.comparison import join_results
 from tests import pages
 from tests.worlds import points, study
 
@@ -167,8 +167,10 @@ def telephone(browser):
 def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
     torch.manual_seed(1)
     net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
-    made = study(model=sf.load_model(net, shape=(6,)), method=sf.KappaTest(0.1, 0.1, 200))
-    open_page(browser, made.run(attack=sf.Attack(iterations=5)).report(tmp_path / "page.html"))
+    made = study(model=sf.load_model(net, shape=(6,)), method=sf.methods.KappaTest(0.1, 0.1, 200))
+    open_page(
+        browser, made.run(attack=sf.methods.Attack(iterations=5)).report(tmp_path / "page.html")
+    )
     heads = [cell.text for cell in drawn(browser, "#baseline th")]
     assert heads == [
         "model",
@@ -184,7 +186,7 @@ def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp
 def test_the_page_of_critical_radii_shows_counterexamples_beside_inputs(browser, tmp_path):
     """Markup in the names of classes and networks stays text."""
     one = pages.shades(tmp_path).run()
-    both = joined({"first": one, "<i>second": one}, "curve").require(0.001)
+    both = join_results({"first": one, "<i>second": one}, "curve").require(0.001)
     open_page(browser, both.report(tmp_path / "c.html"))
     assert "critical radius" in browser.find_element(By.ID, "claim").text
     assert browser.find_element(By.ID, "verdict").text.startswith(("PASS", "FAIL", "UNDECIDED"))

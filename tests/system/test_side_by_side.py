@@ -46,12 +46,12 @@ def test_a_tail_in_json_carries_footing_none(desk):
     assert footing["tail"] == "none"
     assert footing["mean_set"] == "sound"
     assert footing["mean_population"] == "conditional"
-    whole = told["found"]["whole"]
+    whole = told["details"]["whole"]
     assert whole["guarantee"]["footing"] == "none"
     assert whole["counted"]["guarantee"]["footing"] == "conditional"
     assert told["spec"]["method"]["kind"] == "normal-tail"
     again = json.loads(desk.run("show", "--json").stdout)
-    assert (again["claims"], again["found"]) == (told["claims"], told["found"])
+    assert (again["claims"], again["details"]) == (told["claims"], told["details"])
 
 
 def test_a_trial_of_a_tail_can_be_replayed(desk):
@@ -79,7 +79,7 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     drawn = (desk.folder / "l.html").read_text()
     assert "counted, with its interval" in drawn
     assert "extrapolated, without any guarantee" in drawn
-    told = json.loads(desk.run(*words, "--json").stdout)["found"]["members"]
+    told = json.loads(desk.run(*words, "--json").stdout)["details"]["members"]
     for point, member in zip(points, told, strict=True):
         counted = member["whole"]["counted"]
         assert point["level"] == member["level"]
@@ -100,7 +100,7 @@ def test_every_measuring_command_takes_levels(desk, command):
     done = desk.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [m["level"] for m in json.loads(done.stdout)["found"]["members"]] == [0.05, 0.3]
+    assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
     assert "0.1 in --perturb linf:0.1 is not used beside --levels" in done.stderr
 
 
@@ -142,7 +142,7 @@ def test_a_reference_may_be_a_file(pair):
     (pair.folder / "ref.csv").write_text("model,accuracy\nmodel,0.9\nnoisy.onnx,0.7\n")
     done = pair.run(*BOTH, "--reference", "ref.csv", "--json")
     assert done.returncode == 0, done.stderr
-    given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["found"]["members"]}
+    given = {m["name"]: m["reference"] for m in json.loads(done.stdout)["details"]["members"]}
     assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
 
 
@@ -159,7 +159,7 @@ def test_every_class_can_be_required_of(desk):
     whole, every, *each = told["verdicts"]
     assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
     assert "at most 0.001 % of the perturbations" in every["sentence"]
-    assert {c["about"]["name"] for c in each} == {r["name"] for r in told["found"]["classes"]}
+    assert {c["about"]["name"] for c in each} == {r["name"] for r in told["details"]["classes"]}
     alone = json.loads(desk.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
     assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 

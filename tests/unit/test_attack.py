@@ -18,7 +18,7 @@ from surefoot.subject import to_host
 from surefoot.tasks import Task
 from tests.unit import small_models as small
 
-QUICK = sf.Attack(starts=2, iterations=10)
+QUICK = sf.methods.Attack(starts=2, iterations=10)
 
 
 def made(model, x, level=0.1, **more):
@@ -212,7 +212,7 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
     labels[:3] = (labels[:3] + 1) % 3
     model = sf.load_model(small.module(), shape=small.IMAGE)
     inputs = sf.load_inputs(x, labels)
-    true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.TrueLabel()))
+    true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.properties.TrueLabel()))
     same = attacked(made(model, x, 1e-6, inputs=inputs))
     assert (true.failure_rate, true.clean, true.broken) == (5 / 8, 3, 3)
     assert (same.failure_rate, same.clean) == (1.0, 0)
@@ -246,7 +246,7 @@ def test_batches_and_memory_change_nothing():
 def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
     """Gradients of another network lead to points that break only that one."""
     first = sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.IMAGE)
-    study = made(first, small.batch(6), 0.5, method=sf.KappaTest(0.1, 0.1, 60))
+    study = made(first, small.batch(6), 0.5, method=sf.methods.KappaTest(0.1, 0.1, 60))
 
     class Liar:
         def margin_and_gradient(self, x, labels, rivals):

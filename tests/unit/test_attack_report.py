@@ -17,7 +17,7 @@ from tests.unit import small_models as small
 from tests.unit import test_attack
 from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx
 
-SAMPLED = sf.KappaTest(0.1, 0.1, 60)
+SAMPLED = sf.methods.KappaTest(0.1, 0.1, 60)
 
 
 def made(model, x, level=0.1, **more):
@@ -48,7 +48,7 @@ def odd_onnx(folder):
 REFUSED = {
     "rotation offers none": {"perturbation": sf.perturb.Rotation(5.0)},
     "gaussian offers none": {"perturbation": sf.perturb.GaussianNoise(0.1)},
-    "the property 'topk' is not": {"property": sf.TopK(2)},
+    "the property 'topk' is not": {"property": sf.properties.TopK(2)},
     "scores but no gradients": {"model": lambda _: sf.load_model(small.by_hand, shape=small.IMAGE)},
     "the operator Sin is not known": {"model": odd_onnx},
     "no gradient flows": {"model": lambda _: sf.load_model(Cut().eval(), shape=small.IMAGE)},
@@ -77,7 +77,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
 def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
     more = dict(REFUSED[says])
     model = more.pop("model", as_onnx)(tmp_path)
-    with pytest.raises(sf.InvalidArgument, match=says):
+    with pytest.raises(sf.errors.InvalidArgument, match=says):
         test_attack.made(model, small.batch(3), **more)
 
 
@@ -98,7 +98,7 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     study, path = stored
     plain = study.run(path).record
     asked = []
-    first = study.run(path, attack=QUICK, watch=asked.append).record
+    first = study.run(path, attack=QUICK, on_progress=asked.append).record
     assert plain.details.attack is None
     assert asked
     assert asked[-1].subjects == 9
@@ -115,15 +115,15 @@ def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     def never(_):
         raise AssertionError("it was attacked again")
 
-    assert study.run(path, attack=QUICK, watch=never).record == first
-    again = study.run(path, attack=sf.Attack(starts=1, iterations=3)).details.attack
+    assert study.run(path, attack=QUICK, on_progress=never).record == first
+    again = study.run(path, attack=sf.methods.Attack(starts=1, iterations=3)).details.attack
     assert (again.starts, again.iterations, again.targets) == (1, 3, 2)
 
 
 def test_the_claim_of_an_attack_is_made_once(stored):
     study, path = stored
     study.run(path, attack=QUICK)
-    again = study.run(path, attack=sf.Attack(starts=1, iterations=3))
+    again = study.run(path, attack=sf.methods.Attack(starts=1, iterations=3))
     assert [claim.kind for claim in again.claims].count("robust_accuracy") == 1
 
 
@@ -135,7 +135,7 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        study.run(path, attack=QUICK, watch=stop)
+        study.run(path, attack=QUICK, on_progress=stop)
     found = study.run(path, attack=QUICK)
     assert found.from_store
     assert found.details.attack == study.run(attack=QUICK).details.attack
@@ -178,8 +178,10 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
 
 @pytest.mark.parametrize("part", ["starts", "iterations", "targets"])
 def test_an_attack_of_no_effort_is_refused(part):
-    with pytest.raises(sf.InvalidArgument, match=rf"attack\.{part} must be an integer ≥ 1, got 0"):
-        sf.Attack(**{part: 0})
+    with pytest.raises(
+        sf.errors.InvalidArgument, match=rf"attack\.{part} must be an integer ≥ 1, got 0"
+    ):
+        sf.methods.Attack(**{part: 0})
 
 
 def test_a_perturbation_that_says_ball_draws_from_all_of_it():
@@ -190,5 +192,5 @@ def test_a_perturbation_that_says_ball_draws_from_all_of_it():
 
 def test_an_attack_goes_beside_sampling_only(tmp_path):
     model = as_onnx(tmp_path)
-    with pytest.raises(sf.InvalidArgument, match="an attack goes beside sampling only"):
+    with pytest.raises(sf.errors.InvalidArgument, match="an attack goes beside sampling only"):
         test_attack.made(model, small.batch(2)).run(attack=QUICK)

@@ -17,7 +17,7 @@ def threshold_model(at: float) -> object:
 
 def study(at: float, x: np.ndarray) -> sf.Study:
     noise = sf.perturb.GaussianNoise(0.1)
-    return sf.Study(threshold_model(at), sf.load_inputs(x), noise, sf.FixedSize(0.3, 0.1))
+    return sf.Study(threshold_model(at), sf.load_inputs(x), noise, sf.methods.FixedSize(0.3, 0.1))
 
 
 def test_the_store_does_not_answer_for_another_closure(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection
-from surefoot.study.comparison import MODELS, joined
+from surefoot.study.comparison import join_results
+from surefoot.study.comparison_claims import MODELS
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
@@ -23,7 +24,7 @@ def shifted(by):
 
 
 def studies(n=40, method=None, **more):
-    how = {"inputs": points(n), "method": method or sf.FixedSize(0.2, 0.1), **more}
+    how = {"inputs": points(n), "method": method or sf.methods.FixedSize(0.2, 0.1), **more}
     return {"plain": study(**how), "moved": study(**{**how, "model": shifted(0.05)})}
 
 
@@ -34,7 +35,7 @@ def test_a_model_against_itself_differs_by_exactly_nothing():
     (pair,) = found.details.differences
     assert pair.value == 0
     assert pair.better is None
-    assert pair.interval == sf.Interval(0, 0)
+    assert pair.interval == sf.results.Interval(0, 0)
     assert {m.rank.worst for m in found.details.members} == {2}
     assert "a and b are the same model: they fail equally often." in str(found)
 
@@ -48,14 +49,16 @@ def test_what_is_known_of_two_files_is_no_assumption():
     assert (required.verdict, required.guarantee.assumptions) == (sf.Verdict.PASS, ())
     three = sf.compare({"a": made["plain"], "b": made["plain"], "c": made["moved"]})
     assert three.claims[0].kind == "best"
-    assert three.claims[0].guarantee.footing is sf.Footing.CONDITIONAL
+    assert three.claims[0].guarantee.footing is sf.results.Footing.CONDITIONAL
     assert "random sample" in three.claims[0].guarantee.condition
     assert "identical" not in three.claims[0].guarantee.condition
 
 
 def test_a_worse_model_is_ranked_below_with_its_interval():
     noisy = study(
-        inputs=points(150), method=sf.FixedSize(0.1, 0.1), perturbation=sf.perturb.LinfNoise(0.4)
+        inputs=points(150),
+        method=sf.methods.FixedSize(0.1, 0.1),
+        perturbation=sf.perturb.LinfNoise(0.4),
     )
 
     def guess(x):
@@ -95,7 +98,7 @@ def test_the_error_is_shared_by_members_and_pairs():
 
 def test_a_reference_list_is_correlated():
     made = studies()
-    third = {**made, "third": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1))}
+    third = {**made, "third": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1))}
     found = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
     assert found.details.agreement is not None
     assert "Against the reference list" in str(found)
@@ -122,15 +125,19 @@ def test_levels_are_in_rising_order_and_share_the_error():
 
 
 @pytest.mark.parametrize(
-    "method", [sf.KappaTest(0.1, 0.1, max_trials=500), sf.NormalTail(draws=60)]
+    "method", [sf.methods.KappaTest(0.1, 0.1, max_trials=500), sf.methods.NormalTail(draws=60)]
 )
 def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
     scores = sf.load_model(
         lambda x: 1 / (1 + np.exp(-3 * linear(x))), shape=SHAPE, scores="probabilities"
     )
-    held = sf.NoConfidentMistake(0.6) if isinstance(method, sf.NormalTail) else sf.SameLabel()
+    held = (
+        sf.properties.NoConfidentMistake(0.6)
+        if isinstance(method, sf.methods.NormalTail)
+        else sf.properties.SameLabel()
+    )
     made = studies(method=method, property=held)
-    if isinstance(method, sf.NormalTail):
+    if isinstance(method, sf.methods.NormalTail):
         made = {"a": dataclasses.replace(made["plain"], model=scores)}
         made["b"] = dataclasses.replace(made["a"], model=scores)
     found = sf.compare(made)
@@ -147,21 +154,21 @@ def test_strangers_are_not_compared():
     made = studies()
     plain = made["plain"].run()
     others = {
-        "property": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1),
-                          property=sf.TrueLabel()),
-        "their method": study(inputs=points(40), method=sf.FixedSize(0.3, 0.1)),
-        "seed": study(inputs=points(40), method=sf.FixedSize(0.2, 0.1), seed=2),
-        "different inputs": study(inputs=points(41), method=sf.FixedSize(0.2, 0.1)),
+        "property": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1),
+                          property=sf.properties.TrueLabel()),
+        "their method": study(inputs=points(40), method=sf.methods.FixedSize(0.3, 0.1)),
+        "seed": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1), seed=2),
+        "different inputs": study(inputs=points(41), method=sf.methods.FixedSize(0.2, 0.1)),
         "different perturbations": study(
-            inputs=points(40), method=sf.FixedSize(0.2, 0.1),
+            inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1),
             perturbation=sf.perturb.LinfNoise(0.3),
         ),
     }  # fmt: skip
     for what, other in others.items():
         with pytest.raises(InvalidArgument, match=what):
-            joined({"a": plain, "b": other.run()}, MODELS)
+            join_results({"a": plain, "b": other.run()}, MODELS)
     with pytest.raises(InvalidArgument, match="two or more"):
-        joined({"a": plain}, MODELS)
+        join_results({"a": plain}, MODELS)
 
 
 def test_correct_for_all_models_means_for_each_of_them():
@@ -188,7 +195,7 @@ def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_populati
     found = studies(60)["plain"].run()
     these, whole = found.claims[:2]
     assert (these.kind, whole.kind) == ("mean_set", "mean_population")
-    assert these.guarantee.footing is sf.Footing.SOUND
+    assert these.guarantee.footing is sf.results.Footing.SOUND
     assert these.interval.width < whole.interval.width
     assert "Averaged over these 60 inputs" in str(found)
     assert "random sample" in str(found)
@@ -196,7 +203,7 @@ def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_populati
 
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
-    found = study(inputs=data, method=sf.FixedSize(0.2, 0.1)).run()
+    found = study(inputs=data, method=sf.methods.FixedSize(0.2, 0.1)).run()
     assert [row.name for row in found.details.classes] == ["a (0)", "a (1)"]
     _, *each = found.require(of_each_class=0.2).verdicts
     assert [claim.about.name for claim in each] == ["a (0)", "a (1)"]
@@ -204,20 +211,21 @@ def test_classes_of_the_same_name_are_told_apart():
 
 def test_other_points_under_the_same_ids_are_not_compared():
     one, other = (
-        study(inputs=points(12, seed=s), method=sf.FixedSize(0.2, 0.1)).run() for s in (7, 7)
+        study(inputs=points(12, seed=s), method=sf.methods.FixedSize(0.2, 0.1)).run()
+        for s in (7, 7)
     )
-    assert len(joined({"a": one, "b": other}, MODELS).details.members) == 2
+    assert len(join_results({"a": one, "b": other}, MODELS).details.members) == 2
     moved = dataclasses.replace(points(12), x=points(12).x * np.float32(0.9))
-    stranger = study(inputs=moved, method=sf.FixedSize(0.2, 0.1)).run()
+    stranger = study(inputs=moved, method=sf.methods.FixedSize(0.2, 0.1)).run()
     with pytest.raises(InvalidArgument, match="different inputs"):
-        joined({"a": one, "b": stranger}, MODELS)
+        join_results({"a": one, "b": stranger}, MODELS)
 
 
 def test_methods_of_different_kinds_are_not_compared():
     curve = study(
         inputs=points(40),
         perturbation=sf.perturb.LinfNoise(),
-        method=sf.UniformCurve(0.0, 0.4, (0.8,), levels=3),
+        method=sf.methods.UniformCurve(0.0, 0.4, (0.8,), levels=3),
     )
     with pytest.raises(InvalidArgument, match="same kind"):
         sf.compare({"a": studies()["plain"], "b": curve})

@@ -12,9 +12,10 @@ from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import ReplayMismatch
 from surefoot.evidence import Severities
+from surefoot.methods import ESTIMATORS
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
-from surefoot.study.registry import PERTURBATIONS, PROCEDURES, PROPERTIES
+from surefoot.study.registry import PERTURBATIONS, PROPERTIES
 from surefoot.subject import View
 from surefoot.tasks import Task
 from tests.worlds import SHAPE, Spy, example, linear, points, run, study
@@ -53,15 +54,15 @@ def test_the_order_of_the_data_never_changes_a_study():
     assert (a.by_id, a.claims, a.details.classes) == (b.by_id, b.claims, b.details.classes)
 
 
-@pytest.mark.parametrize("method", PROCEDURES)
+@pytest.mark.parametrize("method", ESTIMATORS)
 @pytest.mark.parametrize("prop", PROPERTIES)
 def test_every_method_and_property_runs_through_the_same_loop(method, prop):
     scores = sf.load_model(three_classes, shape=SHAPE)
     held = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
-    made = study(model=scores, method=PROCEDURES[method](0.2, 0.2), property=held)
+    made = study(model=scores, method=ESTIMATORS[method](0.2, 0.2), property=held)
     one, other = made.run(batch=7), made.run(batch=4096)
     assert one.by_id == other.by_id
-    assert all(isinstance(r, sf.Estimate) for r in one.by_id.values())
+    assert all(isinstance(r, sf.results.Estimate) for r in one.by_id.values())
 
 
 def three_classes(x):
@@ -90,7 +91,7 @@ def test_two_models_meet_the_same_perturbations():
         return sf.load_model(model, shape=SHAPE)
 
     for name, sign in (("a", 1.0), ("b", -1.0)):
-        made = study(model=recording(name, sign), method=sf.Okamoto(0.3, 0.3))
+        made = study(model=recording(name, sign), method=sf.methods.Okamoto(0.3, 0.3))
         made.run(batch=16)
     first, second = (np.concatenate(seen[n]) for n in ("a", "b"))
     assert len(first) > 50
@@ -178,7 +179,7 @@ def test_overlapping_evidence_of_two_writers_counts_once(plain):
 @pytest.mark.parametrize(
     "other",
     [
-        {"method": sf.Okamoto(0.3, 0.3)},
+        {"method": sf.methods.Okamoto(0.3, 0.3)},
         {"perturbation": sf.perturb.LinfNoise(0.3)},
         {"inputs": points(5)},
     ],

@@ -109,7 +109,7 @@ def test_a_procedure_that_asks_for_nothing_is_refused():
 
 
 def test_counts_and_session_can_be_driven_by_hand():
-    session = sf.Session(sf.Okamoto(0.3, 0.3))
+    session = sf.methods.Session(sf.methods.Okamoto(0.3, 0.3))
     with pytest.raises(RuntimeError, match="open question"):
         _ = session.result
     session.tell(Counts(session.question, session.question))

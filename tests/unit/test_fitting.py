@@ -6,26 +6,29 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.study.registry import METHODS, PROPERTIES
+from surefoot.methods import METHODS
+from surefoot.study.registry import PROPERTIES
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
 SMALL = {
-    "exact-sequential": sf.ExactSequential(0.4, 0.4),
-    "bu-sun": sf.BuSun(0.4, 0.4),
-    "fixed-size": sf.FixedSize(0.4, 0.4),
-    "okamoto": sf.Okamoto(0.4, 0.4),
-    "kappa-test": sf.KappaTest(0.4, 0.4, max_trials=20),
-    "exact-binomial": sf.ExactBinomial(0.4, 0.4, max_trials=20),
-    "normal-tail": sf.NormalTail(draws=30),
-    "sequential-curve": sf.SequentialCurve(0.0, 0.5, resolution=0.5),
-    "asap-curve": sf.AdaptiveCurve(0.0, 0.5, (0.8,), 16.0, 8),
-    "uniform-curve": sf.UniformCurve(0.0, 0.5, levels=3),
-    "random-curve": sf.RandomCurve(0.0, 0.5, levels=3),
-    "quad-curve": sf.QuadCurve(0.0, 0.5, levels=21),
-    "critical-level": sf.CriticalLevel(tolerance=0.1, seconds_per_input=0.05, samples=2),
-    "critical-quantile": sf.CriticalQuantile(tolerance=0.1, seconds_per_input=0.05, samples=2),
-    "attack": sf.Attack(starts=1, iterations=2, targets=1),
+    "exact-sequential": sf.methods.ExactSequential(0.4, 0.4),
+    "bu-sun": sf.methods.BuSun(0.4, 0.4),
+    "fixed-size": sf.methods.FixedSize(0.4, 0.4),
+    "okamoto": sf.methods.Okamoto(0.4, 0.4),
+    "kappa-test": sf.methods.KappaTest(0.4, 0.4, max_trials=20),
+    "exact-binomial": sf.methods.ExactBinomial(0.4, 0.4, max_trials=20),
+    "normal-tail": sf.methods.NormalTail(draws=30),
+    "sequential-curve": sf.methods.SequentialCurve(0.0, 0.5, resolution=0.5),
+    "asap-curve": sf.methods.AdaptiveCurve(0.0, 0.5, (0.8,), 16.0, 8),
+    "uniform-curve": sf.methods.UniformCurve(0.0, 0.5, levels=3),
+    "random-curve": sf.methods.RandomCurve(0.0, 0.5, levels=3),
+    "quad-curve": sf.methods.QuadCurve(0.0, 0.5, levels=21),
+    "critical-level": sf.methods.CriticalLevel(tolerance=0.1, seconds_per_input=0.05, samples=2),
+    "critical-quantile": sf.methods.CriticalQuantile(
+        tolerance=0.1, seconds_per_input=0.05, samples=2
+    ),
+    "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
 }
 PERTURBATIONS = {
     "linf": sf.perturb.LinfNoise(0.3),
@@ -37,7 +40,7 @@ PERTURBATIONS = {
     "random rotation": sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
 }
 HELD = {kind: made(2) if kind == "topk" else made() for kind, made in PROPERTIES.items()}
-POPULATIONS = (None, sf.Mean(0.2), sf.RobustShare(0.2))
+POPULATIONS = (None, sf.population.Mean(0.2), sf.population.RobustShare(0.2))
 CLASSES = (None, True, False)
 
 
@@ -83,8 +86,8 @@ def test_there_is_a_small_one_of_every_method():
 
 REFUSED = {
     "an L2 ball and a rank cannot be proved": (
-        {"method": sf.CriticalLevel(), "perturbation": sf.perturb.L2Noise(0.5),
-         "property": sf.TopK(2)}, "CriticalLevel"),
+        {"method": sf.methods.CriticalLevel(), "perturbation": sf.perturb.L2Noise(0.5),
+         "property": sf.properties.TopK(2)}, "CriticalLevel"),
     "a level where the method chooses levels": (
         {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(0.1)},
         "chooses levels itself"),
@@ -94,24 +97,25 @@ REFUSED = {
         {"method": SMALL["critical-level"], "perturbation": sf.perturb.L2Noise()}, "L∞ ball"),
     "proofs of another property": (
         {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(),
-         "property": sf.TopK(2)}, "another label winning"),
+         "property": sf.properties.TopK(2)}, "another label winning"),
     "attacks on another property": (
-        {"method": sf.Attack(), "perturbation": sf.perturb.LinfNoise(0.1),
-         "property": sf.NoConfidentMistake()}, "another label winning"),
+        {"method": sf.methods.Attack(), "perturbation": sf.perturb.LinfNoise(0.1),
+         "property": sf.properties.NoConfidentMistake()}, "another label winning"),
     "attacks outside a ball": (
-        {"method": sf.Attack(), "perturbation": sf.perturb.GaussianBlur(0.5)}, "ball"),
+        {"method": sf.methods.Attack(), "perturbation": sf.perturb.GaussianBlur(0.5)}, "ball"),
     "a population beside proofs": (
         {"method": SMALL["critical-level"], "perturbation": sf.perturb.LinfNoise(),
-         "population": sf.Mean(0.1)}, "leave out population"),
+         "population": sf.population.Mean(0.1)}, "leave out population"),
     "a share of decisions where none is made": (
-        {"method": SMALL["fixed-size"], "population": sf.RobustShare(0.1)}, "RobustShare"),
+        {"method": SMALL["fixed-size"], "population": sf.population.RobustShare(0.1)},
+        "RobustShare"),
     "a mean of decisions": (
-        {"method": SMALL["kappa-test"], "population": sf.Mean(0.1)}, "have no mean"),
+        {"method": SMALL["kappa-test"], "population": sf.population.Mean(0.1)}, "have no mean"),
     "an average of extrapolations where none is made": (
-        {"method": SMALL["fixed-size"], "population": sf.TailMean(0.1)}, "TailMean"),
-    "classes of an attack": ({"method": sf.Attack(), "by_class": True}, "by class"),
+        {"method": SMALL["fixed-size"], "population": sf.population.TailMean(0.1)}, "TailMean"),
+    "classes of an attack": ({"method": sf.methods.Attack(), "by_class": True}, "by class"),
     "levels beyond the perturbation's": (
-        {"method": sf.UniformCurve(0.0, 3.0), "perturbation": sf.perturb.LinfNoise()},
+        {"method": sf.methods.UniformCurve(0.0, 3.0), "perturbation": sf.perturb.LinfNoise()},
         "levels go from 0 to 1"),
     "no method at all": ({"method": "estimate"}, "give one such as"),
 }  # fmt: skip
@@ -139,5 +143,5 @@ def test_an_attack_beside_a_proof_is_refused_before_the_proof_is_run(parts):
     made = sf.Study(*parts, sf.perturb.LinfNoise(), SMALL["critical-level"])
     seen = []
     with pytest.raises(InvalidArgument, match="beside sampling only"):
-        made.run(attack=sf.Attack(), watch=seen.append)
+        made.run(attack=sf.methods.Attack(), on_progress=seen.append)
     assert not seen

@@ -116,7 +116,7 @@ def test_models_of_either_layout_meet_the_same_perturbations(kind):
 
     def bench(shape):
         model = sf.load_model(lambda x: x.reshape(len(x), -1)[:, :2], shape=shape)
-        return sf.Study(model, data, kind(0.1), sf.Okamoto(0.3, 0.3)).bench()
+        return sf.Study(model, data, kind(0.1), sf.methods.Okamoto(0.3, 0.3)).bench()
 
     last, first = bench((6, 5, 3)), bench((3, 6, 5))
     a, b = (made.perturbed(Task(made.inputs.subjects()[1], 0.1, 3, 9)) for made in (last, first))

@@ -141,7 +141,7 @@ def test_half_precision_is_said_and_compared_with_full():
     assert not np.array_equal(ours, theirs)
     np.testing.assert_allclose(ours, theirs, atol=0.01)
     made = [
-        sf.Study(m, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.3))
+        sf.Study(m, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.3, 0.3))
         for m in (half, full)
     ]
     assert made[0].digest != made[1].digest

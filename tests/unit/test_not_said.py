@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.formatting import confidence
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
-from surefoot.study.comparison import at_levels
+from surefoot.study.comparison import studies_by_level
 from surefoot.subject import View
 from tests.claims.parts import (
     QUICK,
@@ -41,9 +41,9 @@ def test_one_file_prepared_in_two_ways_is_not_one_model() -> None:
         "shifted": sf.load_model(path, bounds=(0, 1), mean=[0.3], std=[1.0]),
     }
     inputs = line_inputs(np.linspace(-0.4, 0.4, 20))
-    noise, method = sf.perturb.LinfNoise(0.1), sf.FixedSize(0.2, 0.1)
+    noise, method = sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.2, 0.1)
     studies = {
-        name: sf.Study(model, inputs, noise, method, property=sf.TrueLabel())
+        name: sf.Study(model, inputs, noise, method, property=sf.properties.TrueLabel())
         for name, model in models.items()
     }
     result = sf.compare(studies, **QUICK)
@@ -64,8 +64,8 @@ def test_models_whose_digest_misses_their_state_are_not_one_model() -> None:
     inputs = sf.load_inputs(x, np.ones(20, int))
     studies = {
         f"{place:g}": sf.Study(
-            _cut_at(place), inputs, sf.perturb.GaussianNoise(1.0), sf.FixedSize(0.2, 0.1),
-            property=sf.TrueLabel(),
+            _cut_at(place), inputs, sf.perturb.GaussianNoise(1.0), sf.methods.FixedSize(0.2, 0.1),
+            property=sf.properties.TrueLabel(),
         )
         for place in (50.0, 58.0)
     }  # fmt: skip
@@ -77,7 +77,9 @@ def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> No
     columns = np.full(60, 0.05), np.full(60, 0.0)
     inputs = normal_inputs(*columns)
     studies = {
-        name: noise_study(p, sf.KappaTest(0.3, 0.1, 500), 1, inputs=inputs, model=sign_model(i))
+        name: noise_study(
+            p, sf.methods.KappaTest(0.3, 0.1, 500), 1, inputs=inputs, model=sign_model(i)
+        )
         for i, (name, p) in enumerate(zip("ab", columns, strict=True))
     }
     claim = sf.compare(studies, **QUICK).require(not_worse=("a", 0.3)).verdicts[0]
@@ -88,29 +90,39 @@ def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> No
 
 def test_radii_of_other_inputs_or_another_property_are_not_compared() -> None:
     near, far = (line_inputs(np.linspace(low, low + 0.1, 30)) for low in (0.0, 0.3))
-    method = sf.CriticalLevel(quantile=0.2, error=0.2)
+    method = sf.methods.CriticalLevel(quantile=0.2, error=0.2)
     one, other = (radius_study(method, inputs, 1) for inputs in (near, far))
     with pytest.raises(InvalidArgument, match="different inputs"):
         sf.compare({"a": one, "b": other}, workers=1)
     with pytest.raises(InvalidArgument, match="property"):
-        sf.compare({"a": one, "b": replace(one, property=sf.SameLabel())}, workers=1)
+        sf.compare({"a": one, "b": replace(one, property=sf.properties.SameLabel())}, workers=1)
 
 
 def test_a_mean_is_not_passed_off_as_a_share_of_decided_inputs() -> None:
     with pytest.raises(InvalidArgument, match="RobustShare"):
-        noise_study(np.full(20, 0.12), sf.KappaTest(0.1, 0.1, 60), 1, population=sf.Mean(0.1))
+        noise_study(
+            np.full(20, 0.12),
+            sf.methods.KappaTest(0.1, 0.1, 60),
+            1,
+            population=sf.population.Mean(0.1),
+        )
     with pytest.raises(InvalidArgument, match="Mean"):
-        noise_study(np.full(2, 0.1), sf.FixedSize(0.3, 0.1), 1, population=sf.RobustShare(0.1))
+        noise_study(
+            np.full(2, 0.1),
+            sf.methods.FixedSize(0.3, 0.1),
+            1,
+            population=sf.population.RobustShare(0.1),
+        )
 
 
 def test_claims_that_count_inputs_are_read_once() -> None:
     """With one look at each input, adding inputs until one is refuted errs in a third of runs."""
-    method = sf.ExactBinomial(0.1, 0.1, 400, looks=1)
+    method = sf.methods.ExactBinomial(0.1, 0.1, 400, looks=1)
     result = noise_study(np.full(3, 0.1), method, 1).run(**QUICK)
     kinds = {c.kind: c.continues for c in result.claims}
     assert kinds["count_kappa"] is kinds["all_kappa"] is Continues.ONCE
     assert result.claim_about(result.inputs[0].id).continues is Continues.ONCE
-    open_ended = noise_study(np.full(3, 0.1), sf.KappaTest(0.1, 0.1, 400), 1).run(**QUICK)
+    open_ended = noise_study(np.full(3, 0.1), sf.methods.KappaTest(0.1, 0.1, 400), 1).run(**QUICK)
     assert open_ended.claim_about(open_ended.inputs[0].id).continues is Continues.ANYTIME
 
 
@@ -121,8 +133,8 @@ def test_an_input_that_failed_most_often_is_not_called_the_weakest() -> None:
 
 
 def test_two_levels_that_look_alike_are_both_swept() -> None:
-    study = noise_study(np.full(3, 0.1), sf.FixedSize(0.3, 0.1), 1)
-    assert len(at_levels(study, [0.1, 0.1 + 1e-9])) == 2
+    study = noise_study(np.full(3, 0.1), sf.methods.FixedSize(0.3, 0.1), 1)
+    assert len(studies_by_level(study, [0.1, 0.1 + 1e-9])) == 2
 
 
 @dataclass(frozen=True)
@@ -156,15 +168,15 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "method",
     [
-        sf.SequentialCurve(0, 2, breaks=(0.2, 0.4), scope="population", error=0.1),
-        sf.AdaptiveCurve(0, 2, curvature=60.0, resolution=8),
+        sf.methods.SequentialCurve(0, 2, breaks=(0.2, 0.4), scope="population", error=0.1),
+        sf.methods.AdaptiveCurve(0, 2, curvature=60.0, grid=8),
     ],
 )
 def test_no_level_up_to_which_where_a_dip_may_hide_before_it(method: Any) -> None:
     x = np.stack([np.random.default_rng(1).random(400), np.zeros(400)], axis=1)
     inputs = sf.load_inputs(x.astype(np.float32), np.ones(400, int))
     model = sf.load_model(_dips_early, shape=(2,))
-    study = sf.Study(model, inputs, Put(), method, property=sf.TrueLabel())
+    study = sf.Study(model, inputs, Put(), method, property=sf.properties.TrueLabel())
     claim = study.run(**QUICK).claims[0]
     up_to = claim.quantity.startswith("level up to which")
     assert claim.interval is not None

@@ -52,9 +52,9 @@ def linear_study(folder, points, asked=None, labels=None, **more):
     x = np.asarray(points, np.float32)
     own = (x.sum(axis=1) <= 1).astype(np.int64) if labels is None else np.asarray(labels)
     inputs = sf.load_inputs(x, own)
-    asked = asked or sf.CriticalLevel(tolerance=1e-3, seconds_per_input=5)
+    asked = asked or sf.methods.CriticalLevel(tolerance=1e-3, seconds_per_input=5)
     noise = sf.perturb.LinfNoise()
-    return sf.Study(model, inputs, noise, asked, property=sf.TrueLabel(), **more)
+    return sf.Study(model, inputs, noise, asked, property=sf.properties.TrueLabel(), **more)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def test_interrupted_it_keeps_the_brackets_it_had(tmp_path):
             raise KeyboardInterrupt
 
     with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-        study.run(where, workers=1, watch=watch)
+        study.run(where, workers=1, on_progress=watch)
     with closing(SqlStore(where)) as store:
         kept = store.journal(study.digest).replay()
     assert 2 <= len(kept) < len(POINTS)
@@ -128,8 +128,8 @@ def test_a_normalisation_outside_the_graph_is_part_of_what_is_proved(tmp_path):
         model,
         sf.load_inputs(x, np.array([0])),
         sf.perturb.LinfNoise(),
-        sf.CriticalLevel(1e-3, 5),
-        property=sf.TrueLabel(),
+        sf.methods.CriticalLevel(1e-3, 5),
+        property=sf.properties.TrueLabel(),
     )
     (row,) = study.run().inputs
     assert row.result.low - 1e-6 <= 0.6 * 0.25 / 2 <= row.result.high + 1e-6
@@ -150,7 +150,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
 
 
 def test_a_requirement_passes_fails_or_stays_open(tmp_path):
-    asked = sf.CriticalLevel(tolerance=1e-3, seconds_per_input=5, quantile=0.3)
+    asked = sf.methods.CriticalLevel(tolerance=1e-3, seconds_per_input=5, quantile=0.3)
     found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2)), asked).run()
 
     def verdict(least):
@@ -182,13 +182,13 @@ def test_evidence_of_two_tries_keeps_the_better_ends():
         ({"tolerance": -1}, "got -1"),
         ({"quantile": 0}, "got 0"),
         ({"quantile": 1}, "got 1"),
-        ({"seconds": 0}, "got 0"),
+        ({"seconds_per_input": 0}, "got 0"),
         ({"error": 1}, "got 1"),
     ],
 )
 def test_bad_settings_are_refused(change, said):
     with pytest.raises(InvalidArgument, match=said):
-        sf.CriticalLevel(**change)
+        sf.methods.CriticalLevel(**change)
 
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
@@ -197,8 +197,8 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
         "model": study.model,
         "inputs": study.inputs,
         "perturbation": study.perturbation,
-        "method": sf.CriticalLevel(),
-        "property": sf.TrueLabel(),
+        "method": sf.methods.CriticalLevel(),
+        "property": sf.properties.TrueLabel(),
     }
 
     def refused(says, **change):
@@ -207,14 +207,14 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
 
     refused("leave out the level 0.1", perturbation=sf.perturb.LinfNoise(0.1))
     refused("rotation offers none", perturbation=sf.perturb.Rotation())
-    refused("'topk' is not", model=four_classes(tmp_path), property=sf.TopK(2))
+    refused("'topk' is not", model=four_classes(tmp_path), property=sf.properties.TopK(2))
     refused("--bounds", model=sf.load_model(study.model.graph.path))
     by_hand = sf.load_model(
         lambda x: np.stack([x.sum(axis=1) - 1, 0 * x[:, 0]], axis=1), shape=(2,), bounds=(0, 1)
     )
     refused("export it to ONNX", model=by_hand)
-    refused("leave out population", population=sf.Mean(0.1))
-    refused("needs a level", method=sf.BuSun(0.1, 0.1))
+    refused("leave out population", population=sf.population.Mean(0.1))
+    refused("needs a level", method=sf.methods.BuSun(0.1, 0.1))
 
 
 def four_classes(folder):
@@ -230,7 +230,7 @@ def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
             raise KeyboardInterrupt
 
     with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
+        linear_study(tmp_path, POINTS).run(workers=1, on_progress=watch, on_interrupt=given.append)
     rows = given[0].inputs
     assert len(rows) == len(POINTS)
     reached = [row for row in rows if row.result.reason != "not reached"]
@@ -249,5 +249,5 @@ def test_a_run_that_fails_is_not_reported_as_one_that_was_stopped(tmp_path):
             raise ValueError("broken")
 
     with every_batch_watched(), pytest.raises(ValueError, match="broken"):
-        linear_study(tmp_path, POINTS).run(workers=1, watch=watch, early=given.append)
+        linear_study(tmp_path, POINTS).run(workers=1, on_progress=watch, on_interrupt=given.append)
     assert given == []

@@ -15,7 +15,7 @@ from surefoot.graph.read_network import read_network
 from surefoot.report.radii.figures import radii_chart
 from surefoot.report.radii.tables import quantile_table
 from surefoot.results import Interval, Undecided
-from surefoot.study.comparison import joined
+from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
 from surefoot.tasks import Task
 from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
@@ -23,8 +23,10 @@ from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
 
 def test_the_quantile_alone_is_the_same_quantile(tmp_path):
     points = np.random.default_rng(3).random((40, 2))
-    short = linear_study(tmp_path, points, sf.CriticalQuantile(1e-3, 5, 0.2, samples=50)).run()
-    long = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.2)).run()
+    short = linear_study(
+        tmp_path, points, sf.methods.CriticalQuantile(1e-3, 5, 0.2, samples=50)
+    ).run()
+    long = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.2)).run()
     assert [row.id for row in short.inputs] == [row.id for row in long.inputs]
     one, other = (found.details.quantiles[0] for found in (short, long))
     assert abs(one.result.value - other.result.value) <= 1e-3
@@ -36,7 +38,7 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
 def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
     points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
-    asked = sf.CriticalQuantile(1e-3, 5, 0.3, within=0.06, samples=0)
+    asked = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.06, samples=0)
     found = linear_study(tmp_path, points, asked).run()
     whole = found.details.quantiles[0].result
     assert len(found.inputs) < 300
@@ -45,11 +47,11 @@ def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
 
 
 def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
-    asked = sf.CriticalQuantile(1e-3, 5, 0.3, within=0.2, samples=0)
+    asked = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.2, samples=0)
     study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
     found = study.run()
     assert len(found.details.quantiles) == 1
-    both = joined({"a": found, "b": found}, "curve")
+    both = join_results({"a": found, "b": found}, "curve")
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
     assert both.details.differences == ()
     assert "Pairs of networks" not in str(both)
@@ -70,7 +72,7 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
         assert not bracket.contradicted
     assert sum(s.failed for bracket in brackets for s in bracket.sampled[-2:]) > 0
     assert "failed; a proof allows none" in str(found)
-    without = linear_study(tmp_path, POINTS, sf.CriticalLevel(1e-3, 5, samples=0)).run()
+    without = linear_study(tmp_path, POINTS, sf.methods.CriticalLevel(1e-3, 5, samples=0)).run()
     assert all(not row.result.sampled for row in without.inputs)
 
 
@@ -107,7 +109,7 @@ def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
 
 def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     points = np.random.default_rng(5).random((80, 2))
-    found = linear_study(tmp_path, points, sf.CriticalLevel(1e-3, 5, 0.5)).run()
+    found = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.5)).run()
     weaker = replace(
         found,
         record=replace(
@@ -118,13 +120,13 @@ def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
             ),
         ),
     )
-    both = joined({"strong": found, "weak": weaker}, "curve")
+    both = join_results({"strong": found, "weak": weaker}, "curve")
     assert "Pairs of networks" in str(both)
     assert "strong is more robust" in str(both)
     (claim,) = (c for c in both.claims if c.kind == "quantile_difference")
     assert claim.names == ("strong", "weak")
     assert claim.interval.low > 0
-    same = joined({"one": found, "other": found}, "curve")
+    same = join_results({"one": found, "other": found}, "curve")
     assert "is more robust" not in str(same)
 
 
@@ -141,7 +143,7 @@ def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_go
     names = ["a/b", "a_b", "A_b", "..", "x" * 300, *(f"n{i}" for i in range(7))]
     study = sf.Study(
         model, sf.load_inputs(x, ids=names), sf.perturb.LinfNoise(),
-        sf.CriticalLevel(1e-3, 5, samples=0),
+        sf.methods.CriticalLevel(1e-3, 5, samples=0),
     )  # fmt: skip
     record = study.run().record
     count = write_properties(study, record, tmp_path / "n.onnx", tmp_path / "v")
@@ -160,7 +162,7 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
     path = write(tmp_path / "c.onnx", [([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])])
     model = sf.load_model(path, bounds=(0, 1), scores="logits")
     inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
-    asked = sf.CriticalLevel(1e-3, 5, samples=0)
+    asked = sf.methods.CriticalLevel(1e-3, 5, samples=0)
     found = sf.Study(model, inputs, sf.perturb.LinfNoise(), asked).run()
     row = found.details.quantiles[2]
     assert row.estimator == "log-normal"

@@ -10,7 +10,7 @@ from surefoot.inputs import read_brackets
 from surefoot.report.radii.figures import times_figure
 from surefoot.results import Footing
 from surefoot.store.spec import BracketFileSpec
-from surefoot.study.external_brackets import published
+from surefoot.study.external_brackets import brackets, published
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 
@@ -75,13 +75,13 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_a_choice_of_no_rows_is_told_what_there_is(file):
     path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
     with pytest.raises(InvalidArgument, match="no rows of split test: it has split train"):
-        published(path, split="test")
+        brackets(path, split="test")
 
 
 def test_no_tolerance_is_made_up_for_networks_of_others(file):
     """One narrow bracket says nothing of how narrow the others were to be."""
     rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
-    found = published(file(HEAD + rows))
+    found = brackets(file(HEAD + rows))
     for part in found.parts.values():
         assert isinstance(part.record.spec, BracketFileSpec)
     assert "closed" not in str(found)
@@ -96,7 +96,7 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
 
 
 def test_a_time_that_is_not_known_is_not_none_at_all(file):
-    found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
+    found = brackets(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
     assert [row.result.seconds for row in found.inputs] == [2.0, None]
     said = str(found)
     assert "It took 2.0 seconds, as the file says, 2 in the median; no time is known of 1." in said

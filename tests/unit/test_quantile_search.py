@@ -43,7 +43,7 @@ class World:
         return Proof(0.0, float(true), "w", "refuted at the goal", 5, 0.1)
 
     def run(self, asked):
-        session = sf.Session(asked)
+        session = sf.methods.Session(asked)
         while session.question is not None:
             question = session.question
             assert len({(ask.start, ask.level) for ask in question}) == len(question)
@@ -60,7 +60,7 @@ def levels(n, seed=1):
 def test_it_finds_what_whole_brackets_would(n, share):
     true, tolerance = levels(n, n), 0.002
     world = World(true)
-    found = world.run(sf.CriticalQuantile(tolerance, quantile=share, size=n)).quantile
+    found = world.run(sf.methods.CriticalQuantile(tolerance, quantile=share, size=n)).quantile
     ranks, ordered = shortest(n, share, 0.05), np.sort(true)
     assert isinstance(found, Quantile)
     low = 0.0 if ranks.low < 1 else ordered[ranks.low - 1]
@@ -74,7 +74,7 @@ def test_it_finds_what_whole_brackets_would(n, share):
 
 def test_brackets_hold_the_truth_and_most_stay_open():
     true = levels(100)
-    settled = World(true).run(sf.CriticalQuantile(size=100))
+    settled = World(true).run(sf.methods.CriticalQuantile(size=100))
     for level, bracket in zip(true, settled.brackets, strict=True):
         assert bracket.low <= level <= bracket.high
     closed = sum(b.high - b.low <= 0.002 for b in settled.brackets)
@@ -89,15 +89,15 @@ def test_an_input_that_no_proof_settles_lowers_the_end_and_ends_the_search():
     true = levels(100)
     hardest = int(np.argsort(true)[60])
     world = World(true, hard=[hardest])
-    settled = world.run(sf.CriticalQuantile(seconds_per_input=60, size=100))
+    settled = world.run(sf.methods.CriticalQuantile(seconds_per_input=60, size=100))
     ranks = shortest(100, 0.05, 0.05)
-    plain = World(true).run(sf.CriticalQuantile(seconds_per_input=60, size=100))
+    plain = World(true).run(sf.methods.CriticalQuantile(seconds_per_input=60, size=100))
     assert settled.quantile.interval.low <= plain.quantile.interval.low
     assert settled.quantile.interval.low <= np.sort(true)[ranks.low - 1]
 
 
 def test_the_interval_is_that_of_its_own_brackets():
-    settled = World(levels(80)).run(sf.CriticalQuantile(size=80))
+    settled = World(levels(80)).run(sf.methods.CriticalQuantile(size=80))
     again = ShortestRanks(0.05, 0.05).conclude(settled.brackets, 0.05)
     assert settled.quantile == again
 
@@ -106,39 +106,41 @@ def test_a_requirement_is_sought_where_it_is_claimed():
     true = levels(100)
     least = float(np.sort(true)[0]) / 2
     world = World(true)
-    found = world.run(sf.CriticalQuantile(goal=least, size=100)).quantile
+    found = world.run(sf.methods.CriticalQuantile(goal=least, size=100)).quantile
     assert found.interval.low >= least
 
 
 def test_it_stops_when_the_quantile_is_known():
     true = levels(2000, 7)
-    settled = World(true).run(sf.CriticalQuantile(within=0.006, size=2000))
+    settled = World(true).run(sf.methods.CriticalQuantile(within=0.006, size=2000))
     assert len(settled.brackets) < 1000
     assert settled.quantile.interval.width <= 0.012
     assert settled.quantile.note == ""
-    short = World(true[:80]).run(sf.CriticalQuantile(within=1e-5, size=80))
+    short = World(true[:80]).run(sf.methods.CriticalQuantile(within=1e-5, size=80))
     assert "80 inputs were not enough" in short.quantile.note
 
 
 def test_misclassified_inputs_need_no_proof():
     true = np.r_[np.zeros(10), levels(50)]
-    settled = World(true).run(sf.CriticalQuantile(size=60))
+    settled = World(true).run(sf.methods.CriticalQuantile(size=60))
     assert settled.quantile.interval.low == 0.0
     assert settled.quantile.value == 0.0
 
 
 @pytest.mark.parametrize(
-    "bad", [{"width": 0}, {"width": -1}, {"goal": 0}, {"goal": math.inf}, {"samples": -1},
+    "bad", [{"within": 0}, {"within": -1}, {"goal": 0}, {"goal": math.inf}, {"samples": -1},
             {"tolerance": 0}, {"quantile": 1.5}]
 )  # fmt: skip
 def test_bad_settings_are_refused(bad):
     with pytest.raises(InvalidArgument, match=str(next(iter(bad.values())))):
-        sf.CriticalQuantile(**bad)
+        sf.methods.CriticalQuantile(**bad)
 
 
 def test_times_of_the_tries_add_up():
     for seconds in (1, 10, 11, 60, 200, 1000):
-        assert sum(sf.CriticalLevel(seconds_per_input=seconds).efforts) == pytest.approx(seconds)
+        assert sum(sf.methods.CriticalLevel(seconds_per_input=seconds).efforts) == pytest.approx(
+            seconds
+        )
 
 
 def test_a_bracket_says_in_which_arithmetic():
@@ -150,7 +152,7 @@ def test_a_bracket_says_in_which_arithmetic():
 def test_most_inputs_are_never_attacked():
     true = levels(1000, 3)
     world = World(true)
-    found = world.run(sf.CriticalQuantile(size=1000)).quantile
+    found = world.run(sf.methods.CriticalQuantile(size=1000)).quantile
     assert world.attacks < 0.4 * world.glances
     ranks = shortest(1000, 0.05, 0.05)
     everything = np.sort(world.details)[ranks.high - 1]
@@ -161,7 +163,7 @@ def test_most_inputs_are_never_attacked():
 def test_no_input_left_alone_could_lower_the_upper_end(share):
     true = levels(300, 4)
     world = World(true)
-    settled = world.run(sf.CriticalQuantile(quantile=share, size=300))
+    settled = world.run(sf.methods.CriticalQuantile(quantile=share, size=300))
     end = settled.quantile.interval.high
     assert all(math.isfinite(b.high) or b.low >= end for b in settled.brackets)
 
@@ -169,12 +171,12 @@ def test_no_input_left_alone_could_lower_the_upper_end(share):
 def test_a_first_radius_that_is_too_near_is_widened():
     """The pilot inputs are the weakest, so the others are all beyond what they suggest."""
     true = np.r_[np.full(40, 0.001), np.full(400, 0.2)]
-    found = World(true).run(sf.CriticalQuantile(quantile=0.3, size=440)).quantile
+    found = World(true).run(sf.methods.CriticalQuantile(quantile=0.3, size=440)).quantile
     assert found.interval.low <= 0.2 <= found.interval.high < 0.23
 
 
 def test_a_narrow_width_asks_for_narrow_brackets():
     true = np.full(300, 0.05)
-    settled = World(true, blunt=0.0).run(sf.CriticalQuantile(0.01, within=0.004, size=300))
+    settled = World(true, blunt=0.0).run(sf.methods.CriticalQuantile(0.01, within=0.004, size=300))
     assert settled.quantile.interval.width <= 0.008
     assert len(settled.brackets) == 104

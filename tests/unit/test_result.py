@@ -37,22 +37,31 @@ def make(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(make):
     noise, ball = sf.perturb.LinfNoise(0.4), sf.perturb.LinfNoise()
-    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2, samples=5, quantile=0.4)
-    sized = {name: make(noise, sf.FixedSize(0.3, 0.1), i) for i, name in enumerate("ab")}
+    radii = sf.methods.CriticalLevel(tolerance=0.05, seconds_per_input=0.2, samples=5, quantile=0.4)
+    sized = {name: make(noise, sf.methods.FixedSize(0.3, 0.1), i) for i, name in enumerate("ab")}
     return {
-        "estimates": make(noise, sf.ExactSequential(0.2, 0.1)).run(),
-        "decisions": make(noise, sf.KappaTest(0.3, 0.1, max_trials=40)).run(),
-        "tails": make(noise, sf.NormalTail(draws=60), property=sf.NoConfidentMistake(0.6)).run(),
+        "estimates": make(noise, sf.methods.ExactSequential(0.2, 0.1)).run(),
+        "decisions": make(noise, sf.methods.KappaTest(0.3, 0.1, max_trials=40)).run(),
+        "tails": make(
+            noise, sf.methods.NormalTail(draws=60), property=sf.properties.NoConfidentMistake(0.6)
+        ).run(),
         "curve": make(
-            sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, resolution=0.1), by_class=True
+            sf.perturb.GaussianBlur(),
+            sf.methods.SequentialCurve(0.0, 2.0, resolution=0.1),
+            by_class=True,
         ).run(),
         "radii": make(ball, radii).run(),
-        "attack": make(noise, sf.Attack(1, 5, 2)).run(),
-        "beside an attack": make(noise, sf.FixedSize(0.3, 0.1)).run(attack=sf.Attack(1, 5, 2)),
+        "attack": make(noise, sf.methods.Attack(1, 5, 2)).run(),
+        "beside an attack": make(noise, sf.methods.FixedSize(0.3, 0.1)).run(
+            attack=sf.methods.Attack(1, 5, 2)
+        ),
         "models": sf.compare(sized, reference={"a": 0.9, "b": 0.8}),
         "levels": sf.sweep(sized["a"], [0.1, 0.4]),
         "curves": sf.compare(
-            {n: make(ball, sf.UniformCurve(0.0, 0.5, levels=3), i) for i, n in enumerate("ab")}
+            {
+                n: make(ball, sf.methods.UniformCurve(0.0, 0.5, levels=3), i)
+                for i, n in enumerate("ab")
+            }
         ),
         "networks": sf.compare({n: make(ball, radii, i) for i, n in enumerate("ab")}),
     }
@@ -162,9 +171,11 @@ def test_a_claim_about_an_input_is_about_failing(results):
 def test_open_ends_come_back_infinite(results):
     """A radius that nothing refutes, a quantile without an upper end, a difference without any."""
     record = results["radii"].record
-    promise = sf.Guarantee(sf.Footing.SOUND, 0.0, ("real arithmetic",))
+    promise = sf.results.Guarantee(sf.results.Footing.SOUND, 0.0, ("real arithmetic",))
     sampled = (PointsDrawn(0.1, 5, 0), PointsDrawn(0.1, 3, 0, near_ties=True))
-    never = Bracket(sf.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled)
+    never = Bracket(
+        sf.results.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled
+    )
     rows = tuple(replace(row, result=never) for row in record.inputs)
     open_ = Quantile(0.05, 0.25, sf.Interval(0.0, math.inf), promise, 8, note="so few inputs")
     radii = replace(
@@ -175,7 +186,7 @@ def test_open_ends_come_back_infinite(results):
         ),
     )
     whole = replace(record.claims[0], interval=open_.interval)
-    nothing = sf.Interval(-math.inf, math.inf)
+    nothing = sf.results.Interval(-math.inf, math.inf)
     pair = replace(whole, kind="quantile_difference", names=("a", "b"), interval=nothing)
     claims = (whole, pair)
     made = replace(record, inputs=rows, details=radii, claims=claims)

@@ -40,7 +40,7 @@ def test_a_flat_curve_takes_33_levels():
 
 @pytest.mark.parametrize(("value", "robust"), [(0.8, 1.0), (0.799, 0.0)])
 def test_a_flat_curve_on_the_threshold_is_above_and_below_it_is_not(value, robust):
-    found = adaptive(lambda level: value, size=1000, resolution=64).curve.readings[0]
+    found = adaptive(lambda level: value, size=1000, grid=64).curve.readings[0]
     assert found.value == robust
     assert robust in found.interval
     assert found.crossings == ()
@@ -93,7 +93,7 @@ def test_theorem_1_holds_for_curves_that_bend_no_more(depth):
     rng = np.random.default_rng(int(10 * depth))
     for _ in range(60):
         curve, threshold = smooth(rng, depth), float(rng.uniform(0.3, 0.95))
-        found = adaptive(curve, depth, (threshold,), resolution=256)
+        found = adaptive(curve, depth, (threshold,), grid=256)
         reading = found.curve.readings[0]
         truth = true_share(curve, threshold, n=20_000)
         assert reading.interval.low - 1e-4 <= truth <= reading.interval.high + 1e-4
@@ -166,7 +166,7 @@ def test_a_curvature_of_its_own_choice_finds_every_crossing(curve, size):
 def test_a_curvature_of_its_own_choice_grows_when_a_stronger_bend_turns_up():
     """A cliff between two of the first nine levels bends more than they show."""
     mild = adaptive(lambda x: 0.9 - 0.05 * x, None, size=1000)
-    cliff = adaptive(lambda x: 0.9 - 0.6 * (x > 0.55), None, size=1000, resolution=64)
+    cliff = adaptive(lambda x: 0.9 - 0.6 * (x > 0.55), None, size=1000, grid=64)
     assert "curvature 2 " in mild.curve.notes[0]
     assert "curvature 2 " not in cliff.curve.notes[0]
     assert cliff.curve.readings[0].value == pytest.approx(0.55, abs=1 / 64)
@@ -177,7 +177,7 @@ def test_a_curvature_of_its_own_choice_grows_when_a_stronger_bend_turns_up():
 def test_no_level_is_evaluated_twice_whatever_comes_back(seed, curvature, size):
     """Pure noise: the driver refuses a second question for one level."""
     rng = np.random.default_rng(seed)
-    found = adaptive(lambda level: rng.random(), curvature, size=size, resolution=64)
+    found = adaptive(lambda level: rng.random(), curvature, size=size, grid=64)
     reading = found.curve.readings[0]
     assert 0 <= reading.interval.low <= reading.value <= reading.interval.high <= 1
 

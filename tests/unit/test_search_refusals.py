@@ -69,8 +69,8 @@ def test_a_sequential_curve_refuses_more(settings, told):
 
 
 @pytest.mark.parametrize("value", [1, 0, -5, 2**20 + 1])
-def test_a_resolution_is_a_sensible_number_of_levels(value):
-    assert f"got {value}: try 1024" in refusal(AdaptiveCurve, resolution=value)
+def test_a_grid_is_a_sensible_number_of_levels(value):
+    assert f"got {value}: try 1024" in refusal(AdaptiveCurve, grid=value)
 
 
 @pytest.mark.parametrize("kind", [UniformCurve, RandomCurve, QuadCurve])

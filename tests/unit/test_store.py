@@ -50,7 +50,7 @@ def test_the_same_study_comes_from_the_store_without_running(finished):
         raise AssertionError("the model ran again")
 
     made = study()
-    again = made.run(path, watch=never)
+    again = made.run(path, on_progress=never)
     assert again.from_store
     assert again.record == found.record
 

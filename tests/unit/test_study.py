@@ -9,25 +9,20 @@ import pytest
 import surefoot as sf
 from surefoot.engine.preflight import Verdict, examine
 from surefoot.errors import InvalidArgument
+from surefoot.methods import ESTIMATORS
 from surefoot.perturb._ops.levels import level_words
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.study.parse_perturbation import parse_perturbation
-from surefoot.study.registry import (
-    PERTURBATIONS,
-    PROCEDURES,
-    PROPERTIES,
-    number,
-    parse_property,
-)
+from surefoot.study.registry import PERTURBATIONS, PROPERTIES, number, parse_property
 from surefoot.subject import View
 from surefoot.testing import check_model, check_procedure
 from tests.worlds import SHAPE, linear, linear_model, points, study
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
+@pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.05, 0.05), (0.4, 0.01)])
 def test_every_registered_procedure_conforms(name, width, error):
-    check_procedure(PROCEDURES[name](width, error))
+    check_procedure(ESTIMATORS[name](width, error))
 
 
 def test_the_model_of_these_tests_conforms():
@@ -38,11 +33,11 @@ DIFFERENT = {
     "seed": {"seed": 2},
     "level": {"perturbation": sf.perturb.LinfNoise(0.41)},
     "kind": {"perturbation": sf.perturb.L2Noise(0.4)},
-    "width": {"method": sf.BuSun(0.11, 0.1)},
-    "method": {"method": sf.Okamoto(0.1, 0.1)},
-    "property": {"property": sf.TrueLabel()},
+    "width": {"method": sf.methods.BuSun(0.11, 0.1)},
+    "method": {"method": sf.methods.Okamoto(0.1, 0.1)},
+    "property": {"property": sf.properties.TrueLabel()},
     "inputs": {"inputs": points(seed=8)},
-    "population error": {"population": sf.Mean(0.2)},
+    "population error": {"population": sf.population.Mean(0.2)},
     "bounds": {"model": linear_model(bounds=(-1, 1))},
 }
 
@@ -58,7 +53,7 @@ def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
 
 
 def test_per_class_intervals_and_the_mean_share_one_error():
-    found = study(population=sf.Mean(0.1)).run()
+    found = study(population=sf.population.Mean(0.1)).run()
     assert found.details.whole.guarantee.error == 0.05
     rows = found.details.classes
     assert sum(row.result.guarantee.error for row in rows) == pytest.approx(0.05)
@@ -69,7 +64,9 @@ def test_per_class_intervals_and_the_mean_share_one_error():
 
 
 def test_one_class_alone_leaves_the_whole_error_to_the_mean():
-    found = study(inputs=sf.load_inputs(np.abs(points().x)), population=sf.Mean(0.1)).run()
+    found = study(
+        inputs=sf.load_inputs(np.abs(points().x)), population=sf.population.Mean(0.1)
+    ).run()
     assert found.details.classes == ()
     assert found.details.whole.guarantee.error == 0.1
 
@@ -79,20 +76,22 @@ def test_without_labels_classes_are_what_the_model_predicts():
     found = study(inputs=bare).run()
     assert {row.name for row in found.details.classes} == {"0", "1"}
     with pytest.raises(InvalidArgument, match="holds none"):
-        study(inputs=bare, property=sf.TrueLabel())
+        study(inputs=bare, property=sf.properties.TrueLabel())
 
 
 def test_a_true_label_study_counts_a_misclassified_input_as_lost():
     inputs = points()
     wrong = sf.load_inputs(inputs.x, 1 - inputs.labels)
-    found = study(inputs=wrong, property=sf.TrueLabel(), perturbation=sf.perturb.LinfNoise(0.0))
+    found = study(
+        inputs=wrong, property=sf.properties.TrueLabel(), perturbation=sf.perturb.LinfNoise(0.0)
+    )
     assert all(r.value == 0 for r in found.run().by_id.values())
 
 
 def test_no_confident_mistake_reads_logits_as_probabilities():
     """Scores of 40 against -40 are confident; the softmax of equal ones is not."""
     flat = sf.load_model(lambda x: np.tile([0.1, 0.0], (len(x), 1)), shape=SHAPE)
-    found = study(model=flat, property=sf.NoConfidentMistake(0.5)).run()
+    found = study(model=flat, property=sf.properties.NoConfidentMistake(0.5)).run()
     assert all(r.value == 1 for r in found.by_id.values())
 
 
@@ -128,7 +127,7 @@ def test_examples_are_the_least_robust_first():
             "did you mean 8/255",
         ),
         ({"inputs": sf.load_inputs(points().x, [5] * 12)}, "label 5, but the model has 2 classes"),
-        ({"property": sf.TopK(2)}, "k = 2 always holds for 2 classes"),
+        ({"property": sf.properties.TopK(2)}, "k = 2 always holds for 2 classes"),
         ({"inputs": sf.load_inputs(np.zeros((3, 7)))}, "takes inputs of shape"),
     ],
 )
@@ -162,7 +161,7 @@ def test_preflight_names_nan_scores():
     def broken(x):
         return np.where(np.abs(x[:, :2]) <= 0.99, np.nan, 1.0) if x.min() < 0 else linear(x)
 
-    with pytest.raises(sf.SurefootError, match="NaN or infinite"):
+    with pytest.raises(sf.errors.SurefootError, match="NaN or infinite"):
         study(model=sf.load_model(broken, shape=SHAPE)).run()
 
 
@@ -235,8 +234,8 @@ def test_a_badly_written_perturbation_is_refused(text):
 
 
 def test_properties_are_written_short():
-    assert parse_property("topk:3") == sf.TopK(3)
-    assert parse_property("confident:0.7") == sf.NoConfidentMistake(0.7)
+    assert parse_property("topk:3") == sf.properties.TopK(3)
+    assert parse_property("confident:0.7") == sf.properties.NoConfidentMistake(0.7)
     for text in ("best", "same:3", "topk:x", "topk:2.5", "confident:0.3"):
         with pytest.raises(InvalidArgument):
             parse_property(text)
@@ -274,15 +273,15 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
         lambda x: np.stack([0.8 + 0.1 * x[:, 0], 0.2 - 0.1 * x[:, 0]], 1), shape=SHAPE
     )
     made = study(
-        model=scores, method=sf.NormalTail(draws=200, transforms=("none", "box-cox")),
-        property=sf.NoConfidentMistake(0.6), perturbation=sf.perturb.GaussianNoise(0.1),
+        model=scores, method=sf.methods.NormalTail(draws=200, transforms=("none", "box-cox")),
+        property=sf.properties.NoConfidentMistake(0.6), perturbation=sf.perturb.GaussianNoise(0.1),
     )  # fmt: skip
     found = made.run()
-    assert any(isinstance(r, sf.Extrapolation) for r in found.by_id.values())
+    assert any(isinstance(r, sf.results.Extrapolation) for r in found.by_id.values())
     whole = found.details.whole
-    assert isinstance(whole, sf.ExtrapolatedMean)
-    assert whole.guarantee.footing is sf.Footing.NONE
-    assert whole.counted.guarantee.footing is sf.Footing.CONDITIONAL
+    assert isinstance(whole, sf.results.ExtrapolatedMean)
+    assert whole.guarantee.footing is sf.results.Footing.NONE
+    assert whole.counted.guarantee.footing is sf.results.Footing.CONDITIONAL
     (required,) = found.require(0.1).verdicts
     assert (required.verdict, required.kind) == (sf.Verdict.PASS, "mean_population")
     stated = dataclasses.replace(whole.counted.guarantee, error=0.05)

@@ -9,8 +9,9 @@ import pytest
 import surefoot as sf
 from surefoot.claims import Randomness, Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.methods import CURVES
 from surefoot.store.json_records import record_from_json, record_to_json
-from surefoot.study.comparison import joined
+from surefoot.study.comparison import join_results
 from surefoot.study.parse_perturbation import parse_range
 from tests.unit.test_proving import every_batch_watched
 
@@ -30,7 +31,7 @@ def shades(n=300, seed=3):
 
 def study(inputs, method, **more):
     model = sf.load_model(brightness_model, shape=(1, 4, 4), bounds=(0, 1))
-    more = {"perturbation": sf.perturb.Brightness(), "property": sf.TrueLabel(), **more}
+    more = {"perturbation": sf.perturb.Brightness(), "property": sf.properties.TrueLabel(), **more}
     return sf.Study(model, inputs, method=method, **more)
 
 
@@ -43,7 +44,7 @@ def truth(values, threshold, high=0.5):
 @pytest.mark.parametrize("threshold", [0.9, 0.8, 0.5, 0.25])
 def test_the_crossing_of_single_shades_is_found(threshold):
     inputs, values = shades()
-    found = study(inputs, sf.SequentialCurve(0.0, 0.5, (threshold,))).run().details.curve
+    found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5, (threshold,))).run().details.curve
     reading = found.readings[0]
     assert reading.interval.low - 1e-6 <= truth(values, threshold) <= reading.interval.high + 1e-6
     assert reading.interval.width <= 0.0021
@@ -53,8 +54,7 @@ def test_the_crossing_of_single_shades_is_found(threshold):
 def test_every_method_agrees_with_the_others():
     inputs, values = shades(120)
     known = truth(values, 0.6)
-    for made in (sf.SequentialCurve, sf.AdaptiveCurve, sf.UniformCurve, sf.RandomCurve,
-                 sf.QuadCurve):  # fmt: skip
+    for made in CURVES.values():
         found = study(inputs, made(0.0, 0.5, (0.6,))).run().details.curve.readings[0]
         assert found.value == pytest.approx(known, abs=0.15)
         assert found.interval.low - 1e-6 <= known <= found.interval.high + 1e-6
@@ -62,7 +62,7 @@ def test_every_method_agrees_with_the_others():
 
 def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
     inputs, _ = shades(200)
-    asked = study(inputs, sf.SequentialCurve(0.0, 0.5, (0.8, 0.4)))
+    asked = study(inputs, sf.methods.SequentialCurve(0.0, 0.5, (0.8, 0.4)))
     plain = asked.run(workers=1).details
     for stop_after in (1, 3, 6):
         ticks = iter(range(10**6))
@@ -73,7 +73,7 @@ def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
 
         where = str(tmp_path / f"{stop_after}.db")
         with every_batch_watched(), pytest.raises(KeyboardInterrupt):
-            asked.run(where, workers=1, batch=7, watch=watch)
+            asked.run(where, workers=1, batch=7, on_progress=watch)
         again = asked.run(where, workers=2, batch=50)
         assert not again.from_store
         assert again.details == plain
@@ -88,7 +88,7 @@ def test_batches_workers_and_the_order_of_inputs_do_not_matter():
         inputs, x=inputs.x[::-1], labels=inputs.labels[::-1], ids=tuple(inputs.ids[::-1])
     )
     noise = {"perturbation": sf.perturb.GaussianNoise()}
-    asked = sf.SequentialCurve(0.0, 1.0, (0.9,))
+    asked = sf.methods.SequentialCurve(0.0, 1.0, (0.9,))
     first = study(inputs, asked, **noise).run(batch=1000).details.curve
     assert study(inputs, asked, **noise).run(batch=3, workers=3).details.curve == first
     assert study(turned, asked, **noise).run().details.curve == first
@@ -97,7 +97,7 @@ def test_batches_workers_and_the_order_of_inputs_do_not_matter():
 def test_perturbations_that_draw_meet_the_same_noise_at_every_level():
     """With one threshold on a sum of noise, an input that fell stays fallen: noise only grows."""
     inputs, _ = shades(100)
-    made = study(inputs, sf.UniformCurve(0.0, 1.0, levels=15),
+    made = study(inputs, sf.methods.UniformCurve(0.0, 1.0, levels=15),
                  perturbation=sf.perturb.GaussianNoise())  # fmt: skip
     rates = [p.value for p in replace(made, model=unbounded()).run().details.curve.points]
     assert rates == sorted(rates, reverse=True)
@@ -114,7 +114,7 @@ def test_classes_and_models_side_by_side(tmp_path):
     labels = (rng.random(240) < 0.3).astype(np.int64)
     x = np.repeat(values, 16).reshape(-1, 1, 4, 4)
     inputs = sf.load_inputs(x, labels, class_names=["dark", "bright"])
-    asked = sf.SequentialCurve(0.0, 0.5, (0.6,))
+    asked = sf.methods.SequentialCurve(0.0, 0.5, (0.6,))
     first = study(inputs, asked, by_class=True)
     found = first.run()
     rows = found.details.classes
@@ -130,7 +130,7 @@ def test_classes_and_models_side_by_side(tmp_path):
 
 def test_a_record_survives_the_store_and_the_figure_is_written(tmp_path):
     inputs, _ = shades(80)
-    found = study(inputs, sf.SequentialCurve(0.0, 0.5)).run(str(tmp_path / "s.db"))
+    found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5)).run(str(tmp_path / "s.db"))
     assert record_from_json(record_to_json(found.record)) == found.record
     strip = found.details.strip
     assert strip is not None
@@ -151,20 +151,20 @@ def verdict(result, least):
 
 def test_a_requirement_passes_fails_or_stays_open():
     inputs, values = shades(200)
-    found = study(inputs, sf.SequentialCurve(0.0, 0.5)).run()
+    found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5)).run()
     known = truth(values, 0.8)
     assert verdict(found, known - 0.05) is Verdict.PASS
     assert verdict(found, known + 0.05) is Verdict.FAIL
     edge = found.details.curve.readings[0].interval
     assert verdict(found, (edge.low + edge.high) / 2) is Verdict.UNDECIDED
-    weak = study(inputs, sf.UniformCurve(0.0, 0.5)).run()
+    weak = study(inputs, sf.methods.UniformCurve(0.0, 0.5)).run()
     assert verdict(weak, 0.1) is Verdict.UNDECIDED
 
 
 def test_a_requirement_of_several_curves_has_a_verdict_for_each():
     inputs, values = shades(200)
-    found = study(inputs, sf.SequentialCurve(0.0, 0.5)).run()
-    several = joined({"a": found, "b": found}, "curve").require(truth(values, 0.8) - 0.05)
+    found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5)).run()
+    several = join_results({"a": found, "b": found}, "curve").require(truth(values, 0.8) - 0.05)
     assert [claim.verdict for claim in several.verdicts] == [Verdict.PASS, Verdict.PASS]
     assert [claim.names for claim in several.verdicts] == [("a",), ("b",)]
     assert all(claim.guarantee.error == pytest.approx(0.1) for claim in several.verdicts)
@@ -173,7 +173,7 @@ def test_a_requirement_of_several_curves_has_a_verdict_for_each():
 
 def test_a_curve_of_fixed_draws_says_so():
     inputs, _ = shades(60)
-    asked = sf.SequentialCurve(0.0, 1.0, (0.9,))
+    asked = sf.methods.SequentialCurve(0.0, 1.0, (0.9,))
     still = study(inputs, asked).run().claims[0]
     noisy = study(inputs, asked, perturbation=sf.perturb.GaussianNoise()).run()
     assert still.random is Randomness.NOTHING
@@ -183,8 +183,8 @@ def test_a_curve_of_fixed_draws_says_so():
 
 def test_confidence_has_a_curve_too():
     inputs, _ = shades(200)
-    asked = sf.SequentialCurve(0.0, 0.5, (0.5,), measure="confidence")
-    found = study(inputs, asked, property=sf.Confidence()).run().details.curve
+    asked = sf.methods.SequentialCurve(0.0, 0.5, (0.5,), measure="confidence")
+    found = study(inputs, asked, property=sf.properties.Confidence()).run().details.curve
     rates = [p.value for p in found.points]
     assert rates[0] > 0.5 > rates[-1]
     (crossing,) = found.readings[0].crossings
@@ -196,23 +196,26 @@ def test_confidence_has_a_curve_too():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"method": sf.SequentialCurve(0.0, 2.0)}, "levels go from -1 to 1"),
-        ({"method": sf.SequentialCurve(0.0, 0.5, measure="confidence")}, "sf.Confidence"),
-        ({"property": sf.Confidence()}, "sf.Confidence"),
+        ({"method": sf.methods.SequentialCurve(0.0, 2.0)}, "levels go from -1 to 1"),
+        (
+            {"method": sf.methods.SequentialCurve(0.0, 0.5, measure="confidence")},
+            "sf.properties.Confidence",
+        ),
+        ({"property": sf.properties.Confidence()}, "sf.properties.Confidence"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, said):
     inputs, _ = shades(10)
     with pytest.raises(InvalidArgument, match=said):
-        study(inputs, **{"method": sf.SequentialCurve(0.0, 0.5), **change})
+        study(inputs, **{"method": sf.methods.SequentialCurve(0.0, 0.5), **change})
 
 
 def test_a_curve_chooses_its_levels_itself():
     inputs, _ = shades(10)
     with pytest.raises(InvalidArgument, match=r"leave out the level 0\.5"):
-        study(inputs, sf.SequentialCurve(0.0, 0.5), perturbation=sf.perturb.Brightness(0.5))
+        study(inputs, sf.methods.SequentialCurve(0.0, 0.5), perturbation=sf.perturb.Brightness(0.5))
     with pytest.raises(InvalidArgument, match=r"brightness needs a level for BuSun"):
-        study(inputs, sf.BuSun(0.1, 0.1))
+        study(inputs, sf.methods.BuSun(0.1, 0.1))
     with pytest.raises(InvalidArgument, match="nothing to compare"):
         sf.compare({})
 
@@ -231,7 +234,7 @@ def test_a_curve_chooses_its_levels_itself():
     ],
 )
 def test_ranges_of_levels_are_written_short(text, kind, low, high):
-    made, span = parse_range(text, (28, 28), sf.Interval(0.0, 1.0))
+    made, span = parse_range(text, (28, 28), sf.results.Interval(0.0, 1.0))
     assert made.kind == kind
     assert low is None or span.low == low
     assert high is None or span.high == high

@@ -30,7 +30,7 @@ def scored(x):
 def study_of(x, perturbation, shape=None, method=None):
     model = sf.load_model(scored, shape=shape or x.shape[1:], bounds=(0, 1))
     inputs = sf.load_inputs(x, ids=[f"p{i}" for i in range(len(x))])
-    return sf.Study(model, inputs, perturbation, method or sf.FixedSize(0.3, 0.3))
+    return sf.Study(model, inputs, perturbation, method or sf.methods.FixedSize(0.3, 0.3))
 
 
 def perturbed(study, n=5):
@@ -129,7 +129,7 @@ def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
 
     x = seen(inputs.x[:1], inputs, made.view)
     drawn = made.draw(stream(1, "a", kind, 0, x), 8, x.shape[1:])
-    seen_alike = made.apply(x, drawn, made.level, sf.Interval(0.0, 1.0))
+    seen_alike = made.apply(x, drawn, made.level, sf.results.Interval(0.0, 1.0))
     alike = bool((seen_alike == seen_alike[:1]).all())
     assert draws_nothing(made, inputs) == alike
     assert not draws_nothing(sf.perturb.RandomLevel(made.level, made), inputs)

@@ -37,14 +37,14 @@ def brackets(
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
     from surefoot.report.figures import check_figure
-    from surefoot.study.external_brackets import published
+    from surefoot.study import external_brackets
     from surefoot.study.registry import number, share
 
     o.check_file(report)
     if figure is not None:
         o.check_file(figure)
         check_figure(figure)
-    found = published(
+    found = external_brackets.brackets(
         path,
         networks=tuple(networks.split(",")) if networks else (),
         split=split,

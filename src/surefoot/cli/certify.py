@@ -74,7 +74,8 @@ def method_for(
     looks: int | None = None,
 ) -> Any:  # noqa: ANN401
     """The test of this name."""
-    from surefoot.study.registry import TESTS, share
+    from surefoot.methods import TESTS
+    from surefoot.study.registry import share
 
     if method not in TESTS:
         raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")

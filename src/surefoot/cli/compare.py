@@ -107,10 +107,10 @@ def compare(
             store=running.store,
             workers=running.workers,
             batch=running.batch,
-            watch=watch,
+            on_progress=watch,
             attack=attack,
             sources=sources,
-            each=announced("model", len(studies)),
+            on_start=announced("model", len(studies)),
         )
     if margin is not None:
         found = found.require(not_worse=(names[0], margin))

@@ -191,10 +191,10 @@ def critical(
             studies,
             store=store,
             workers=workers,
-            watch=watch,
+            on_progress=watch,
             sources=sources,
-            each=announced("model", len(models)),
-            early=partial(_reached, as_json=json),
+            on_start=announced("model", len(models)),
+            on_interrupt=partial(_reached, as_json=json),
         )
     say_from_store(found, store)
     for path, key in zip(models, keys, strict=True):

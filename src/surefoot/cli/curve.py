@@ -150,9 +150,9 @@ def curve(
             store=store,
             workers=workers,
             batch=batch,
-            watch=watch,
+            on_progress=watch,
             sources=sources,
-            each=announced("curve", len(studies)),
+            on_start=announced("curve", len(studies)),
         )
     say_from_store(found, store)
     found = replace(found, command=command_line())
@@ -172,7 +172,7 @@ def method_for(method: str, span: Interval, chosen: dict[str, Any]) -> Any:  # n
     """The method of this name, with those of the options that it has."""
     from dataclasses import fields
 
-    from surefoot.study.registry import CURVES
+    from surefoot.methods import CURVES
 
     if method not in CURVES:
         raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(CURVES)}")

@@ -30,31 +30,13 @@ def doctor(
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
-    from surefoot.engine.preflight import Verdict, examine
-    from surefoot.store.records import Finding
+    from surefoot.study.doctor import doctor as check
     from surefoot.study.parse_perturbation import parse_perturbation
 
     loaded, inputs = reading.load(model, data)
-    signature = loaded.signature
-    checks = tuple(examine(inputs, loaded, parse_perturbation(perturb, inputs.frame)))
-    findings = (
-        Finding(
-            "model",
-            "good",
-            f"takes {signature.shape}, gives {signature.classes} classes; "
-            f"sha256 {signature.digest[:12]} covers {signature.covers}"
-            + (f"; inputs {signature.preparation}" if signature.preparation else ""),
-        ),
-        Finding(
-            "data",
-            "good",
-            f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
-            f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
-        ),
-        *(Finding(c.name, str(c.verdict), c.finding) for c in checks),
-    )
+    checkup = check(loaded, inputs, parse_perturbation(perturb, inputs.frame))
     if json:
-        typer.echo(jsonlib.dumps([asdict(f) for f in findings], ensure_ascii=False))
+        typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:
-        show_findings(findings)
-    return BAD if any(c.verdict is Verdict.BAD for c in checks) else HOLDS
+        show_findings(checkup.findings)
+    return BAD if checkup.bad else HOLDS

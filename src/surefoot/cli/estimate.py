@@ -47,10 +47,11 @@ def estimate(
 
 def method_for(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401
     """The method of this name, at this width and confidence."""
-    from surefoot.study.registry import PROCEDURES, number, share
+    from surefoot.methods import ESTIMATORS
+    from surefoot.study.registry import number, share
 
-    if method not in PROCEDURES:
+    if method not in ESTIMATORS:
         raise InvalidArgument(
-            f"there is no method {method!r}: choose one of {', '.join(PROCEDURES)}"
+            f"there is no method {method!r}: choose one of {', '.join(ESTIMATORS)}"
         )
-    return PROCEDURES[method](number(width), round(1 - share("--confidence", confidence), 12))
+    return ESTIMATORS[method](number(width), round(1 - share("--confidence", confidence), 12))

@@ -69,7 +69,7 @@ def run_levels(
     """The same study at every level: a table, a page and a figure of failing against it."""
     from surefoot.perturb._ops.levels import level_words
     from surefoot.study import sweep
-    from surefoot.study.comparison import at_levels
+    from surefoot.study.comparison import studies_by_level
     from surefoot.study.parse_perturbation import at_level, written_level
     from surefoot.study.registry import number
 
@@ -79,7 +79,7 @@ def run_levels(
     texts = {level_words(level): at_level(running.perturb, level) for level in wanted}
     first = replace(running, perturb=next(iter(texts.values())))
     study, source = first.study(reading, model, asked)
-    at_levels(study, wanted)  # refuses levels that make no sense before anything is said
+    studies_by_level(study, wanted)  # refuses levels that make no sense before anything is said
     if given := written_level(running.perturb):
         used = "is scaled to each of --levels" if ".." in given else "is not used beside --levels"
         sys.stderr.write(f"{given} in --perturb {running.perturb} {used}\n")
@@ -91,10 +91,10 @@ def run_levels(
             store=running.store,
             workers=running.workers,
             batch=running.batch,
-            watch=watch,
+            on_progress=watch,
             attack=attack,
             sources=sources,
-            each=announced("level", len(texts)),
+            on_start=announced("level", len(texts)),
         )
     return shown(found, running, side.figure)
 

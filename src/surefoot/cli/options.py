@@ -144,97 +144,9 @@ class Reading:
         self, paths: Sequence[str], data: str, seed: int = 1
     ) -> tuple[list[Model], Inputs]:
         """Models, and inputs chosen for all of them."""
-        from surefoot.inputs import Selection, load_inputs
-        from surefoot.study import select
+        from surefoot.study.load_files import FileOptions
 
-        names = self.class_names.split(",") if self.class_names else ()
-        inputs = load_inputs(
-            data, self.labels, class_names=names, scale=self.scale, size=_size(self.size)
-        )
-        bounds = self.bounds or ("0,1" if _pixels(inputs) else None)
-        models = [self._model(path, inputs, bounds) for path in paths]
-        whole = {m.signature.whole_numbers for m in models}
-        if len(whole) > 1:
-            raise InvalidArgument(
-                "some of these models take whole numbers (uint8) and some do not: they cannot "
-                "meet the same inputs"
-            )
-        if True in whole and _pixels(inputs) and self.scale is None:
-            inputs = load_inputs(
-                data, self.labels, class_names=names, scale=1.0, size=_size(self.size)
-            )
-            models = [self._model(path, inputs, self.bounds or "0,255") for path in paths]
-        selection = Selection(
-            classes=_class_numbers(self.classes, inputs),
-            first=self.first,
-            random=self.random,
-            seed=seed,
-            correct_only=self.correct_only,
-        )
-        return models, select(inputs, models, selection)
-
-    def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:
-        from surefoot.models import load_model
-
-        return load_model(
-            name,
-            bounds=_numbers(bounds),
-            mean=_numbers(self.mean),
-            std=_numbers(self.std),
-            scores=self.scores,
-            shape=_shape(self.shape) or inputs.x.shape[1:],
-            output=self.output,
-            device=self.device,
-            half=self.half,
-            trust=self.trust,
-        )
-
-
-def _pixels(inputs: Inputs) -> bool:
-    return inputs.reading.split("; ")[0] == "values divided by 255"
-
-
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    from surefoot.study.registry import number
-
-    return None if text is None else tuple(number(part) for part in text.split(","))
-
-
-def _shape(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise InvalidArgument(f"--shape is the shape of one input, such as 1,28,28, got {text!r}")
-    return tuple(int(part) for part in parts)
-
-
-def _size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    height, _, width = text.lower().partition("x")
-    if not (height.isdecimal() and width.isdecimal()):
-        raise InvalidArgument(f"--size is HEIGHTxWIDTH, such as 224x224, got {text!r}")
-    return int(height), int(width)
-
-
-def _class_numbers(text: str | None, inputs: Inputs) -> tuple[int, ...]:
-    if text is None:
-        return ()
-    found = []
-    for part in (p.strip() for p in text.split(",")):
-        if part in inputs.class_names:
-            found.append(inputs.class_names.index(part))
-        elif part.isdecimal():
-            found.append(int(part))
-        else:
-            raise InvalidArgument(f"there is no class {part!r} in {inputs.source}")
-    return tuple(found)
-
-
-def reading_of(source: Source) -> Reading:
-    """The reading that a record remembers."""
-    return Reading(**source.reading)
+        return FileOptions(**asdict(self)).load(paths, data, seed)
 
 
 def check_file(path: str | None) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from surefoot.subject import Perturbation
-
-_COLUMNS = 5
 
 
 def perturb(
@@ -48,9 +45,13 @@ def perturb(
     if image is None:
         _define(name)
         return HOLDS
+    from surefoot.study.draw_sheet import perturbation_and_levels, read_image
+    from surefoot.study.registry import number
+
     o.check_file(sheet)
-    pixels = _read_image(image)
-    shown, columns = _shown(name, pixels.shape[1:], levels)
+    pixels = read_image(image)
+    wanted = None if levels is None else [number(part) for part in levels.split(",")]
+    shown, columns = perturbation_and_levels(name, pixels.shape[1:], wanted)
     _write(pixels, shown, columns, samples, seed, sheet)
     typer.echo(
         f"{shown.phrase.replace('{level}', 'the level above each column')}\n"
@@ -90,57 +91,6 @@ def _define(name: str) -> None:
     if found.options:
         lines += ["", f"options: {found.options}"]
     typer.echo("\n".join(lines))
-
-
-def _read_image(path: str) -> NDArray[np.float32]:
-    import numpy as np
-
-    if Path(path).suffix.lower() in (".npz", ".npy"):
-        return _first(path)
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as opened:
-            pixels = np.asarray(opened.convert("RGB"), dtype=np.float32) / np.float32(255)
-    except (OSError, UnidentifiedImageError) as error:
-        raise InvalidArgument(f"{path} cannot be read as an image ({error})") from error
-    return np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
-
-
-def _first(path: str) -> NDArray[np.float32]:
-    import numpy as np
-
-    from surefoot.engine.input_layout import seen
-    from surefoot.inputs import load_inputs
-    from surefoot.subject import View
-
-    inputs = load_inputs(path)
-    if not inputs.frame:
-        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
-    found: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
-    if found.min() < 0 or found.max() > 1:
-        raise InvalidArgument(
-            f"{path} holds values from {found.min():g} to {found.max():g}: save images in 0 to 1"
-        )
-    return np.ascontiguousarray(found)
-
-
-def _shown(
-    name: str, frame: tuple[int, ...], levels: str | None
-) -> tuple[Perturbation, list[float]]:
-    """The perturbation and the levels of the columns, 0 first."""
-    from surefoot.perturb._ops.levels import level_of
-    from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.registry import number
-
-    wanted = None if levels is None else [number(part) for part in levels.split(",")]
-    if ":" in name or name.startswith("@"):
-        made = parse_perturbation(name, frame)
-        return made, wanted or [level_of(made) * i / _COLUMNS for i in range(_COLUMNS + 1)]
-    if wanted:
-        return parse_perturbation(f"{name}:{max(wanted)!r}", frame), wanted
-    found: list[Any] = [parse_perturbation(f"{name}:s{i}", frame) for i in range(1, 6)]
-    return found[-1], [0.0, *(p.level for p in found)]
 
 
 def _write(

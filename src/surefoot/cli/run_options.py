@@ -100,7 +100,7 @@ def conclude(
             running.store,
             workers=running.workers,
             batch=running.batch,
-            watch=watch,
+            on_progress=watch,
             source=source,
             attack=attack,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json as jsonlib
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +12,10 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.output import present
 from surefoot.cli.terminal import HOLDS
-from surefoot.errors import InvalidArgument, ReportFailed, StoreFailed
+from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
-    from surefoot.store.records import Record
-    from surefoot.study import Result, Study
+    from surefoot.study import Study
 
 RunArg = Annotated[
     str,
@@ -38,7 +36,9 @@ def show(
     if every:
         _list(store, json)
         return HOLDS
-    present(_result(store, run), as_json=json)
+    from surefoot.study.read_store import read_result
+
+    present(read_result(store, run), as_json=json)
     return HOLDS
 
 
@@ -53,8 +53,10 @@ def report(
 
     Example: surefoot report --store surefoot.db --out report.html
     """
+    from surefoot.study.read_store import read_result
+
     o.check_file(out)
-    _result(store, run).report(out)
+    read_result(store, run).report(out)
     typer.echo(out)
     return HOLDS
 
@@ -73,9 +75,10 @@ def replay(
 
     Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save failed.png
     """
+    from surefoot.study.read_store import read_study
+
     o.check_file(save)
-    record = _record(store, run)
-    study = _study(record)
+    study = read_study(store, run)
     again = study.replay(subject, trial)
     names = study.fitted.class_name
     if save is not None:
@@ -99,28 +102,10 @@ def replay(
     return HOLDS
 
 
-def _result(store: str, run: str) -> Result:
-    """A finished run, as it was shown when it ended."""
-    from surefoot.study import Result
-
-    record = _record(store, run)
-    command = "" if record.source is None else record.source.command
-    again = command or f"surefoot show {record.digest[:12]} --store {store}"
-    return Result(record, from_store=True, command=again, store=store)
-
-
-def _record(store: str, run: str) -> Record:
-    from surefoot.store.sql import SqlStore
-
-    with closing(SqlStore(store, create=False)) as opened:
-        return opened.record(run)
-
-
 def _list(store: str, as_json: bool) -> None:
-    from surefoot.store.sql import SqlStore
+    from surefoot.study.read_store import runs as runs_of
 
-    with closing(SqlStore(store, create=False)) as opened:
-        runs = opened.runs()
+    runs = runs_of(store)
     if as_json:
         lines = [
             {"run": r.digest, "started": r.started, "finished": r.finished, "trials": r.trials}
@@ -137,41 +122,6 @@ def _list(store: str, as_json: bool) -> None:
         )
     if not runs:
         typer.echo(f"{store} holds no runs yet")
-
-
-def _study(record: Record) -> Study:
-    """The study a record remembers, from the same files; refused if they have changed."""
-    from surefoot.study import Study
-    from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.registry import METHODS, PROCEDURES, TAILS, TESTS, parse_property
-
-    if record.source is None:
-        raise InvalidArgument(
-            "this run was made in Python, from a model in memory: use study.replay(…) there"
-        )
-    spec, source = record.study, record.source
-    if spec.method.kind not in {**PROCEDURES, **TESTS, **TAILS}:
-        raise InvalidArgument(
-            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
-        )
-    models = source.models or (source.model,)
-    loaded, inputs = o.reading_of(source).load_all(models, source.data, spec.seed)
-    model = loaded[models.index(source.model)]
-    method, options = METHODS[spec.method.kind], spec.method.options
-    study = Study(
-        model,
-        inputs,
-        parse_perturbation(source.perturb, inputs.frame),
-        method(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}),
-        property=parse_property(source.property),
-        seed=spec.seed,
-    )
-    if study.digest != record.digest:
-        raise StoreFailed(
-            f"{record.source.model} or {record.source.data} is not what run {record.digest[:12]} "
-            "was made with: the digests differ"
-        )
-    return study
 
 
 def _save(path: Path, study: Study, x: object) -> None:

@@ -23,7 +23,7 @@ class Selection:
     classes: tuple[int, ...] = ()
     first: int | None = None
     random: int | None = None
-    seed: int = 0
+    seed: int = 1
     correct_only: bool = False
 
     def __post_init__(self) -> None:

@@ -42,6 +42,7 @@ GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elas
 OCCLUSION = (Occlusion, Dropout)
 SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
 TABLES = (TableNoise,)
+COMBINED = (RandomLevel, Chain, Mixture)
 
 __all__ = [
     "JPEG",

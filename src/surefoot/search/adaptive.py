@@ -26,14 +26,14 @@ class AdaptiveCurve:
     """ASAP, with levels as shares of the range, ties above, and crossings interpolated.
 
     `curvature` is the paper's â, in accuracy per squared share of the range; None chooses it from
-    the data and checks it. `resolution` is the paper's n: pairs closer than 1/n are not parted.
+    the data and checks it. `grid` is the paper's n: pairs closer than 1/n are not parted.
     """
 
     low: float
     high: float
     thresholds: tuple[float, ...] = (0.8,)
     curvature: float | None = None
-    resolution: int = 1024
+    grid: int = 1024
     size: int = 0
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.LEVELS
@@ -47,10 +47,8 @@ class AdaptiveCurve:
                 f"curvature is a number above 0, in accuracy per squared range, got "
                 f"{self.curvature:g}: try 128"
             )
-        if not 2 <= self.resolution <= 2**20:
-            raise InvalidArgument(
-                f"resolution lies between 2 and {2**20}, got {self.resolution}: try 1024"
-            )
+        if not 2 <= self.grid <= 2**20:
+            raise InvalidArgument(f"grid lies between 2 and {2**20}, got {self.grid}: try 1024")
 
     @property
     def forecast(self) -> int:
@@ -95,7 +93,7 @@ class AdaptiveCurve:
         pairs = [
             (a, b)
             for a, b in pairwise(sorted(known))
-            if b - a >= 1 / self.resolution
+            if b - a >= 1 / self.grid
             and any(_meets(known[a], known[b], b - a, bend, t) for t in self.thresholds)
         ]
         a, b = max(pairs, key=lambda pair: pair[1] - pair[0], default=(0.0, 0.0))

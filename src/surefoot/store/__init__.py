@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from surefoot.store.locations import exists
 from surefoot.store.memory import MemoryStore
@@ -11,7 +11,19 @@ from surefoot.store.records import Record, Source
 from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
-__all__ = ["Journal", "MemoryStore", "Record", "Source", "Store", "open_store", "store_exists"]
+if TYPE_CHECKING:
+    from surefoot.store.sql import SqlStore
+
+__all__ = [
+    "Journal",
+    "MemoryStore",
+    "Record",
+    "Source",
+    "Store",
+    "open_existing",
+    "open_store",
+    "store_exists",
+]
 
 
 class Journal(Protocol):
@@ -67,6 +79,13 @@ def open_store(where: str | None) -> Store:
     from surefoot.store.sql import SqlStore
 
     return SqlStore(where)
+
+
+def open_existing(where: str) -> SqlStore:
+    """The store at this place, to read what it holds; refused where there is none."""
+    from surefoot.store.sql import SqlStore
+
+    return SqlStore(where, create=False)
 
 
 def store_exists(where: str | None) -> bool:

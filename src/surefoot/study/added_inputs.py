@@ -11,10 +11,11 @@ from surefoot.store.spec import Spec, StudySpec
 from surefoot.study.setup import Setup
 
 
-def adopted(study: Setup, store: Store) -> str:
-    """The digest of the largest finished run that this one adds inputs to; empty where none is.
+def adopt_evidence(study: Setup, store: Store) -> str:
+    """Take over the evidence of the largest finished run that this one adds inputs to.
 
-    The trials of an input have the same names in both, so its evidence is taken over as it is.
+    Returns its digest; empty where there is none. The trials of an input have the same names in
+    both, so its evidence is taken over as it is.
     """
     if study.needs is not Needs.SAMPLES:
         return ""
@@ -22,7 +23,9 @@ def adopted(study: Setup, store: Store) -> str:
     earlier = [
         record
         for record in store.finished()
-        if record.digest != study.digest and _same(record.spec, study.spec) and _within(record, own)
+        if record.digest != study.digest
+        and _same_question(record.spec, study.spec)
+        and _adds_to(record, own)
     ]
     if not earlier:
         return ""
@@ -31,7 +34,7 @@ def adopted(study: Setup, store: Store) -> str:
     return largest.digest
 
 
-def _same(one: Spec, other: StudySpec) -> bool:
+def _same_question(one: Spec, other: StudySpec) -> bool:
     """The same question: model, perturbation, method, property, seed, error."""
     if not isinstance(one, StudySpec) or one.population is None or other.population is None:
         return False
@@ -40,7 +43,8 @@ def _same(one: Spec, other: StudySpec) -> bool:
     return replace(alike, words=other.words) == other
 
 
-def _within(record: Record, own: dict[str, str]) -> bool:
+def _adds_to(record: Record, own: dict[str, str]) -> bool:
+    """Whether these inputs are those of the record, unchanged, and more."""
     return len(record.inputs) < len(own) and all(
         row.digest and own.get(row.id) == row.digest for row in record.inputs
     )

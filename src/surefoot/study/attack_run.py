@@ -15,12 +15,12 @@ from surefoot.procedure import Pinned
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.search.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
 from surefoot.store.records import AttackSummary
-from surefoot.study.sampling_run import rows_of, workers_for
+from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
-from surefoot.study.work import Conclusion, Work
 
 
-def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One search an input."""
     model: Any = study.model
     made: Any = study.perturbation
@@ -30,7 +30,7 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
         study.method, study.seed,
     )  # fmt: skip
     pinned: Any = Pinned(study.method, study.level)
-    return Work(
+    return Measurement(
         subjects=study.fitted.subjects(),
         procedures=dict.fromkeys(study.fitted.ids, pinned),
         bench=bench,
@@ -53,7 +53,7 @@ def _try_gradients(study: Setup) -> None:
         raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
 
 
-def _conclude(study: Setup, local: Sequence[Bracket]) -> Conclusion:
+def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
     def count(*outcomes: str) -> int:
         return sum(one.reason in outcomes for one in local)
 
@@ -76,7 +76,7 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> Conclusion:
         discarded=sum(one.discarded for one in local),
     )
     claim = robust_accuracy_claim(study.level, 0, broken, n)
-    return Conclusion(rows_of(study, local), found, (claim,), n)
+    return RecordBody(input_rows(study, local), found, (claim,), n)
 
 
 def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:

@@ -9,11 +9,11 @@ from typing import Any
 from surefoot.store.records import InputRow
 
 
-def names_apart(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[int, str]:
+def distinct_names(labels: Iterable[int], class_name: Callable[[int], str]) -> dict[int, str]:
     """A name for each class; where two have the same, with the number of the class."""
     names = {label: class_name(label) for label in labels}
-    times = Counter(names.values())
-    return {label: n if times[n] == 1 else f"{n} ({label})" for label, n in names.items()}
+    uses = Counter(names.values())
+    return {label: n if uses[n] == 1 else f"{n} ({label})" for label, n in names.items()}
 
 
 def by_class(rows: Sequence[InputRow]) -> dict[int, list[Any]]:

@@ -9,16 +9,20 @@ from typing import Any
 
 from surefoot.engine.loop import Progress
 from surefoot.errors import InvalidArgument
+from surefoot.methods import Attack
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
-from surefoot.search import Attack
 from surefoot.store.records import Record, Source
 from surefoot.store.spec import ComparisonSpec
-from surefoot.study.comparison_claims import beside_each_other, compared
+from surefoot.study.comparison_claims import (
+    CURVES,
+    LEVELS,
+    MODELS,
+    compare_curves,
+    compare_samples,
+)
 from surefoot.study.result import Result
 from surefoot.study.study import Study
-
-MODELS, LEVELS, CURVES = "model", "level", "curve"
 
 
 def compare(
@@ -29,17 +33,17 @@ def compare(
     store: str | None = None,
     workers: int | None = None,
     batch: int | None = None,
-    watch: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
     attack: Attack | None = None,
     sources: Mapping[str, Source] | None = None,
-    each: Callable[[str], None] = lambda _: None,
-    early: Callable[[Result], None] = lambda _: None,
+    on_start: Callable[[str], None] = lambda _: None,
+    on_interrupt: Callable[[Result], None] = lambda _: None,
 ) -> Result:
     """Models on the same inputs and perturbations; curves or radii side by side.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
     correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
-    gradient attack on each as well. `each` is called with a name before that study runs.
+    gradient attack on each as well. `on_start` is called with a name before that study runs.
     """
     if not studies:
         raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
@@ -49,19 +53,11 @@ def compare(
             "only methods of the same kind can be compared, got "
             + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
         )
-    parts: dict[str, Result] = {}
-    for name, study in studies.items():
-        each(name)
-        parts[name] = study.run(
-            store,
-            workers=workers,
-            batch=batch,
-            watch=watch,
-            source=None if sources is None else sources[name],
-            attack=attack,
-            early=early,
-        )
-    return joined(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
+    parts = _run_each(
+        studies, sources, on_start, store=store, workers=workers, batch=batch,
+        on_progress=on_progress, attack=attack, on_interrupt=on_interrupt,
+    )  # fmt: skip
+    return join_results(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
 
 
 def sweep(
@@ -72,27 +68,34 @@ def sweep(
     store: str | None = None,
     workers: int | None = None,
     batch: int | None = None,
-    watch: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
     attack: Attack | None = None,
     sources: Mapping[str, Source] | None = None,
-    each: Callable[[str], None] = lambda _: None,
+    on_start: Callable[[str], None] = lambda _: None,
 ) -> Result:
     """One study at several levels: failure against the level, on the same noise."""
+    parts = _run_each(
+        studies_by_level(study, levels), sources, on_start, store=store, workers=workers,
+        batch=batch, on_progress=on_progress, attack=attack,
+    )  # fmt: skip
+    return join_results(parts, LEVELS, error)
+
+
+def _run_each(
+    studies: Mapping[str, Study],
+    sources: Mapping[str, Source] | None,
+    on_start: Callable[[str], None],
+    **options: Any,  # noqa: ANN401  the arguments of `Study.run`
+) -> dict[str, Result]:
+    """The result of each study, run one after the other."""
     parts: dict[str, Result] = {}
-    for name, made in at_levels(study, levels).items():
-        each(name)
-        parts[name] = made.run(
-            store,
-            workers=workers,
-            batch=batch,
-            watch=watch,
-            source=None if sources is None else sources[name],
-            attack=attack,
-        )
-    return joined(parts, LEVELS, error)
+    for name, study in studies.items():
+        on_start(name)
+        parts[name] = study.run(source=None if sources is None else sources[name], **options)
+    return parts
 
 
-def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
+def studies_by_level(study: Study, levels: Sequence[float]) -> dict[str, Study]:
     """The study at each level, by the level as text, in rising order."""
     if len(set(levels)) < 2:
         raise InvalidArgument(f"give two different levels or more, got {list(levels)}")
@@ -106,7 +109,7 @@ def at_levels(study: Study, levels: Sequence[float]) -> dict[str, Study]:
     }
 
 
-def joined(
+def join_results(
     parts: Mapping[str, Result],
     along: str,
     error: float | None = None,
@@ -119,9 +122,9 @@ def joined(
     if len(records) < 2:
         raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
     if along == CURVES:
-        made, claims = beside_each_other(records)
+        comparison, claims = compare_curves(records)
     else:
-        made, claims, error = compared(records, along, error, reference)
+        comparison, claims, error = compare_samples(records, along, error, reference)
     first: Record = next(iter(records.values()))
     if isinstance(first.spec, ComparisonSpec):
         raise InvalidArgument("a comparison cannot be compared again: compare its parts")
@@ -131,7 +134,7 @@ def joined(
         spec=ComparisonSpec(first.spec, error),
         claims=claims,
         inputs=(),
-        details=made,
+        details=comparison,
         findings=(),
         trials=sum(r.trials for r in records.values()),
         environment=first.environment,

@@ -21,14 +21,20 @@ from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Member, Radii, Record, Samples
 from surefoot.store.spec import BracketFileSpec
-from surefoot.study.requirements import continues_of, identical_pairs, population_of
-from surefoot.study.sampling_claims import flipped
+from surefoot.study.record_population import (
+    continues_of,
+    identical_pairs,
+    population_of,
+    rows_by_id,
+)
+from surefoot.study.sampling_claims import failure_interval
 
-MODELS, LEVELS = "model", "level"
+MODELS, LEVELS, CURVES = "model", "level", "curve"
+"""What differs between the studies; curves and radii stand side by side."""
 _SHARED = ("property", "method", "population", "seed", "bounds", "by_class")
 
 
-def compared(
+def compare_samples(
     records: Mapping[str, Record],
     along: str,
     error: float | None,
@@ -42,15 +48,17 @@ def compared(
     if reference is not None and set(reference) != set(records):
         odd = sorted(set(reference) ^ set(records))
         raise InvalidArgument(f"a reference needs one number for each model: look at {odd[0]!r}")
-    refuse_strangers(records, along)
+    _check_same_question(records, along)
     first = next(iter(records.values()))
     over = population_of(first)
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
-    local = {name: _ordered(record) for name, record in records.items()}
+    local: dict[str, list[Any]] = {
+        name: [row.result for row in rows_by_id(record)] for name, record in records.items()
+    }
     same = identical_pairs(records)
-    found = differences(over, local, spent / 2, same) if along == MODELS else ()
-    places = ranks(list(records), found)
+    pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
+    places = ranks(list(records), pairs)
     members = [
         Member(
             name=name,
@@ -66,29 +74,33 @@ def compared(
     ]
     members.sort(key=(lambda m: -_value(m)) if along == MODELS else (lambda m: m.level or 0.0))
     agrees = None if reference is None else _agreement(members, spent)
-    made = Comparison(along, tuple(members), found, agrees)
-    return made, _claims(records, made, spent), spent
+    comparison = Comparison(along, tuple(members), pairs, agrees)
+    return comparison, _claims(records, comparison, spent), spent
 
 
-def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tuple[Claim, ...]:
+def _claims(
+    records: Mapping[str, Record], comparison: Comparison, error: float
+) -> tuple[Claim, ...]:
     """Which may be the best, every difference, then each by itself; all of it together."""
     first = next(iter(records.values()))
     model = next(c for c in first.claims if c.about.of is About.POPULATION)
     scope = Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling)
     trials = sum(r.trials for r in records.values())
-    together = f"everything said of these {len(records)} {made.along}s"
+    together = f"everything said of these {len(records)} {comparison.along}s"
     blank = replace(
         model, about=scope, value=None, interval=None, reason="", trials=trials,
         continues=continues_of(population_of(first), [row.result for row in first.inputs]),
     )  # fmt: skip
     claims = []
-    if made.differences:
-        said = tuple(dict.fromkeys(a for d in made.differences for a in d.guarantee.assumptions))
-        footing = Footing.CONDITIONAL if said else Footing.SOUND
-        promise = Guarantee(footing, error, said, together)
-        names = candidates([m.name for m in made.members], made.differences)
+    if comparison.differences:
+        assumptions = tuple(
+            dict.fromkeys(a for d in comparison.differences for a in d.guarantee.assumptions)
+        )
+        footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
+        guarantee = Guarantee(footing, error, assumptions, together)
+        names = candidates([m.name for m in comparison.members], comparison.differences)
         claims.append(
-            replace(blank, kind="best", guarantee=promise, names=names, value=float(len(records)))
+            replace(blank, kind="best", guarantee=guarantee, names=names, value=float(len(records)))
         )
         claims += [
             replace(
@@ -99,9 +111,9 @@ def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tu
                 value=_signed(model, d.value),
                 interval=_signed_interval(model, d.interval),
             )
-            for d in made.differences
+            for d in comparison.differences
         ]
-    for m in made.members:
+    for m in comparison.members:
         plain = None if m.whole is None else sound(m.whole)
         if not isinstance(plain, Estimate):
             continue
@@ -110,9 +122,9 @@ def _claims(records: Mapping[str, Record], made: Comparison, error: float) -> tu
             replace(
                 blank,
                 guarantee=replace(plain.guarantee, error=error, jointly=together),
-                names=(m.name if made.along == MODELS else f"level {m.name}",),
+                names=(m.name if comparison.along == MODELS else f"level {m.name}",),
                 value=1 - plain.value if mean else plain.value,
-                interval=flipped(plain.interval) if mean else plain.interval,
+                interval=failure_interval(plain.interval) if mean else plain.interval,
             )
         )
     return tuple(claims)
@@ -129,7 +141,7 @@ def _signed_interval(model: Claim, around: Interval) -> Interval:
     return Interval(0.0 - around.high, 0.0 - around.low)
 
 
-def beside_each_other(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
+def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
     """Curves or radii: each by itself; radii of the same inputs also in pairs."""
     members = tuple(Member(name, record.digest, _level(record)) for name, record in records.items())
     claims = [
@@ -156,7 +168,7 @@ def beside_each_other(records: Mapping[str, Record]) -> tuple[Comparison, tuple[
         )
         for d in pairs
     ]
-    return Comparison("curve", members, pairs), tuple(claims)
+    return Comparison(CURVES, members, pairs), tuple(claims)
 
 
 def _common_ids(records: Mapping[str, Record]) -> set[str]:
@@ -169,14 +181,14 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     fixed = all(isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values())
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
         return ()
-    _refuse_other_questions(records)
+    _check_same_points(records)
     ids = _common_ids(records)
     if not ids:
         return ()
     local = {
         name: [
             row.result
-            for row in sorted(record.inputs, key=lambda row: row.id)
+            for row in rows_by_id(record)
             if row.id in ids and isinstance(row.result, Bracket)
         ]
         for name, record in records.items()
@@ -184,7 +196,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     return quantile_differences(local, first.limit, first.guarantee.error)
 
 
-def _refuse_other_questions(records: Mapping[str, Record]) -> None:
+def _check_same_points(records: Mapping[str, Record]) -> None:
     """Radii are taken from each other input by input: of the same points, held to the same."""
     (name, first), *others = records.items()
     for other, record in others:
@@ -193,6 +205,39 @@ def _refuse_other_questions(records: Mapping[str, Record]) -> None:
         _refuse_other_parts(name, first, other, record, ("property", "bounds"), "model")
         if _other_inputs(first, record):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
+
+
+def _value(member: Member) -> float:
+    whole = None if member.whole is None else sound(member.whole)
+    return whole.value if isinstance(whole, Estimate) else 0.0
+
+
+def _agreement(members: list[Member], error: float) -> Agreement | Undecided:
+    known = [(m, m.reference) for m in members if m.reference is not None]
+    return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
+
+
+def _check_same_question(records: Mapping[str, Record], along: str) -> None:
+    """The same question about the same inputs, or there is nothing to compare."""
+    (name, first), *others = records.items()
+    for other, record in others:
+        _refuse_other_parts(name, first, other, record, _SHARED, along)
+        mine, theirs = ({r.id: r.label for r in one.inputs} for one in (first, record))
+        if mine != theirs or _other_inputs(first, record):
+            raise InvalidArgument(f"{name} and {other} were studied on different inputs")
+        a, b = (one.study.perturbation for one in (first, record))
+        if along == LEVELS:
+            a, b = (replace(p, options=_without_level(p.options)) for p in (a, b))
+        if a != b:
+            raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
+
+
+def _without_level(options: dict[str, Any]) -> dict[str, Any]:
+    """The perturbation without its level, which one whose strength is drawn shares."""
+    rest = {k: v for k, v in options.items() if k != "level"}
+    if isinstance(rest.get("inner"), dict):
+        rest["inner"] = _without_level(rest["inner"])
+    return rest
 
 
 def _refuse_other_parts(
@@ -208,7 +253,7 @@ def _refuse_other_parts(
 
 
 def _other_inputs(first: Record, record: Record) -> bool:
-    """Whether the digests tell other inputs; those of another layout cannot be told apart."""
+    """Whether the digests show other inputs; inputs of another layout cannot be compared."""
     a, b = (one.study.inputs for one in (first, record))
     moved = (a.frame, a.axes) != (b.frame, b.axes)
     return not moved and a.digest != b.digest
@@ -218,41 +263,3 @@ def _level(record: Record) -> float | None:
     if isinstance(record.spec, BracketFileSpec):
         return None
     return record.study.perturbation.number("level")
-
-
-def _ordered(record: Record) -> list[Any]:
-    """By id, so the same for all."""
-    return [row.result for row in sorted(record.inputs, key=lambda row: row.id)]
-
-
-def _value(member: Member) -> float:
-    whole = None if member.whole is None else sound(member.whole)
-    return whole.value if isinstance(whole, Estimate) else 0.0
-
-
-def _agreement(members: list[Member], error: float) -> Agreement | Undecided:
-    known = [(m, m.reference) for m in members if m.reference is not None]
-    return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
-
-
-def refuse_strangers(records: Mapping[str, Record], along: str) -> None:
-    """The same question about the same inputs, or there is nothing to compare."""
-    (name, first), *others = records.items()
-    for other, record in others:
-        _refuse_other_parts(name, first, other, record, _SHARED, along)
-        mine, theirs = ({r.id: r.label for r in one.inputs} for one in (first, record))
-        if mine != theirs or _other_inputs(first, record):
-            raise InvalidArgument(f"{name} and {other} were studied on different inputs")
-        a, b = (one.study.perturbation for one in (first, record))
-        if along == LEVELS:
-            a, b = (replace(p, options=_but_for_level(p.options)) for p in (a, b))
-        if a != b:
-            raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
-
-
-def _but_for_level(options: dict[str, Any]) -> dict[str, Any]:
-    """The perturbation without its level, which one whose strength is drawn shares."""
-    rest = {k: v for k, v in options.items() if k != "level"}
-    if isinstance(rest.get("inner"), dict):
-        rest["inner"] = _but_for_level(rest["inner"])
-    return rest

@@ -6,20 +6,20 @@ import builtins
 from typing import Any, Protocol
 
 from surefoot.errors import InvalidArgument
+from surefoot.methods import TAILS
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
-from surefoot.statistics import NormalTail
 from surefoot.subject import Ball, Inputs, Model, Perturbation, Property, Reference
 
 _EXAMPLES = {
     "model": ("predict", 'sf.load_model("model.onnx")'),
     "perturbation": ("draw", "sf.perturb.LinfNoise(8/255)"),
-    "method": ("steps", "sf.ExactSequential(width=0.02, error=0.01)"),
+    "method": ("steps", "sf.methods.ExactSequential(width=0.02, error=0.01)"),
 }
 
 
 class Parts(Protocol):
-    """What must fit together."""
+    """The parts of a study, which must fit together."""
 
     @builtins.property
     def model(self) -> Model: ...  # noqa: D102
@@ -39,15 +39,15 @@ class Parts(Protocol):
     def needs(self) -> Needs: ...  # noqa: D102
 
 
-def refuse_misfits(study: Parts) -> None:
-    """One sentence for what the method cannot honour."""
+def check_compatibility(study: Parts) -> None:
+    """Refuse, with one sentence, what the method cannot honour."""
     for name, (has, example) in _EXAMPLES.items():
         if not hasattr(getattr(study, name), has):
             raise InvalidArgument(f"{name} is {getattr(study, name)!r}: give one such as {example}")
     if not isinstance(getattr(study.method, "needs", None), Needs):
         raise InvalidArgument(
             f"{_name(study.method)} does not say what it needs: give it a class variable "
-            "`needs`, one of sf.Needs"
+            "`needs`, one of sf.methods.Needs"
         )
     _check_property(study)
     _check_level(study)
@@ -71,23 +71,23 @@ def _name(method: Any) -> str:  # noqa: ANN401
 
 
 def _check_property(study: Parts) -> None:
-    held = study.property
-    if held.reference is Reference.TRUE and study.inputs.labels is None:
+    prop = study.property
+    if prop.reference is Reference.TRUE and study.inputs.labels is None:
         raise InvalidArgument(
-            f"the property '{held.kind}' is about true labels, but {study.inputs.source} holds "
+            f"the property '{prop.kind}' is about true labels, but {study.inputs.source} holds "
             "none: add labels, or study 'same'"
         )
-    rank = getattr(held, "k", 0)
+    rank = getattr(prop, "k", 0)
     if rank >= study.model.signature.classes:
         raise InvalidArgument(
             f"topk: k = {rank} always holds for {study.model.signature.classes} classes: choose "
             "a smaller k"
         )
     measure = getattr(study.method, "measure", None)
-    if study.needs is Needs.LEVELS and (measure == "confidence") != (held.kind == "confidence"):
+    if study.needs is Needs.LEVELS and (measure == "confidence") != (prop.kind == "confidence"):
         raise InvalidArgument(
-            "a curve of confidence needs the property sf.Confidence(), and no other curve does: "
-            f"got {held.kind!r}"
+            "a curve of confidence needs the property sf.properties.Confidence(), and no other "
+            f"curve does: got {prop.kind!r}"
         )
 
 
@@ -105,43 +105,44 @@ def _check_population(study: Parts) -> None:
     if decides and isinstance(over, Mean | TailMean):
         raise InvalidArgument(
             f"{name} decides about each input, and decisions have no mean: use "
-            f"population=sf.RobustShare({over.error:g}), or leave it out"
+            f"population=sf.population.RobustShare({over.error:g}), or leave it out"
         )
     if not decides and isinstance(over, RobustShare):
         raise InvalidArgument(
             f"RobustShare counts decisions, and {name} makes none: use "
-            f"population=sf.Mean({over.error:g}), or leave it out"
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
         )
-    if isinstance(over, TailMean) and not isinstance(method, NormalTail):
+    if isinstance(over, TailMean) and not isinstance(method, tuple(TAILS.values())):
         raise InvalidArgument(
             f"TailMean averages extrapolations, and {name} makes none: use "
-            f"population=sf.Mean({over.error:g}), or leave it out"
+            f"population=sf.population.Mean({over.error:g}), or leave it out"
         )
 
 
 def _check_level(study: Parts) -> None:
     """A level is given where it plays a part, and nowhere else."""
-    made = study.perturbation
-    if study.needs.chooses_levels and made.level is not None:
+    perturbation = study.perturbation
+    if study.needs.chooses_levels and perturbation.level is not None:
         raise InvalidArgument(
-            f"{_name(study.method)} chooses levels itself: leave out the level {made.level:g} of "
-            f"{made.kind}, as in sf.perturb.{type(made).__name__}()"
+            f"{_name(study.method)} chooses levels itself: leave out the level "
+            f"{perturbation.level:g} of {perturbation.kind}, as in "
+            f"sf.perturb.{type(perturbation).__name__}()"
         )
-    if not study.needs.chooses_levels and made.level is None:
+    if not study.needs.chooses_levels and perturbation.level is None:
         raise InvalidArgument(
-            f"{made.kind} needs a level for {_name(study.method)}: write "
-            f"sf.perturb.{type(made).__name__}(0.1)"
+            f"{perturbation.kind} needs a level for {_name(study.method)}: write "
+            f"sf.perturb.{type(perturbation).__name__}(0.1)"
         )
 
 
 def _check_range(study: Parts) -> None:
-    made, method = study.perturbation, study.method
-    known = made.levels(study.model.signature.bounds)
-    least = -known.high if getattr(made, "signed", False) else known.low
+    perturbation, method = study.perturbation, study.method
+    known = perturbation.levels(study.model.signature.bounds)
+    least = -known.high if getattr(perturbation, "signed", False) else known.low
     if method.low < least or method.high > known.high:
         raise InvalidArgument(
-            f"{made.kind}: levels go from {least:g} to {known.high:g}, not from {method.low:g} to "
-            f"{method.high:g}"
+            f"{perturbation.kind}: levels go from {least:g} to {known.high:g}, not from "
+            f"{method.low:g} to {method.high:g}"
         )
 
 
@@ -158,7 +159,8 @@ def _check_region(study: Parts) -> None:
     if not study.property.provable:
         raise InvalidArgument(
             f"{method} is about another label winning, which the property "
-            f"'{study.property.kind}' is not: use sf.SameLabel() or sf.TrueLabel()"
+            f"'{study.property.kind}' is not: use sf.properties.SameLabel() or "
+            "sf.properties.TrueLabel()"
         )
     signature = study.model.signature
     if proves and signature.bounds is None:

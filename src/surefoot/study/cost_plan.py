@@ -18,7 +18,10 @@ from surefoot.tasks import Task
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study will cost, for inputs that are kept with an assumed probability."""
+    """What a study will cost, for inputs that are kept with an assumed probability.
+
+    `rate` is in trials a second, with so many `workers`.
+    """
 
     inputs: int
     rate: float
@@ -35,13 +38,18 @@ def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
     if study.needs is not Needs.SAMPLES:
         raise InvalidArgument(
             f"{type(study.method).__name__} cannot be rehearsed: plan a method that samples at "
-            "one level, such as sf.ExactSequential(0.02, 0.01)"
+            "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
         )
     bench, subject, level = study.bench(), study.fitted.subjects()[0], study.level
-    batch, crew = batch_size(study, bench, subject, level), workers_for(study, workers)
-    with open_pool(crew) as pool:
-        begun = time.perf_counter()
-        wait([pool.submit(bench.answer, [Task(subject, level, 0, batch)]) for _ in range(2 * crew)])
-        rate = 2 * crew * batch / (time.perf_counter() - begun)
+    batch, threads = batch_size(study, bench, subject, level), workers_for(study, workers)
+    with open_pool(threads) as pool:
+        start = time.perf_counter()
+        wait(
+            [
+                pool.submit(bench.answer, [Task(subject, level, 0, batch)])
+                for _ in range(2 * threads)
+            ]
+        )
+        rate = 2 * threads * batch / (time.perf_counter() - start)
     rehearsals = tuple(rehearse(study.method, p) for p in assumed)
-    return Plan(len(study.fitted), rate, crew, rehearsals)
+    return Plan(len(study.fitted), rate, threads, rehearsals)

@@ -12,28 +12,28 @@ from surefoot.engine.example_strip import strip
 from surefoot.report.curve.quantity import curve_quantity
 from surefoot.results import Curve, Footing, Guarantee, Interval, Reading
 from surefoot.store.records import CurveRow, Curves
-from surefoot.study.class_groups import names_apart
+from surefoot.study.class_groups import distinct_names
+from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
-from surefoot.study.work import Conclusion, Work
 from surefoot.tasks import Subject
 
 WHOLE = "all"
 _ROUNDING = 1e-9
 
 
-def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for all inputs together, and one for each class where that is wanted."""
-    bench, named = study.bench(), _subjects(study)
-    subjects = list(named.values())
+    bench, subjects_by_name = study.bench(), _subjects(study)
+    subjects = list(subjects_by_name.values())
     method: Any = study.method
-    return Work(
+    return Measurement(
         subjects=subjects,
         procedures={s.name: replace(method, size=len(s.rows)) for s in subjects},
         bench=bench,
         batch=batch or batch_size(study, bench, subjects[0], method.low),
         workers=workers_for(study, workers),
-        conclude=lambda found: _conclude(study, named, found),
+        conclude=lambda curves: _conclude(study, subjects_by_name, curves),
     )
 
 
@@ -41,36 +41,36 @@ def shuffled(study: Setup) -> tuple[int, ...]:
     """The inputs in an order that is random by the seed and depends on nothing but their ids."""
     ids = study.fitted.ids
 
-    def drawn(i: int) -> bytes:
+    def random_key(i: int) -> bytes:
         return hashlib.sha256(f"{study.seed}\0{ids[i]}".encode()).digest()
 
-    return tuple(sorted(range(len(ids)), key=drawn))
+    return tuple(sorted(range(len(ids)), key=random_key))
 
 
 def _subjects(study: Setup) -> dict[str, Subject]:
     """The whole set, and each class where that is wanted, by the name a reader sees."""
     inputs, order = study.fitted, shuffled(study)
-    found = {WHOLE: Subject(WHOLE, order)}
+    subjects = {WHOLE: Subject(WHOLE, order)}
     if not study.class_by_class:
-        return found
+        return subjects
     labels = study.predicted if inputs.labels is None else inputs.labels
-    names = names_apart(sorted({int(label) for label in labels}), inputs.class_name)
+    names = distinct_names(sorted({int(label) for label in labels}), inputs.class_name)
     for label, name in names.items():
         rows = tuple(i for i in order if labels[i] == label)
         plain = name == WHOLE or name.isdecimal()
-        found[f"class {name}" if plain else name] = Subject(f"class {label}", rows)
-    return found
+        subjects[f"class {name}" if plain else name] = Subject(f"class {label}", rows)
+    return subjects
 
 
-def _conclude(study: Setup, named: dict[str, Subject], found: Sequence[Curve]) -> Conclusion:
-    curves = dict(zip(named, found, strict=True))
+def _conclude(study: Setup, subjects: dict[str, Subject], concluded: Sequence[Curve]) -> RecordBody:
+    curves = dict(zip(subjects, concluded, strict=True))
     whole = curves.pop(WHOLE)
     rows = tuple(CurveRow(name, curve.size, curve) for name, curve in curves.items())
-    made = Curves(whole, rows, strip(study.bench(), named[WHOLE], whole.span))
+    details = Curves(whole, rows, strip(study.bench(), subjects[WHOLE], whole.span))
     claims = [_claim(study, whole, reading, "") for reading in whole.readings]
     claims += [_claim(study, row.curve, r, row.name) for row in rows for r in row.curve.readings]
     trials = whole.trials + sum(row.curve.trials for row in rows)
-    return Conclusion((), made, tuple(claims), trials)
+    return RecordBody((), details, tuple(claims), trials)
 
 
 def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
@@ -82,19 +82,19 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
         name,
         Sampling.INDEPENDENT if population else None,
     )
-    quantity, value, interval = _measured(study, curve, reading)
-    promise = reading.guarantee
-    if population and promise.footing is not Footing.NONE:
+    quantity, value, interval = _quantity(study, curve, reading)
+    guarantee = reading.guarantee
+    if population and guarantee.footing is not Footing.NONE:
         sample = "the inputs are an independent random sample of the population they stand for"
-        promise = Guarantee(
-            promise.footing, promise.error, (sample, *promise.assumptions), promise.jointly
+        guarantee = Guarantee(
+            guarantee.footing, guarantee.error, (sample, *guarantee.assumptions), guarantee.jointly
         )
     return Claim(
         "curve_population" if population else "curve_set",
         scope,
         study.randomness,
         quantity,
-        promise,
+        guarantee,
         Continues.ONCE,
         value,
         interval,
@@ -104,7 +104,7 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
     )
 
 
-def _measured(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
+def _quantity(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
     kind, span = study.property.kind, curve.span
     known = reading.guarantee.footing is not Footing.NONE
 

@@ -14,12 +14,13 @@ from surefoot.results import Bracket
 from surefoot.search.critical_level import CriticalLevel
 from surefoot.store.records import InputRow, Radii, Record, Source
 from surefoot.store.spec import BracketFileSpec
-from surefoot.study.comparison import CURVES, joined
+from surefoot.study.comparison import join_results
+from surefoot.study.comparison_claims import CURVES
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.result import Result
 
 
-def published(
+def brackets(
     path: Path | str,
     *,
     networks: Sequence[str] = (),
@@ -49,7 +50,7 @@ def published(
             f"{path} has no rows of {_choice(split, source)}: it has "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
-    return joined({name: Result(record) for name, record in records.items()}, CURVES)
+    return join_results({name: Result(record) for name, record in records.items()}, CURVES)
 
 
 def _check(
@@ -83,9 +84,9 @@ def _record(
 ) -> Record:
     spec = BracketFileSpec(str(path), _choice(split, source))
     content = path.read_bytes()
-    brackets = [_timed(row) for row in rows]
-    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
-    quantiles, _ = quantiles_of(asked, brackets, None, {})
+    timed = [_timed(row) for row in rows]
+    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, timed, strict=True))
+    quantiles, _ = quantiles_of(asked, timed, None, {})
     found = Radii(quantiles, (), (), None, published=True)
     return Record(
         digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),

@@ -7,7 +7,12 @@ from dataclasses import replace
 from surefoot.claims import About, Claim, Continues, Randomness, Scope, Verdict
 from surefoot.results import Bracket, Decision, Estimate, Extrapolation, Guarantee
 from surefoot.store.records import InputRow
-from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, decisions_continue, flipped
+from surefoot.study.sampling_claims import (
+    FAILURE,
+    NO_GUARANTEE,
+    decisions_continue,
+    failure_interval,
+)
 
 
 def claim_about(
@@ -19,16 +24,22 @@ def claim_about(
         return _about_radius(scope, result)
     if isinstance(result, Extrapolation):
         counted = result.counted
-        none = replace(result.guarantee, error=counted.guarantee.error)  # of the interval alone
         return Claim(
-            "tail", scope, random, "extrapolated failure probability", none,
-            Continues.ONCE, result.failure, flipped(counted.interval), trials=result.trials,
-        )  # fmt: skip
+            "tail",
+            scope,
+            random,
+            "extrapolated failure probability",
+            replace(result.guarantee, error=counted.guarantee.error),  # of the interval alone
+            Continues.ONCE,
+            result.failure,
+            failure_interval(counted.interval),
+            trials=result.trials,
+        )
     known = result if isinstance(result, Estimate) else result.counted
-    promise: Guarantee = NO_GUARANTEE if known is None else known.guarantee
+    guarantee: Guarantee = NO_GUARANTEE if known is None else known.guarantee
     verdict, reason = None, ""
     if isinstance(result, Decision):
-        verdict, promise = Verdict.PASS if result.holds else Verdict.FAIL, result.guarantee
+        verdict, guarantee = Verdict.PASS if result.holds else Verdict.FAIL, result.guarantee
     elif not isinstance(result, Estimate):
         verdict, reason = Verdict.UNDECIDED, result.reason
     return Claim(
@@ -36,10 +47,10 @@ def claim_about(
         scope,
         random,
         FAILURE,
-        promise,
+        guarantee,
         decisions_continue(method),
         None if known is None else 1 - known.value,
-        None if known is None else flipped(known.interval),
+        None if known is None else failure_interval(known.interval),
         kappa,
         None,
         verdict,

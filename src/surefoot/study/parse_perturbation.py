@@ -40,8 +40,8 @@ def parse_range(
     both as stated at level 1. The perturbation's own level is open.
     """
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
-        made: Any = parse_perturbation(text, frame)
-        return replace(made, level=None), Interval(0.0, level_of(made))
+        combined: Any = parse_perturbation(text, frame)
+        return replace(combined, level=None), Interval(0.0, level_of(combined))
     kind, _, rest = text.partition(":")
     level, comma, options = rest.partition(",")
     if not level:
@@ -59,14 +59,14 @@ def parse_range(
     if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
         raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
     strongest = max(abs(ends[0]), ends[1])
-    made = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
-    return replace(made, level=None), Interval(*ends)
+    perturbation: Any = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
+    return replace(perturbation, level=None), Interval(*ends)
 
 
 def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:
     """Up to the strongest level there is, where that is known."""
-    made = PERTURBATIONS.get(kind)
-    if made is not None and getattr(made, "presets", None) is not None:
+    class_ = PERTURBATIONS.get(kind)
+    if class_ is not None and getattr(class_, "presets", None) is not None:
         return "s5"
     example = parse_perturbation(f"{kind}:0", frame).levels(bounds)
     if not math.isfinite(example.high):
@@ -89,30 +89,30 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         raise InvalidArgument(
             f"there is no perturbation {kind!r}: choose {_near(kind)}, {_EXAMPLE}"
         )
-    made = PERTURBATIONS[kind]
+    class_ = PERTURBATIONS[kind]
     if not colon or not rest:
         example = (
-            f"{kind}:s3 for a published severity" if hasattr(made, "presets") else kind + ":0.1"
+            f"{kind}:s3 for a published severity" if hasattr(class_, "presets") else kind + ":0.1"
         )
         raise InvalidArgument(f"{kind} needs a level: write {example}")
     level, *pairs = rest.split(",")
-    options = _options(kind, pairs, made)
+    options = _options(kind, pairs, class_)
     if kind == "table" and "features" not in options:
         raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
     if ".." in level:
-        return _random_level(kind, level, made, options, frame)
-    strength = _level(kind, level, made, frame)
-    if strength < 0 and getattr(made, "signed", False):
+        return _random_level(kind, level, class_, options, frame)
+    strength = _level(kind, level, class_, frame)
+    if strength < 0 and getattr(class_, "signed", False):
         raise InvalidArgument(
             f"{text}: a level below 0 is written in a range, such as {kind}:{level}..{-strength:g}"
         )
-    found: Perturbation = made(level=strength, **options)
-    return found
+    perturbation: Perturbation = class_(level=strength, **options)
+    return perturbation
 
 
-def _level(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
     """A number, or a published severity."""
-    return _severity(kind, text, made, frame) if re.match(r"s\d", text) else number(text)
+    return _severity(kind, text, class_, frame) if re.match(r"s\d", text) else number(text)
 
 
 def _near(kind: str) -> str:
@@ -122,9 +122,9 @@ def _near(kind: str) -> str:
     return f"one such as {', '.join(close)}" if close else "one that exists"
 
 
-def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> float:
+def _severity(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
     """A published severity from s1 to s5, also s2.5: levels between are interpolated."""
-    presets = getattr(made, "presets", None)
+    presets = getattr(class_, "presets", None)
     if presets is None:
         raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
     severity = number(text[1:])
@@ -137,30 +137,30 @@ def _severity(kind: str, text: str, made: type[Any], frame: tuple[int, ...]) -> 
 
 
 def _random_level(
-    kind: str, text: str, made: type[Any], options: dict[str, Any], frame: tuple[int, ...]
+    kind: str, text: str, class_: type[Any], options: dict[str, Any], frame: tuple[int, ...]
 ) -> Perturbation:
-    low, high = (_level(kind, part.strip(), made, frame) for part in text.split("..", 1))
+    low, high = (_level(kind, part.strip(), class_, frame) for part in text.split("..", 1))
     if not abs(low) <= high or high <= 0 or low == high:
         raise InvalidArgument(
             f"{kind}:{text}: a range runs from its lowest to its highest strength, such as 0..2 "
             "or -10..10"
         )
-    inner: Perturbation = made(level=high, **options)
+    inner: Perturbation = class_(level=high, **options)
     return RandomLevel(high, inner, round(low / high, 12))
 
 
 def _own(text: str) -> Perturbation:
     """A perturbation of the user's own, from an importable module."""
-    found: Perturbation = named_object(text)
-    if not hasattr(found, "apply") or not hasattr(found, "draw"):
+    value: Perturbation = named_object(text)
+    if not hasattr(value, "apply") or not hasattr(value, "draw"):
         raise InvalidArgument(
-            f"@{text} is {type(found).__name__}, not a perturbation: see sf.perturb.Batched"
+            f"@{text} is {type(value).__name__}, not a perturbation: see sf.perturb.Batched"
         )
-    return found
+    return value
 
 
-def _options(kind: str, pairs: list[str], made: type[Any]) -> dict[str, Any]:
-    known = {f.name: str(f.type) for f in fields(made) if f.name != "level"}
+def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
+    known = {f.name: str(f.type) for f in fields(class_) if f.name != "level"}
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))
@@ -189,8 +189,8 @@ def at_level(text: str, level: float) -> str:
     kind, _, rest = text.partition(":")
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
         raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
-    given, comma, options = rest.partition(",")
-    low, dots, high = given.partition("..")
+    written, comma, options = rest.partition(",")
+    low, dots, high = written.partition("..")
     if not dots:
         return f"{kind}:{level!r}{comma}{options}"
     if number(high) == 0:

@@ -17,20 +17,20 @@ from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.search.critical_level import bracket_of
 from surefoot.store import Journal
 from surefoot.store.records import Counterexample, InputRow, Radii
-from surefoot.study.class_groups import names_apart
+from surefoot.study.class_groups import distinct_names
 from surefoot.study.curve_run import WHOLE, shuffled
+from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
-from surefoot.study.work import Conclusion, Work
 from surefoot.tasks import Subject
 
 NOTHING = Proof(0.0, None, "", "not reached", 0, 0.0)
 _SHOWN = 8
 
 
-def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
     bounds, inputs, method = bounds_of(study), study.fitted, study.method
     prover, read = prover_for(study)
@@ -45,20 +45,20 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
         subjects = [Subject(WHOLE, shuffled(study))]
         procedures = {WHOLE: replace(method, size=len(inputs), top=bounds.width)}
 
-    def conclude(answers: Sequence[Any]) -> Conclusion:
+    def conclude(answers: Sequence[Any]) -> RecordBody:
         brackets, settled = _brackets(subjects, answers)
         drawn = points_drawn(study, brackets, network, workers)
         checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
         return _conclude(study, checked, settled, reader)
 
-    def reached(journal: Journal) -> Conclusion | None:
+    def conclude_early(journal: Journal) -> RecordBody | None:
         proofs = _proofs(subjects, journal)
         if not proofs:
             return None
         found = {i: bracket_of(proofs.get(i, NOTHING)) for i in range(len(inputs))}
         return _conclude(study, found, None, reader)
 
-    return Work(
+    return Measurement(
         subjects,
         procedures,
         bench,
@@ -67,7 +67,7 @@ def work(study: Setup, workers: int | None, batch: int | None) -> Work:
         conclude,
         "proving",
         "questions",
-        reached,
+        conclude_early,
     )
 
 
@@ -98,14 +98,14 @@ def _conclude(
     brackets: Mapping[int, Bracket],
     settled: Quantile | Undecided | None,
     reader: float | None,
-) -> Conclusion:
+) -> RecordBody:
     ordered = sorted(brackets)
     rows = tuple(_row(study, i, brackets[i]) for i in ordered)
     local = [brackets[i] for i in ordered]
     quantiles, classes = quantiles_of(study.method, local, settled, _groups(study, ordered, local))
     found = Radii(quantiles, classes, _examples(study, rows), reader)
     claims = claims_of(found, rows)
-    return Conclusion(rows, found, claims, sum(b.trials for b in local))
+    return RecordBody(rows, found, claims, sum(b.trials for b in local))
 
 
 def _row(study: Setup, i: int, bracket: Bracket) -> InputRow:
@@ -123,7 +123,7 @@ def _groups(
     inputs = study.fitted
     every = study.predicted if inputs.labels is None else inputs.labels
     labels = every[list(rows)]
-    names = names_apart(sorted({int(label) for label in labels}), inputs.class_name)
+    names = distinct_names(sorted({int(label) for label in labels}), inputs.class_name)
     return {
         name: [b for b, own in zip(local, labels, strict=True) if own == label]
         for label, name in names.items()

@@ -1,4 +1,4 @@
-"""Name ↔ class, and the short form in which a command line writes them."""
+"""Perturbations and properties by name; how values are described and how people write them."""
 
 from __future__ import annotations
 
@@ -8,86 +8,44 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
-from surefoot.population import CriticalQuantile
 from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
-from surefoot.search import (
-    AdaptiveCurve,
-    Attack,
-    CriticalLevel,
-    QuadCurve,
-    RandomCurve,
-    SequentialCurve,
-    UniformCurve,
-)
-from surefoot.statistics import (
-    BuSun,
-    ExactBinomial,
-    ExactSequential,
-    FixedSize,
-    KappaTest,
-    NormalTail,
-    Okamoto,
-)
 from surefoot.subject import Property, Reference
 
-CATALOGUE: tuple[type[Any], ...] = (
-    *perturb.VALUES,
-    *perturb.BLURS,
-    *perturb.WEATHER,
-    *perturb.DIGITAL,
-    *perturb.GEOMETRY,
-    *perturb.OCCLUSION,
-    *perturb.SIGNALS,
-    *perturb.TABLES,
+PERTURBATIONS: dict[str, type[Any]] = {
+    class_.kind: class_
+    for group in (
+        perturb.VALUES,
+        perturb.BLURS,
+        perturb.WEATHER,
+        perturb.DIGITAL,
+        perturb.GEOMETRY,
+        perturb.OCCLUSION,
+        perturb.SIGNALS,
+        perturb.TABLES,
+    )
+    for class_ in group
+}
+"""The catalogue, by the name that a command line has for it."""
+_COMBINED: dict[str, type[Any]] = dict(
+    zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
-PERTURBATIONS: dict[str, type[Any]] = {p.kind: p for p in CATALOGUE}
-_KINDS: dict[str, type[Any]] = {
-    **PERTURBATIONS,
-    "random-level": perturb.RandomLevel,
-    "chain": perturb.Chain,
-    "mixture": perturb.Mixture,
-}
 PROPERTIES: dict[str, type[Any]] = {
-    p.kind: p for p in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
-}
-PROCEDURES: dict[str, type[Any]] = {
-    "exact-sequential": ExactSequential,
-    "bu-sun": BuSun,
-    "fixed-size": FixedSize,
-    "okamoto": Okamoto,
-}
-TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
-TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
-CURVES: dict[str, type[Any]] = {
-    "sequential": SequentialCurve,
-    "asap": AdaptiveCurve,
-    "uniform": UniformCurve,
-    "random": RandomCurve,
-    "quad": QuadCurve,
-}
-METHODS: dict[str, type[Any]] = {
-    **PROCEDURES,
-    **TESTS,
-    **TAILS,
-    **{f"{name}-curve": made for name, made in CURVES.items()},
-    "attack": Attack,
-    "critical-level": CriticalLevel,
-    "critical-quantile": CriticalQuantile,
+    class_.kind: class_ for class_ in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
 }
 
 
 def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
     """A perturbation as its kind and its fields, and so its parts."""
-    return describe(value, _KINDS)
+    return describe(value, PERTURBATIONS | _COMBINED)
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
     """A value as its kind and its fields; a class of the user's own by its full name."""
     own = getattr(value, "describe", None)
     if own is not None:
-        told: dict[str, Any] = own()
-        return {"kind": value.kind, **told}
-    kind = next((name for name, made in known.items() if made is type(value)), None)
+        fields_of_own: dict[str, Any] = own()
+        return {"kind": value.kind, **fields_of_own}
+    kind = next((name for name, class_ in known.items() if class_ is type(value)), None)
     if kind is None:
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
     return {"kind": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
@@ -96,7 +54,7 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
 def _plain(value: Any) -> Any:  # noqa: ANN401
     """What JSON can hold; a perturbation within a perturbation by its kind."""
     if is_dataclass(value) and hasattr(value, "apply"):
-        return describe(value, _KINDS)
+        return describe(value, PERTURBATIONS | _COMBINED)
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
@@ -131,16 +89,16 @@ def parse_property(text: str) -> Property:
         raise InvalidArgument(
             f"there is no property {kind!r}: choose one of {', '.join(PROPERTIES)}"
         )
-    made = PROPERTIES[kind]
-    names = [f.name for f in fields(made)]
+    class_ = PROPERTIES[kind]
+    names = [f.name for f in fields(class_)]
     if value and not names:
         raise InvalidArgument(f"{kind} takes no value, got {value!r}")
     if not value:
-        plain: Property = made()
-        return plain
+        default: Property = class_()
+        return default
     if kind == "confidence" and value in tuple(Reference):
-        of: Property = made(of=value)
-        return of
+        confidence: Property = class_(of=value)
+        return confidence
     amount = number(value)
-    given: Property = made(int(amount) if amount.is_integer() and kind == "topk" else amount)
-    return given
+    parsed: Property = class_(int(amount) if amount.is_integer() and kind == "topk" else amount)
+    return parsed

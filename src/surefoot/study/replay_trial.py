@@ -31,16 +31,18 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
     if study.needs is not Needs.SAMPLES:
         raise InvalidArgument(f"{type(study.method).__name__} has no trials at one level to replay")
     bench = study.bench()
-    named = {s.name: s for s in study.fitted.subjects()}
-    if subject not in named:
-        raise InvalidArgument(f"there is no input {subject!r} among the {len(named)} of this study")
+    subjects = {s.name: s for s in study.fitted.subjects()}
+    if subject not in subjects:
+        raise InvalidArgument(
+            f"there is no input {subject!r} among the {len(subjects)} of this study"
+        )
     if trial < 0:
         raise InvalidArgument(f"trials count from 0, got {trial}")
-    task = Task(named[subject], study.level, trial, trial + 1)
+    task = Task(subjects[subject], study.level, trial, trial + 1)
     x = bench.perturbed(task)
     scores = bench.scores(x, [task])
     severity = float(bench.severities([task])[0])
-    row = named[subject].rows[0]
+    row = subjects[subject].rows[0]
     return Replay(
         clean=study.fitted.x[row],
         perturbed=to_host(x)[0],

@@ -1,20 +1,16 @@
-"""Requirements: what is demanded of a result, decided one-sided, the error shared by all."""
+"""Requirements on a result: each decided one-sided, the error shared by all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
-from surefoot.claims import About, Claim, Continues, Sampling, Scope, Verdict
+from surefoot.claims import About, Claim, Scope, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
-    Mean,
     Population,
-    RobustShare,
-    TailMean,
     not_worse,
     requirement,
     requirement_of_each,
@@ -34,16 +30,19 @@ from surefoot.results import (
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
-from surefoot.study.class_groups import by_class, names_apart
+from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import share_of_levels
+from surefoot.study.record_population import (
+    continues_of,
+    identical_pairs,
+    population_of,
+)
 from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, verdict_of
-
-_POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
 
 
 @dataclass(frozen=True)
-class Required:
-    """What is demanded; None where nothing is."""
+class Requirements:
+    """What a result must show; None where nothing is required."""
 
     least: float | None = None
     of_each_class: float | None = None
@@ -55,40 +54,9 @@ class Required:
         return sum(one is not None for one in (self.least, self.of_each_class, self.not_worse))
 
 
-def population_of(record: Record) -> Population:
-    """The kind of statement about the population that the record makes."""
-    spec = record.study.population
-    if spec is None:
-        raise InvalidArgument(f"run {record.digest[:12]} makes no statement about the population")
-    kind, sampling = _POPULATIONS[spec.kind], spec.sampling
-    over: Population = (
-        kind(spec.error) if sampling is None else kind(spec.error, Sampling(sampling))
-    )
-    return over
-
-
-def continues_of(over: Population, local: Sequence[Any]) -> Continues:
-    """Whether inputs may be added to these and the claim be read again."""
-    return over.continues(local) if isinstance(over, Mean) else Continues.ONCE
-
-
-def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
-    """Models that are the same in every respect and met the same random numbers.
-
-    A digest need not cover all of a model in memory: results that differ show that it does not.
-    """
-    same = {
-        name: (
-            (s.model, s.bounds, s.generator, s.block, s.seed),
-            [(row.id, row.predicted, row.result) for row in _sorted(r)],
-        )
-        for name, r in parts.items()
-        for s in [r.study]
-    }
-    return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
-
-
-def decide(record: Record, parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+def check_requirements(
+    record: Record, parts: Mapping[str, Record], required: Requirements
+) -> tuple[Claim, ...]:
     """A claim with a verdict for each requirement."""
     if required.number == 0:
         raise InvalidArgument("nothing is required: pass least=0.95, for example")
@@ -108,7 +76,7 @@ def decide(record: Record, parts: Mapping[str, Record], required: Required) -> t
             )
 
 
-def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
+def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.not_worse is not None:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
     over: Any = population_of(record)
@@ -118,24 +86,24 @@ def _of_samples(record: Record, required: Required) -> tuple[Claim, ...]:
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(local))
-        claims.append(_sampled(record, over, decided, required.least, scope))
+        claims.append(_sampled_claim(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
         names = record.study.inputs.class_names
         groups = by_class(record.inputs)
-        named = names_apart(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
+        named = distinct_names(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
         own = {named[label]: members for label, members in groups.items()}
         least = required.of_each_class
         each = requirement_of_each(over, own, least)
         every = Scope(About.CLASS, len(local))
-        claims.append(_sampled(record, over, each.together, least, every))
+        claims.append(_sampled_claim(record, over, each.together, least, every))
         claims += [
-            _sampled(record, over, one, least, Scope(About.CLASS, len(own[name]), name))
+            _sampled_claim(record, over, one, least, Scope(About.CLASS, len(own[name]), name))
             for name, one in each.classes.items()
         ]
     return tuple(claims)
 
 
-def _sampled(
+def _sampled_claim(
     record: Record,
     over: Population,
     decided: Decision | Undecided,
@@ -145,8 +113,8 @@ def _sampled(
     """The mean is required as the share kept, and claimed as the failure probability."""
     model = next(c for c in record.claims if c.about.of is About.POPULATION)
     verdict, reason = verdict_of(decided)
-    sure = decided.guarantee if isinstance(decided, Decision) else None
-    promise = sure or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
+    proved = decided.guarantee if isinstance(decided, Decision) else None
+    guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
     mean = model.kind == "mean_population"
     together = "all classes" if scope.name else ""
     return Claim(
@@ -154,7 +122,7 @@ def _sampled(
         replace(scope, sampling=model.about.sampling),
         model.random,
         FAILURE if mean else model.quantity,
-        Guarantee(promise.footing, promise.error, promise.assumptions, together),
+        Guarantee(guarantee.footing, guarantee.error, guarantee.assumptions, together),
         model.continues,
         limit=model.limit,
         requirement=1 - least if mean else least,
@@ -164,7 +132,7 @@ def _sampled(
     )
 
 
-def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, ...]:
+def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Claim, ...]:
     """The same demand on each curve, or on each network's quantile of the radius."""
     if required.least is None or required.number > 1:
         raise InvalidArgument("curves and radii take one requirement, least=…")
@@ -177,7 +145,7 @@ def _of_parts(parts: Mapping[str, Record], required: Required) -> tuple[Claim, .
     return tuple(claims)
 
 
-def _of_curve(name: str, record: Record, found: Curves, least: float, curves: int) -> list[Claim]:
+def _of_curve(name: str, record: Record, details: Curves, least: float, curves: int) -> list[Claim]:
     """The share of the levels that is kept at or above each threshold.
 
     Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
@@ -185,29 +153,31 @@ def _of_curve(name: str, record: Record, found: Curves, least: float, curves: in
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    quantity = share_of_levels(found.curve.span, record.study.property.kind)
+    quantity = share_of_levels(details.curve.span, record.study.property.kind)
     claims = []
-    for claim, reading in zip(own, found.curve.readings, strict=True):
-        promise = claim.guarantee
-        if curves > 1 and promise.error:
+    for claim, reading in zip(own, details.curve.readings, strict=True):
+        guarantee = claim.guarantee
+        if curves > 1 and guarantee.error:
             together = f"all {curves} curves"
-            promise = replace(promise, error=min(1.0, curves * promise.error), jointly=together)
-        asked = replace(claim, quantity=quantity, requirement=least, guarantee=promise)
-        claims.append(_of_reading(replace(asked, names=(name,) * bool(name)), reading, least))
+            guarantee = replace(
+                guarantee, error=min(1.0, curves * guarantee.error), jointly=together
+            )
+        required = replace(claim, quantity=quantity, requirement=least, guarantee=guarantee)
+        claims.append(_of_reading(replace(required, names=(name,) * bool(name)), reading, least))
     return claims
 
 
 def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
-    within = reading.interval
+    interval = reading.interval
     if reading.guarantee.footing is Footing.NONE:
         reason = "this method promises nothing: use sequential or asap"
         return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, interval=None)
-    claim = replace(claim, value=reading.value, interval=within)
-    if within.low >= least:
+    claim = replace(claim, value=reading.value, interval=interval)
+    if interval.low >= least:
         return replace(claim, verdict=Verdict.PASS)
-    if within.high < least:
+    if interval.high < least:
         return replace(claim, verdict=Verdict.FAIL)
-    reason = "it lies within the interval; a finer --precision may decide it"
+    reason = "it lies within the interval; a finer --resolution may decide it"
     return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 
 
@@ -216,12 +186,12 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = record.claims[0]
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
-    made = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
+    claim = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
     if any(b.contradicted for b in local):
         reason = "a point failed within a radius that was proved"
-        return replace(made, verdict=Verdict.UNDECIDED, reason=reason)
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
     if model.limit is None:
-        return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
+        return replace(claim, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
     if record.chooses_inputs and isinstance(settled, Quantile):
@@ -229,8 +199,8 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
-    promise = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
-    return replace(made, verdict=verdict, reason=reason, guarantee=promise)
+    guarantee = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
+    return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
 
 
 def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
@@ -240,14 +210,14 @@ def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
         local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
         if not local:
             raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
-        found = robust_accuracy(local, radius)
-        claim = robust_accuracy_claim(radius, found.proved, found.refuted, found.inputs)
+        accuracy = robust_accuracy(local, radius)
+        claim = robust_accuracy_claim(radius, accuracy.proved, accuracy.refuted, accuracy.inputs)
         claims.append(replace(claim, names=(name,) * bool(name)))
     return tuple(claims)
 
 
 def _of_models(
-    record: Record, parts: Mapping[str, Record], required: Required
+    record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
     if required.not_worse is None or required.number > 1:
         raise InvalidArgument("models side by side take one requirement, not_worse=(name, margin)")
@@ -259,20 +229,20 @@ def _of_models(
     if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     over: Any = population_of(first)
-    local = {other: [row.result for row in _sorted(part)] for other, part in parts.items()}
+    local = {other: [row.result for row in rows_by_id(part)] for other, part in parts.items()}
     over = replace(over, error=record.shared_error or over.error)
     continues = continues_of(over, local[name])
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
     verdict, reason = verdict_of(decided)
     model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    promise = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
+    guarantee = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
     return (
         Claim(
             "not_worse",
             Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling),
             model.random,
             model.quantity,
-            promise,
+            guarantee,
             continues,
             limit=model.limit,
             requirement=margin,
@@ -282,7 +252,3 @@ def _of_models(
             trials=sum(part.trials for part in parts.values()),
         ),
     )
-
-
-def _sorted(record: Record) -> list[Any]:
-    return sorted(record.inputs, key=lambda row: row.id)

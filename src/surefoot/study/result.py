@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Result:
     """The answer to a study, or to several side by side (`parts`, by name).
 
-    `print` it, write its `report`, `plot` it, or read its `claims`, `inputs` and what the method
-    `found`. `verdicts` are the answers to what was required of it.
+    `print` it, write its `report`, `plot` it, or read its `claims`, `inputs` and `details`.
+    `verdicts` answer what was required of it.
     """
 
     record: Record
@@ -86,15 +86,17 @@ class Result:
         radius, as the method measures it. `not_worse`: a model, and by how much it may fail more
         often than the others.
         """
-        asked = requirements.Required(least, of_each_class, not_worse)
+        demanded = requirements.Requirements(least, of_each_class, not_worse)
         records = {name: part.record for name, part in self.parts.items()}
-        return replace(self, verdicts=requirements.decide(self.record, records, asked))
+        return replace(
+            self, verdicts=requirements.check_requirements(self.record, records, demanded)
+        )
 
     def at_radius(self, radius: float) -> Result:
         """The same result with how many inputs are proved, refuted and open at this radius."""
         records = {name: part.record for name, part in self.parts.items()}
-        added = requirements.at_radius(records or {"": self.record}, radius)
-        return replace(self, record=replace(self.record, claims=(*self.claims, *added)))
+        claims = requirements.at_radius(records or {"": self.record}, radius)
+        return replace(self, record=replace(self.record, claims=(*self.claims, *claims)))
 
     @cached_property
     def view(self) -> View:
@@ -122,8 +124,8 @@ class Result:
 
     def _plain(self) -> dict[str, Any]:
         whole: dict[str, Any] = asdict(self.record)
-        whole["claims"] = [_told(claim) for claim in self.claims]
-        whole["verdicts"] = [_told(claim) for claim in self.verdicts]
+        whole["claims"] = [_with_sentence(claim) for claim in self.claims]
+        whole["verdicts"] = [_with_sentence(claim) for claim in self.verdicts]
         if self.parts:
             whole["parts"] = {name: part._plain() for name, part in self.parts.items()}
         plain: dict[str, Any] = plain_numbers(whole)
@@ -138,7 +140,7 @@ class Result:
         if self.parts:
             frames = [part.to_frame().assign(part=name) for name, part in self.parts.items()]
             return pd.concat(frames, ignore_index=True)
-        return pd.DataFrame([_line(row, self.claim_about(row.id)) for row in self.inputs])
+        return pd.DataFrame([_table_row(row, self.claim_about(row.id)) for row in self.inputs])
 
     def _repr_html_(self) -> str:
         """As a notebook shows it."""
@@ -149,11 +151,11 @@ class Result:
         return self.view.text()
 
 
-def _told(claim: Claim) -> dict[str, Any]:
+def _with_sentence(claim: Claim) -> dict[str, Any]:
     return {**asdict(claim), "sentence": sentence(claim)}
 
 
-def _line(row: InputRow, claim: Claim) -> dict[str, Any]:
+def _table_row(row: InputRow, claim: Claim) -> dict[str, Any]:
     around = claim.interval
     return {
         "id": row.id,

@@ -5,159 +5,145 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
 from surefoot.engine.loop import Progress
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.preflight import Verdict
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.methods import Attack
 from surefoot.procedure import Needs
-from surefoot.search import Attack
 from surefoot.store import Store, open_store, store_exists
 from surefoot.store.records import AttackSummary, Finding, Record, Source
 from surefoot.study import attack_run, curve_run, radii_run, sampling_run
-from surefoot.study.added_inputs import adopted
+from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
+from surefoot.study.doctor import check_parts
+from surefoot.study.measurement import Measurement, RecordBody, run_measurement
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
-from surefoot.study.work import Conclusion, Work, measured
 
-Watch = Callable[[Progress], None]
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
+_MEASUREMENTS = {
+    Needs.SAMPLES: sampling_run.measurement,
+    Needs.LEVELS: curve_run.measurement,
+    Needs.RADII: radii_run.measurement,
+    Needs.REGION: attack_run.measurement,
+}
 
 
-def run(
-    study: Setup,
-    where: str | None,
-    workers: int | None,
-    batch: int | None,
-    watch: Watch,
-    source: Source | None,
-    attack: Attack | None,
-    early: Callable[[Result], None],
-) -> Result:
+@dataclass(frozen=True)
+class RunOptions:
+    """What does not decide the result: how it is computed, and who is told about it."""
+
+    workers: int | None = None
+    batch: int | None = None
+    on_progress: Callable[[Progress], None] = lambda _: None
+    on_interrupt: Callable[[Result], None] = lambda _: None
+    source: Source | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and self.batch < 1:
+            raise InvalidArgument(f"a batch holds at least one trial, got {self.batch}")
+
+
+def run(study: Setup, where: str | None, options: RunOptions, attack: Attack | None) -> Result:
     """The whole flow. Nothing is written before the preflight passes."""
-    if batch is not None and batch < 1:
-        raise InvalidArgument(f"a batch holds at least one trial, got {batch}")
     if attack is not None and study.needs is not Needs.SAMPLES:
         raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
     findings = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store:
-        result = _answered(study, store, findings, workers, batch, watch, source, early)
+        result = _run_in(store, study, findings, options)
         if attack is not None:
-            result = _with_attack(study, result, attack, store, workers, batch, watch)
+            result = _with_attack(study, result, attack, store, options)
     return result if where is None else replace(result, store=where)
 
 
-def _answered(
-    study: Setup,
-    store: Store,
-    findings: tuple[Finding, ...],
-    workers: int | None,
-    batch: int | None,
-    watch: Watch,
-    source: Source | None,
-    early: Callable[[Result], None],
+def _run_in(
+    store: Store, study: Setup, findings: tuple[Finding, ...], options: RunOptions
 ) -> Result:
+    """The result from the store, or measured and kept there."""
     known = store.stored(study.digest)
     if known is not None:
         return Result(known, from_store=True)
     findings = findings or preflight(study)
-    work = _work(study, workers, batch)
-    store.begin(study.digest, study.spec, source, environment())
-    earlier = adopted(study, store)
+    measurement: Measurement = _MEASUREMENTS[study.needs](study, options.workers, options.batch)
+    store.begin(study.digest, study.spec, options.source, environment())
+    earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
 
-    def record(found: Conclusion) -> Record:
+    def record(body: RecordBody) -> Record:
         return Record(
             digest=study.digest,
             spec=study.spec,
-            claims=found.claims,
-            inputs=found.inputs,
-            details=found.details,
+            claims=body.claims,
+            inputs=body.inputs,
+            details=body.details,
             findings=findings,
-            trials=found.trials,
+            trials=body.trials,
             environment=environment(),
-            source=source,
+            source=options.source,
             extends=earlier,
         )
 
     try:
-        answers = measured(work, journal, watch)
+        answers = run_measurement(measurement, journal, options.on_progress)
     except BaseException as ended:
-        if not isinstance(ended, Exception) and (part := work.reached(journal)) is not None:
-            early(Result(record(part)))
+        interrupted = not isinstance(ended, Exception)
+        if interrupted and (body := measurement.conclude_early(journal)) is not None:
+            options.on_interrupt(Result(record(body)))
         raise
-    return Result(store.finish(record(work.conclude(answers))))
-
-
-def _work(study: Setup, workers: int | None, batch: int | None) -> Work:
-    """The work of the study's method."""
-    made = {
-        Needs.SAMPLES: sampling_run.work,
-        Needs.LEVELS: curve_run.work,
-        Needs.RADII: radii_run.work,
-        Needs.REGION: attack_run.work,
-    }
-    return made[study.needs](study, workers, batch)
+    return Result(store.finish(record(measurement.conclude(answers))))
 
 
 def _with_attack(
-    study: Setup,
-    result: Result,
-    attack: Attack,
-    store: Store,
-    workers: int | None,
-    batch: int | None,
-    watch: Watch,
+    study: Setup, result: Result, attack: Attack, store: Store, options: RunOptions
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record
     samples: Any = result.details
     claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
+    own = replace(options, source=record.source, on_interrupt=lambda _: None)
     try:
-        twin = replace(study, method=attack, population=None, by_class=None)
-        beside = _answered(
-            twin, store, record.findings, workers, batch, watch, record.source, lambda _: None
-        )
-        found: Any = beside.details
-        claims += beside.claims
+        attack_study = replace(study, method=attack, population=None, by_class=None)
+        attacked = _run_in(store, attack_study, record.findings, own)
+        summary: Any = attacked.details
+        claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         effort = attack.starts, attack.iterations, attack.targets
-        found = AttackSummary(*effort, len(study.fitted), study.level, reason=str(error))
-    whole = replace(record, claims=claims, details=replace(samples, attack=found))
+        summary = AttackSummary(*effort, len(study.fitted), study.level, reason=str(error))
+    whole = replace(record, claims=claims, details=replace(samples, attack=summary))
     return replace(result, record=store.finish(whole))
 
 
 def preflight(study: Setup) -> tuple[Finding, ...]:
-    """What the checks found; a bad one stops the run."""
-    made: Any = study.perturbation
+    """What the checks before a run found; a bad one stops the run."""
+    perturbation: Any = study.perturbation
     if study.needs is Needs.LEVELS:
-        made = replace(made, level=study.method.high)
-    checks = tuple(examine(study.fitted, study.model, made))
-    bad = next((c for c in checks if c.verdict is Verdict.BAD), None)
+        perturbation = replace(perturbation, level=study.method.high)
+    findings = check_parts(study.fitted, study.model, perturbation)
+    bad = next((finding for finding in findings if finding.verdict == Verdict.BAD), None)
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
-    found = tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
-    others: str = getattr(study.method, "verifier", "")
-    if study.needs is Needs.RADII and not others:
-        return (*found, real_arithmetic(study))
-    return found
+    other_verifier: str = getattr(study.method, "verifier", "")
+    if study.needs is Needs.RADII and not other_verifier:
+        return (*findings, real_arithmetic(study))
+    return findings
 
 
 def environment() -> dict[str, str]:
-    """What the numbers were made with."""
+    """The versions that the numbers were computed with."""
     return dict(_environment())
 
 
 @lru_cache(maxsize=1)
 def _environment() -> dict[str, str]:
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -21,10 +21,10 @@ from surefoot.procedure import Ask
 from surefoot.properties import GivenLabel
 from surefoot.results import Bracket, Interval, PointsDrawn
 from surefoot.store.memory import MemoryJournal
+from surefoot.study.measurement import Measurement, run_measurement
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of
-from surefoot.study.work import Work, measured
 from surefoot.subject import to_host
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _drawn_evenly(
         study.seed,
     )
     subjects = [every[row] for row in wanted]
-    work = Work(
+    measurement = Measurement(
         subjects=subjects,
         procedures={every[r].name: _AtEach(radii[r], study.method.samples) for r in wanted},
         bench=bench,
@@ -109,7 +109,7 @@ def _drawn_evenly(
         workers=workers_for(study, workers),
         conclude=_nothing,
     )
-    return dict(zip(wanted, measured(work, MemoryJournal()), strict=True))
+    return dict(zip(wanted, run_measurement(measurement, MemoryJournal()), strict=True))
 
 
 def _nothing(_: object) -> Any:  # noqa: ANN401

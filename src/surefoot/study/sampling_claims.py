@@ -35,7 +35,7 @@ FAILURE = "failure probability"
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
-def flipped(interval: Interval) -> Interval:
+def failure_interval(interval: Interval) -> Interval:
     """Of failing, from an interval of being kept."""
     return Interval(max(0.0, 1 - interval.high), min(1.0, 1 - interval.low))
 
@@ -69,26 +69,26 @@ class Common:
         self,
         kind: str,
         quantity: str,
-        promise: Guarantee,
+        guarantee: Guarantee,
         continues: Continues = Continues.ONCE,
         **rest: Any,  # noqa: ANN401  the other fields of a claim
     ) -> Claim:
         """A claim about these inputs."""
         scope = Scope(About.THESE, self.inputs)
-        return self.of(scope, kind, quantity, promise, continues, **rest)
+        return self.of(scope, kind, quantity, guarantee, continues, **rest)
 
     def of(
         self,
         scope: Scope,
         kind: str,
         quantity: str,
-        promise: Guarantee,
+        guarantee: Guarantee,
         continues: Continues = Continues.ONCE,
         **rest: Any,  # noqa: ANN401  the other fields of a claim
     ) -> Claim:
         """A claim about this scope."""
         return Claim(
-            kind, scope, self.random, quantity, promise, continues, trials=self.trials, **rest
+            kind, scope, self.random, quantity, guarantee, continues, trials=self.trials, **rest
         )
 
 
@@ -98,7 +98,7 @@ def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
     return Common(study.randomness, len(local), study.sampling, trials)
 
 
-def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[Claim, ...]:
+def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
     """The headline first."""
     local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)
@@ -106,15 +106,15 @@ def claims_of(study: Setup, rows: Sequence[InputRow], found: Samples) -> tuple[C
     if kappa is not None:
         claims = _about_kappa(common, local, kappa, study.method.error)
     else:
-        claims = _about_these(common, found)
+        claims = _about_these(common, details)
     once = not isinstance(study.aggregate, Mean | TailMean) or _counted_once(study.aggregate, local)
     continues = Continues.ONCE if once else Continues.ANYTIME
-    claims += _about_populations(common, found, kappa, study.aggregate.error, continues)
+    claims += _about_populations(common, details, kappa, study.aggregate.error, continues)
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.aggregate.error)
-    if found.contrasts:
-        claims.append(_about_classes(common, found, study.aggregate.error))
+    if details.contrasts:
+        claims.append(_about_classes(common, details, study.aggregate.error))
     return tuple(claims)
 
 
@@ -123,17 +123,17 @@ def _counted_once(over: Mean | TailMean, local: Sequence[Any]) -> bool:
     return Mean(over.error).continues(local) is Continues.ONCE
 
 
-def _about_these(common: Common, found: Samples) -> list[Claim]:
-    claims, known = [], found.studied
-    if known is not None:
-        within = flipped(known.interval)
+def _about_these(common: Common, details: Samples) -> list[Claim]:
+    claims, mean = [], details.studied
+    if mean is not None:
+        interval = failure_interval(mean.interval)
         claims.append(
             common.these(
-                "mean_set", FAILURE, known.guarantee, value=1 - known.value, interval=within
+                "mean_set", FAILURE, mean.guarantee, value=1 - mean.value, interval=interval
             )
         )
-    if isinstance(found.whole, ExtrapolatedMean):
-        tail = found.whole
+    if isinstance(details.whole, ExtrapolatedMean):
+        tail = details.whole
         claims.append(
             common.these(
                 "tail",
@@ -151,50 +151,50 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
 
     Both pay for how many inputs were looked at, once: added ones would have to be paid for again.
     """
-    made = [r for r in local if isinstance(r, Decision)]
-    open_ = len(local) - len(made)
-    promise = Guarantee(Footing.SOUND, error)
+    decisions = [r for r in local if isinstance(r, Decision)]
+    open_ = len(local) - len(decisions)
+    guarantee = Guarantee(Footing.SOUND, error)
     verdict, reason = verdict_of(all_robust(local))
     return [
         common.these(
             "count_kappa",
             "number of inputs that fail more often",
-            promise,
-            value=float(sum(not r.holds for r in made)),
+            guarantee,
+            value=float(sum(not r.holds for r in decisions)),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
             reason=f"{open_:,} stayed undecided" if open_ else "",
         ),
         common.these(
-            "all_kappa", FAILURE, promise, limit=kappa, verdict=verdict, reason=reason,
+            "all_kappa", FAILURE, guarantee, limit=kappa, verdict=verdict, reason=reason,
         ),
     ]  # fmt: skip
 
 
 def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
     """The smallest limit that every input is shown to keep, where it is not the one asked for."""
-    found = every_input_at_most(local)
-    if found is None or found.value in (1.0, kappa):
+    limit = every_input_at_most(local)
+    if limit is None or limit.value in (1.0, kappa):
         return []
     return [
         common.these(
-            "all_kappa", FAILURE, found.guarantee, interval=found.interval, limit=found.value,
+            "all_kappa", FAILURE, limit.guarantee, interval=limit.interval, limit=limit.value,
         )
     ]  # fmt: skip
 
 
 def _about_populations(
-    common: Common, found: Samples, kappa: float | None, error: float, continues: Continues
+    common: Common, details: Samples, kappa: float | None, error: float, continues: Continues
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
     scopes: list[tuple[Scope, Whole]] = [
-        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), found.whole)
+        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), details.whole)
     ]
     scopes += [
         (Scope(About.CLASS, row.inputs, row.name, common.sampling), row.result)
-        for row in found.classes
+        for row in details.classes
     ]
-    together = f"the {len(found.classes)} classes and all inputs" if found.classes else ""
+    together = f"the {len(details.classes)} classes and all inputs" if details.classes else ""
     first, *rest = (
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes
@@ -219,38 +219,38 @@ def _about_population(
         reason = plain.reason
         return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
     sampled = plain.guarantee.assumptions if scope.of is About.POPULATION else (SAMPLED_WITHIN,)
-    promise = Guarantee(plain.guarantee.footing, error, sampled, together)
+    guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
     value, interval = plain.value, plain.interval
     if kappa is None:
-        value, interval = 1 - value, flipped(interval)
+        value, interval = 1 - value, failure_interval(interval)
     return common.of(
-        scope, kind, quantity, promise, continues, value=value, interval=interval, limit=kappa
+        scope, kind, quantity, guarantee, continues, value=value, interval=interval, limit=kappa
     )
 
 
 def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
     """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
     local: list[Any] = [row.result for row in rows]
-    found = weakest(local, error)
-    if found is None or found[1].high == 1:
+    worst = weakest(local, error)
+    if worst is None or worst[1].high == 1:
         return []
-    i, around = found
-    promise = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
+    i, around = worst
+    guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
     scope = Scope(About.INPUT, len(rows), rows[i].id)
-    return [common.of(scope, "worst", FAILURE, promise, interval=flipped(around))]
+    return [common.of(scope, "worst", FAILURE, guarantee, interval=failure_interval(around))]
 
 
-def _about_classes(common: Common, found: Samples, error: float) -> Claim:
-    pairs = len(found.contrasts)
-    promise = Guarantee(
+def _about_classes(common: Common, details: Samples, error: float) -> Claim:
+    pairs = len(details.contrasts)
+    guarantee = Guarantee(
         Footing.CONDITIONAL,
         error,
         (EXCHANGEABLE,),
         f"all {pairs:,} pairs" if pairs > 1 else "",
     )
-    differ = len(differing(found.contrasts, error))
+    differ = len(differing(details.contrasts, error))
     scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
-        scope, "classes", "pairs of classes that differ", promise,
+        scope, "classes", "pairs of classes that differ", guarantee,
         value=float(differ), limit=float(pairs),
     )  # fmt: skip

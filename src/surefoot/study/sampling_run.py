@@ -17,21 +17,21 @@ from surefoot.results import Estimate, Extrapolation, Result
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import ClassRow, InputRow, Samples
-from surefoot.study.class_groups import by_class, names_apart
+from surefoot.study.class_groups import by_class, distinct_names
+from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import claims_of
 from surefoot.study.setup import Setup
-from surefoot.study.work import Conclusion, Work
 from surefoot.tasks import Subject, Task
 
 
-def work(study: Setup, workers: int | None, batch: int | None) -> Work:
+def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for every input, at the level of the perturbation."""
     bench, subjects = study.bench(), study.fitted.subjects()
-    pinned: Any = Pinned(study.method, study.level)
+    procedure: Any = Pinned(study.method, study.level)
     size = batch or batch_size(study, bench, subjects[0], study.level)
-    return Work(
+    return Measurement(
         subjects=subjects,
-        procedures=dict.fromkeys(study.fitted.ids, pinned),
+        procedures=dict.fromkeys(study.fitted.ids, procedure),
         bench=bench,
         batch=size,
         workers=workers_for(study, workers),
@@ -54,7 +54,7 @@ def workers_for(study: Setup, workers: int | None) -> int:
     return cores() if study.spec.generator == "sfc64" else min(2, cores())
 
 
-def rows_of(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
+def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
     """One row an input, in the order of the inputs."""
     labels, digests = study.fitted.labels, study.fitted.row_digests()
     return tuple(
@@ -71,14 +71,14 @@ def rows_of(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
 
 def _conclude(
     study: Setup, bench: SamplingBench[Any], local: Sequence[Any], batch: int
-) -> Conclusion:
+) -> RecordBody:
     """Half of the error goes to the whole, the other half is shared by the classes."""
-    over, rows = study.aggregate, rows_of(study, local)
+    over, rows = study.aggregate, input_rows(study, local)
     groups = by_class(rows) if study.class_by_class else {}
     several = len(groups) > 1
-    names = names_apart(groups, study.fitted.class_name)
+    names = distinct_names(groups, study.fitted.class_name)
     whole = over.conclude(local, over.error / 2 if several else over.error)
-    found = Samples(
+    details = Samples(
         whole=whole,
         studied=over.studied(local),
         classes=tuple(
@@ -93,7 +93,7 @@ def _conclude(
         contrasts=_contrasts(groups, names, study.digest, over.error) if several else (),
         examples=failed_examples(bench, local, study.level, study.predicted, batch),
     )
-    return Conclusion(rows, found, claims_of(study, rows, found), sum(r.trials for r in local))
+    return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 
 
 def _contrasts(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.clean_predictions import clean_labels
 from surefoot.inputs import Selection, fit
-from surefoot.inputs import select as chosen
+from surefoot.inputs import select as choose
 from surefoot.subject import Inputs, Model
 
 
@@ -21,11 +21,13 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
     models = model if isinstance(model, Sequence) else (model,)
     fitted = [fit(inputs, one.signature.shape) for one in models]
 
-    def agreed(rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        called = [clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)]
-        same = np.all([labels == called[0] for labels in called], axis=0)
-        return np.where(same, called[0], -1)
+    def common_label(rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        labels_by_model = [
+            clean_labels(m, ready.x[rows]) for m, ready in zip(models, fitted, strict=True)
+        ]
+        same = np.all([labels == labels_by_model[0] for labels in labels_by_model], axis=0)
+        return np.where(same, labels_by_model[0], -1)
 
     if len(models) == 1:
-        return chosen(fitted[0], selection, agreed)
-    return chosen(inputs, selection, agreed, f"all {len(models)} models classify")
+        return choose(fitted[0], selection, common_label)
+    return choose(inputs, selection, common_label, f"all {len(models)} models classify")

@@ -18,12 +18,12 @@ from surefoot.engine.preflight import refuse_bad_inputs
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.inputs import fit
+from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
 from surefoot.perturb._ops.levels import level_of, level_words
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
-from surefoot.statistics import ExactBinomial, KappaTest, NormalTail
 from surefoot.store.json_records import decisive_json
 from surefoot.store.spec import (
     InputsSpec,
@@ -33,8 +33,8 @@ from surefoot.store.spec import (
     SpecWords,
     StudySpec,
 )
-from surefoot.study.compatibility import refuse_misfits
-from surefoot.study.registry import METHODS, PROPERTIES, describe, describe_perturbation
+from surefoot.study.compatibility import check_compatibility
+from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
 
 FORMAT = 4
@@ -63,7 +63,7 @@ class Setup:
     by_class: bool | None = None
 
     def __post_init__(self) -> None:
-        refuse_misfits(self)
+        check_compatibility(self)
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)
 
     @cached_property
@@ -119,13 +119,12 @@ class Setup:
         """What sampling says of the population; by default what suits the method, at its error."""
         if self.population is not None:
             return self.population
-        match self.method:
-            case KappaTest(error=error) | ExactBinomial(error=error):
-                return RobustShare(error, self.sampling)
-            case NormalTail(error=error):
-                return TailMean(error, self.sampling)
-            case _:
-                return Mean(self.method.error, self.sampling)
+        error = self.method.error
+        if isinstance(self.method, tuple(TESTS.values())):
+            return RobustShare(error, self.sampling)
+        if isinstance(self.method, tuple(TAILS.values())):
+            return TailMean(error, self.sampling)
+        return Mean(error, self.sampling)
 
     @cached_property
     def clean(self) -> NDArray[np.floating]:
@@ -228,12 +227,12 @@ def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) ->
     bounds = signature.bounds
     if needs in (Needs.REGION, Needs.RADII):
         within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
-        radius = perturbation.level
-        size = "" if radius is None else f" of radius {level_words(radius)}"
-        return f"any point of the {getattr(perturbation, 'ball', '')} ball{size}{within}"
+        level = perturbation.level
+        radius = "" if level is None else f" of radius {level_words(level)}"
+        return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
     open_ = perturbation.level is None and "{level}" in perturbation.phrase
-    level = "s" if perturbation.level is None else level_words(perturbation.level)
+    symbol = "s" if perturbation.level is None else level_words(perturbation.level)
     clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
     clip += ", then rounded to whole numbers" if signature.whole_numbers else ""
     clip += "; s is the level" if open_ else ""
-    return perturbation.phrase.replace("{level}", level) + clip
+    return perturbation.phrase.replace("{level}", symbol) + clip

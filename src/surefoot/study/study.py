@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from surefoot.engine.loop import Progress
-from surefoot.search import Attack
+from surefoot.methods import Attack
 from surefoot.store.records import Source
 from surefoot.study.cost_plan import Plan, plan
 from surefoot.study.replay_trial import Replay, replay
 from surefoot.study.result import Result
-from surefoot.study.run import run
+from surefoot.study.run import RunOptions, run
 from surefoot.study.setup import Setup
 
 
@@ -30,17 +30,19 @@ class Study(Setup):
         *,
         workers: int | None = None,
         batch: int | None = None,
-        watch: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
         source: Source | None = None,
         attack: Attack | None = None,
-        early: Callable[[Result], None] = lambda _: None,
+        on_interrupt: Callable[[Result], None] = lambda _: None,
     ) -> Result:
         """Measure every input and conclude; with a store, go on where an earlier run stopped.
 
         An attack adds its failure rate, for comparison; it is not part of what names the run.
-        Where the run is interrupted, `early` gets what was reached, if that says something.
+        `on_progress` is called after each batch; `on_interrupt` gets the result so far where the
+        run is interrupted and that already says something. `source` names the files, for a replay.
         """
-        return run(self, store, workers, batch, watch, source, attack, early)
+        options = RunOptions(workers, batch, on_progress, on_interrupt, source)
+        return run(self, store, options, attack)
 
     def plan(
         self, assumed: Sequence[float] = (1.0, 0.999, 0.99, 0.9, 0.5), workers: int | None = None

@@ -1,4 +1,4 @@
-"""What the loop is given for a study, and what is made of its answers."""
+"""What the engine measures for a study, and what a record holds of the answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from surefoot.store import Journal
 from surefoot.store.records import Details, InputRow
 from surefoot.tasks import Subject
 
-Watch = Callable[[Progress], None]
-
 
 @dataclass(frozen=True)
-class Conclusion:
-    """What the answers come to: rows of inputs, what the method found, claims."""
+class RecordBody:
+    """The part of a record that comes from the answers: rows of inputs, details, claims."""
 
     inputs: tuple[InputRow, ...]
     details: Details
@@ -29,11 +27,11 @@ class Conclusion:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Measurement:
     """Subjects, a procedure for each by name, the bench that answers, and what follows.
 
-    `conclude` takes one answer for each subject. `reached` makes a conclusion of a journal that
-    ends early, where that says something.
+    `conclude` takes one answer for each subject. `conclude_early` takes the journal of a run that
+    was interrupted; None where that says nothing yet.
     """
 
     subjects: Sequence[Subject]
@@ -41,25 +39,29 @@ class Work:
     bench: Bench[Any]
     batch: int
     workers: int
-    conclude: Callable[[Sequence[Any]], Conclusion]
+    conclude: Callable[[Sequence[Any]], RecordBody]
     doing: str = "measuring"
     unit: str = "trials"
-    reached: Callable[[Journal], Conclusion | None] = lambda _: None
+    conclude_early: Callable[[Journal], RecordBody | None] = lambda _: None
 
 
-def measured(work: Work, journal: Journal, watch: Watch = lambda _: None) -> list[Any]:
+def run_measurement(
+    measurement: Measurement,
+    journal: Journal,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
-    with open_pool(work.workers) as pool:
+    with open_pool(measurement.workers) as pool:
         return measure(
-            work.procedures,
-            work.bench,
-            work.subjects,
+            measurement.procedures,
+            measurement.bench,
+            measurement.subjects,
             pool=pool,
             journal=journal,
-            batch_size=work.batch,
-            block=work.bench.block,
-            in_flight=1 if work.workers == 1 else 2 * work.workers,
-            watch=watch,
-            doing=work.doing,
-            unit=work.unit,
+            batch_size=measurement.batch,
+            block=measurement.bench.block,
+            in_flight=1 if measurement.workers == 1 else 2 * measurement.workers,
+            watch=on_progress,
+            doing=measurement.doing,
+            unit=measurement.unit,
         )

@@ -1,0 +1,66 @@
+"""Model and data checked before a run: is the model wired up as you think?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.engine.preflight import Verdict, examine
+from surefoot.inputs import fit
+from surefoot.store.records import Finding
+from surefoot.study.registry import PERTURBATIONS
+from surefoot.subject import Inputs, Model, Perturbation
+
+_MARKS = {Verdict.GOOD: "ok  ", Verdict.ODD: "look", Verdict.BAD: "BAD "}
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What each check found; `print` it for one line a check."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def bad(self) -> bool:
+        """Whether a check found something that would make results wrong."""
+        return any(finding.verdict == Verdict.BAD for finding in self.findings)
+
+    def __str__(self) -> str:
+        """One line a check."""
+        return "\n".join(
+            f"{_MARKS[Verdict(finding.verdict)]}  {finding.name}: {finding.finding}"
+            for finding in self.findings
+        )
+
+
+def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = None) -> Checkup:
+    """The checks that every run begins with, and what model and data are, in plain words."""
+    signature = model.signature
+    inputs = fit(inputs, signature.shape)
+    if perturbation is None:
+        perturbation = PERTURBATIONS["linf"](0.0)
+    preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
+    return Checkup(
+        (
+            Finding(
+                "model",
+                str(Verdict.GOOD),
+                f"takes {signature.shape}, gives {signature.classes} classes; "
+                f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
+            ),
+            Finding(
+                "data",
+                str(Verdict.GOOD),
+                f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
+                f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
+            ),
+            *check_parts(inputs, model, perturbation),
+        )
+    )
+
+
+def check_parts(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Finding, ...]:
+    """The preflight of these three, as a record holds it."""
+    return tuple(
+        Finding(check.name, str(check.verdict), check.finding)
+        for check in examine(inputs, model, perturbation)
+    )

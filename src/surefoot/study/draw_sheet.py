@@ -1,0 +1,89 @@
+"""A perturbation shown on an image: which image, which levels, and the sheet of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.input_layout import seen
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import load_inputs
+from surefoot.perturb._ops.levels import level_of
+from surefoot.study.contact_sheet import sheet
+from surefoot.study.parse_perturbation import parse_perturbation
+from surefoot.subject import Perturbation, View
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_STEPS = 5
+"""Levels above 0 on a sheet: as many as there are published severities."""
+
+
+def contact_sheet(
+    image: str | Path | NDArray[np.float32],
+    perturbation: str | Perturbation,
+    levels: Sequence[float] | None = None,
+    samples: int = 4,
+    seed: int = 1,
+) -> Image:
+    """One image under a perturbation, levels across, samples down; `save` it as a file.
+
+    `image`: a file, or an array of channels × height × width from 0 to 1. `perturbation`: a value,
+    or text such as "rotation:30"; text without a level, "fog", shows the published severities.
+    """
+    pixels = read_image(image) if isinstance(image, str | Path) else image
+    chosen, columns = perturbation_and_levels(perturbation, pixels.shape[1:], levels)
+    return sheet(pixels, chosen, columns, samples, seed)
+
+
+def read_image(path: str | Path) -> NDArray[np.float32]:
+    """An image file, or the first image of .npz or .npy, as channels × height × width in 0 to 1."""
+    if Path(path).suffix.lower() in (".npz", ".npy"):
+        return _first_image(str(path))
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as opened:
+            pixels = np.asarray(opened.convert("RGB"), dtype=np.float32) / np.float32(255)
+    except (OSError, UnidentifiedImageError) as error:
+        raise InvalidArgument(f"{path} cannot be read as an image ({error})") from error
+    return np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
+
+
+def _first_image(path: str) -> NDArray[np.float32]:
+    inputs = load_inputs(path)
+    if not inputs.frame:
+        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
+    image: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
+    if image.min() < 0 or image.max() > 1:
+        raise InvalidArgument(
+            f"{path} holds values from {image.min():g} to {image.max():g}: save images in 0 to 1"
+        )
+    return np.ascontiguousarray(image)
+
+
+def perturbation_and_levels(
+    perturbation: str | Perturbation,
+    frame: tuple[int, ...],
+    levels: Sequence[float] | None = None,
+) -> tuple[Perturbation, list[float]]:
+    """The perturbation and the levels of the columns, 0 first where they are not given."""
+    if isinstance(perturbation, str) and ":" not in perturbation and perturbation[:1] != "@":
+        if levels:
+            strongest = parse_perturbation(f"{perturbation}:{max(levels)!r}", frame)
+            return strongest, list(levels)
+        severities: list[Any] = [
+            parse_perturbation(f"{perturbation}:s{i}", frame) for i in range(1, _STEPS + 1)
+        ]
+        return severities[-1], [0.0, *(one.level for one in severities)]
+    chosen = (
+        parse_perturbation(perturbation, frame) if isinstance(perturbation, str) else perturbation
+    )
+    if levels:
+        return chosen, list(levels)
+    return chosen, [level_of(chosen) * i / _STEPS for i in range(_STEPS + 1)]

@@ -1,0 +1,75 @@
+"""What a store holds: its runs, their results, and the studies to run trials of again."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.methods import ESTIMATORS, METHODS, TAILS, TESTS
+from surefoot.store import open_existing
+from surefoot.store.records import Record
+from surefoot.store.sql import RunLine
+from surefoot.study.load_files import recorded_options
+from surefoot.study.parse_perturbation import parse_perturbation
+from surefoot.study.registry import parse_property
+from surefoot.study.result import Result
+from surefoot.study.study import Study
+
+
+def runs(store: str) -> list[RunLine]:
+    """All runs of a store, the oldest first, finished or not."""
+    with closing(open_existing(store)) as opened:
+        return opened.runs()
+
+
+def read_result(store: str, run: str = "") -> Result:
+    """The result of a finished run, as it was when the run ended.
+
+    `run` is the beginning of the run's digest; empty: the run that finished last.
+    """
+    record = _read_record(store, run)
+    command = "" if record.source is None else record.source.command
+    again = command or f"surefoot show {record.digest[:12]} --store {store}"
+    return Result(record, from_store=True, command=again, store=store)
+
+
+def read_study(store: str, run: str = "") -> Study:
+    """The study of a finished run, from the same files: `replay` its trials.
+
+    Only for runs of the command line that sample at one level; refused if the files have changed.
+    """
+    record = _read_record(store, run)
+    if record.source is None:
+        raise InvalidArgument(
+            "this run was made in Python, from a model in memory: use study.replay(…) there"
+        )
+    spec, source = record.study, record.source
+    if spec.method.kind not in {**ESTIMATORS, **TESTS, **TAILS}:
+        raise InvalidArgument(
+            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
+        )
+    models = source.models or (source.model,)
+    loaded, inputs = recorded_options(source).load(models, source.data, spec.seed)
+    fields = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in spec.method.options.items()
+    }
+    study = Study(
+        loaded[models.index(source.model)],
+        inputs,
+        parse_perturbation(source.perturb, inputs.frame),
+        METHODS[spec.method.kind](**fields),
+        property=parse_property(source.property),
+        seed=spec.seed,
+    )
+    if study.digest != record.digest:
+        raise StoreFailed(
+            f"{source.model} or {source.data} is not what run {record.digest[:12]} was made with: "
+            "the digests differ"
+        )
+    return study
+
+
+def _read_record(store: str, run: str) -> Record:
+    with closing(open_existing(store)) as opened:
+        return opened.record(run)

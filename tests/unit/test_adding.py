@@ -1,0 +1,164 @@
+"""Adding something touches little: a class is named in its own module and in one registry.
+
+A perturbation: its module and `perturb/__init__`. A property: its module and the registry. A
+method: its module, its package and `methods`. A model adapter: its own module. A store: its module
+and `open_store`. Where a class is used for what it is, and not as one of many, that is stated here.
+"""
+
+import ast
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import surefoot
+from surefoot import methods
+from surefoot.evidence import Counts
+from surefoot.methods import METHODS
+from surefoot.models.onnx import OnnxModel
+from surefoot.models.python import PythonModel
+from surefoot.models.torch import TorchModel
+from surefoot.procedure import Needs
+from surefoot.store.memory import MemoryStore
+from surefoot.store.sql import SqlStore
+from surefoot.study.registry import PERTURBATIONS, PROPERTIES
+from surefoot.testing import check_procedure
+from tests.unit.test_fitting import SMALL
+
+SOURCE = Path(surefoot.__file__).parent
+TESTS = Path(__file__).parents[1]
+DOCS = TESTS.parent / "docs"
+MODELS = (OnnxModel, PythonModel, TorchModel)
+STORES = (MemoryStore, SqlStore)
+
+OWN_ROLE = {
+    "Attack": {  # goes beside a study that samples
+        "cli/attack_options.py", "cli/levels_option.py", "cli/run_options.py",
+        "engine/attack_bench.py", "study/comparison.py", "study/run.py", "study/study.py",
+    },
+    "CriticalLevel": {"cli/critical.py", "study/external_brackets.py"},
+    "CriticalQuantile": {  # one search over all inputs, where others go input by input
+        "cli/critical.py", "study/radii_claims.py", "study/radii_run.py",
+    },
+    "ExactSequential": {"cli/demo.py"},
+    "NormalTail": {"cli/tail.py"},
+    "LinfNoise": {"cli/critical.py", "study/sampled_check.py"},  # the ball that proofs are about
+    "SameLabel": {"cli/critical.py", "engine/preflight.py", "study/setup.py"},  # the default
+    "TrueLabel": {"cli/critical.py"},
+}  # fmt: skip
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
+        for path in SOURCE.rglob("*.py")
+    }
+
+
+def uses(tree: ast.Module, class_: type) -> bool:
+    """Whether the module imports this very class, or takes it from `perturb` by its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("surefoot"):
+            named = any(alias.name == class_.__name__ for alias in node.names)
+            if named and getattr(import_module(node.module), class_.__name__, None) is class_:
+                return True
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            of_perturb = node.value.id == "perturb" and node.attr == class_.__name__
+            if of_perturb and class_.__module__.startswith("surefoot.perturb"):
+                return True
+    return False
+
+
+def files_that_name(class_: type) -> set[str]:
+    """Files of the package, besides the class's own module."""
+    home = Path(sys.modules[class_.__module__].__file__).relative_to(SOURCE).as_posix()
+    return {name for name, tree in trees().items() if name != home and uses(tree, class_)}
+
+
+def by_name(classes) -> dict:
+    return {"argvalues": list(classes), "ids": [class_.__name__ for class_ in classes]}
+
+
+def check(class_: type, registries: set[str]) -> None:
+    named = files_that_name(class_)
+    assert named - OWN_ROLE.get(class_.__name__, set()) == registries
+
+
+@pytest.mark.parametrize("class_", **by_name(PERTURBATIONS.values()))
+def test_a_perturbation_is_named_in_its_module_and_the_list_of_perturbations(class_):
+    check(class_, {"perturb/__init__.py"})
+
+
+@pytest.mark.parametrize("class_", **by_name(METHODS.values()))
+def test_a_method_is_named_in_its_module_its_package_and_the_list_of_methods(class_):
+    package = class_.__module__.split(".")[1]
+    check(class_, {f"{package}/__init__.py", "methods.py"})
+
+
+@pytest.mark.parametrize("class_", **by_name(PROPERTIES.values()))
+def test_a_property_is_named_in_its_module_and_the_registry(class_):
+    check(class_, {"study/registry.py"})
+
+
+@pytest.mark.parametrize("class_", **by_name(MODELS))
+def test_a_model_adapter_is_named_in_its_own_module_alone(class_):
+    check(class_, set())
+
+
+@pytest.mark.parametrize("class_", **by_name(STORES))
+def test_a_store_is_named_in_its_module_and_where_stores_are_opened(class_):
+    check(class_, {"store/__init__.py"})
+
+
+def test_every_exception_is_needed():
+    classes = {c.__name__: c for d in (PERTURBATIONS, METHODS, PROPERTIES) for c in d.values()}
+    for name, files in OWN_ROLE.items():
+        assert files <= files_that_name(classes[name]), name
+
+
+def test_every_method_can_be_had_from_the_list_of_methods():
+    assert {class_.__name__ for class_ in METHODS.values()} <= set(methods.__all__)
+    assert all(getattr(methods, name).__doc__ for name in methods.__all__)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page(name):
+    pages = "".join(page.read_text() for page in (DOCS / "methods").glob("*.md"))
+    assert name.removesuffix("-curve") in pages or METHODS[name].__name__ in pages
+
+
+COUNTING = [
+    name for name, m in METHODS.items() if m.needs is Needs.SAMPLES and m.evidence is Counts
+]
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_every_method_that_counts_conforms(name):
+    check_procedure(SMALL[name])
+
+
+@pytest.mark.parametrize(
+    ("file", "suite", "registry"),
+    [
+        ("unit/test_perturbations.py", "check_perturbation", "PERTURBATIONS"),
+        ("unit/test_adding.py", "check_procedure", "COUNTING"),
+        ("unit/test_fitting.py", "SMALL", "METHODS"),
+        ("unit/test_engine.py", "PROPERTIES", "PROPERTIES"),
+    ],
+)
+def test_each_suite_goes_over_its_registry(file, suite, registry):
+    """A class that is added to a registry is tested without a new line of test."""
+    tree = ast.parse((TESTS / file).read_text())
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        over = [
+            d.args[1].id
+            for d in function.decorator_list
+            if isinstance(d, ast.Call) and len(d.args) > 1 and isinstance(d.args[1], ast.Name)
+        ]
+        calls = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        if registry in over and suite in calls:
+            return
+    pytest.fail(f"no test of {file} goes over {registry} with {suite}")
