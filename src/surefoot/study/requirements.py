@@ -36,6 +36,7 @@ from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
     population_of,
+    rows_by_id,
 )
 from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, verdict_of
 
