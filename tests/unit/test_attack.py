@@ -3,7 +3,6 @@ it cannot be made."""
 
 import numpy as np
 import pytest
-import torch
 from onnx import TensorProto
 
 import surefoot as sf
@@ -17,6 +16,8 @@ from surefoot.search.attack_method import FOUND, NOT_FOUND
 from surefoot.store.memory import MemoryJournal
 from surefoot.tasks import Task
 from tests.unit import small_models as small
+
+torch = pytest.importorskip("torch")
 
 QUICK = sf.Attack(starts=2, iterations=10)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -138,7 +137,7 @@ def test_losing_without_confidence_is_no_confident_mistake():
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables())
-def test_numpy_and_torch_agree_on_every_bit(prop, table):
+def test_numpy_and_torch_agree_on_every_bit(torch, prop, table):
     scores, labels = table
     there = prop.severity(torch.from_numpy(scores), torch.from_numpy(labels))
     assert isinstance(there, torch.Tensor)
