@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := torch==2.13.0
-BENCHMARKS := startup overhead samples kappa perturb answers claims
+BENCHMARKS := startup overhead samples kappa perturb procedure_time claims
 
 .PHONY: demo check test lint browser bench clean
 .DELETE_ON_ERROR:
