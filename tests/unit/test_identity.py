@@ -150,6 +150,7 @@ class Small:
         return linear(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [8, 30])
 def test_a_model_with_little_room_is_measured_to_the_end(room):
     """Preflight, the run and the search for a failed example all back off."""

@@ -145,6 +145,7 @@ def test_numpy_and_torch_agree_on_every_bit(torch, prop, table):
     np.testing.assert_array_equal(there.numpy(), prop.severity(scores, labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables())
@@ -156,6 +157,7 @@ def test_severity_leaves_its_arguments_alone(prop, table):
     np.testing.assert_array_equal(labels, kept[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables(), order=st.randoms(use_true_random=False))

@@ -75,6 +75,7 @@ KINDS = {
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_record_survives_json_whatever_was_found(results, kind):
     found = results[kind]
@@ -94,6 +95,7 @@ def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
     assert "NaN" not in found.to_json()
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, tmp_path):
     found = results[kind]
@@ -106,6 +108,7 @@ def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, t
     assert "<svg" in page or kind == "attack"
 
 
+@pytest.mark.slow
 @every_kind
 def test_every_result_can_be_drawn(results, kind, tmp_path):
     found = results[kind]

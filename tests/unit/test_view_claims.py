@@ -38,6 +38,7 @@ PLAIN = (
 """Lines beside the claims: what was run and counted, of these inputs, and what a word means."""
 
 
+@pytest.mark.slow
 def test_headline_and_list_are_the_sentences_of_claims(found):
     view = found.view
     every = {sentence(claim) for claim in (*found.claims, *found.verdicts)}
