@@ -14,6 +14,7 @@ from surefoot.population import (
     weakest,
 )
 from surefoot.results import (
+    Decision,
     Estimate,
     Footing,
     Guarantee,
