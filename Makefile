@@ -1,19 +1,26 @@
-# make demo: set up and run the embedded demo.  make test: set up and run every check.
+# make demo: the embedded demo.  make check: while you work.  make test: before you hand in.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := torch==2.13.0
+BENCHMARKS := startup overhead samples kappa perturb procedure_time claims
 
-.PHONY: demo test check browser bench clean
+.PHONY: demo check test lint browser bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core
 	$(BIN)/surefoot demo --out .
 
-test: check browser
+# Two minutes on two cores, without torch.
+check: $(VENV)/.check lint
+	$(BIN)/pytest --fast -n auto --dist worksteal
+
+# Everything, fifteen minutes on two cores.
+test: $(VENV)/.dev lint browser
 	$(BIN)/pytest -n auto --dist worksteal
 
-check: $(VENV)/.dev
+lint: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -22,23 +29,26 @@ check: $(VENV)/.dev
 browser:
 	@scripts/get-browser.sh
 
-bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/samples.py
-	$(BIN)/python benchmarks/kappa.py
-	$(BIN)/python benchmarks/perturb.py
-	$(BIN)/python benchmarks/telling.py
-	$(BIN)/python benchmarks/claims.py
+bench: $(VENV)/.bench
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/_ops/sampler.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/.check: $(VENV)/.core
+	$(PIP) --editable '.[check]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.check
+	$(PIP) $(TORCH)
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.core
+	$(PIP) $(TORCH)
+	$(PIP) --editable '.[bench]'
 	@touch $@
 
 clean:

@@ -1,8 +1,8 @@
 """ASAP as published (Arcaini et al., "Efficient computation of robustness of CNNs").
 
 Algorithm 1 with its product test, the right-end sum, and the bound of theorem 1: what ours is
-measured against, never the product. Levels that were seen are kept, as the algorithm says and their
-tool does not. It asks and is answered like any procedure, so one engine runs both.
+measured against, never the product. A level is evaluated once, as the algorithm says and their tool
+does not. It asks and is answered like any procedure, so one engine runs both.
 """
 
 from __future__ import annotations

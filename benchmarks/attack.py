@@ -17,13 +17,15 @@ from importlib.resources import as_file, files
 from typing import Any
 
 import numpy as np
-import onnx
-import torch
+from prerequisites import need_package
 from tables import print_table
 
 import surefoot as sf
 from surefoot.perturb._ops.levels import level_words
 from surefoot.subject import Gradients, Inputs, Model
+
+onnx = need_package("onnx")
+torch = need_package("torch")
 
 RADII = (2 / 255, 4 / 255, 8 / 255)
 ATTACK = sf.methods.Attack()

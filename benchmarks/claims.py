@@ -44,15 +44,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="30 runs of each world")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--kind", help="only worlds of this kind")
-    asked = parser.parse_args()
-    runs = 30 if asked.quick else asked.runs
-    chosen = [i for i, w in enumerate(WORLDS) if asked.kind in (None, w.kind)]
-    size = max(1, runs // (4 * asked.processes))
+    options = parser.parse_args()
+    runs = 30 if options.quick else options.runs
+    chosen = [i for i, w in enumerate(WORLDS) if options.kind in (None, w.kind)]
+    size = max(1, runs // (4 * options.processes))
     begun = time.perf_counter()
     print(f"{'kind':<20} {'world':<42} {'error':>6} {'claims':>7} {'false':>7} {'share':>6} "
           f"{'undecided':>9} {'median width':>12}  seconds")  # fmt: skip
     false_kinds: set[str] = set()
-    with ProcessPoolExecutor(asked.processes) as pool:
+    with ProcessPoolExecutor(options.processes) as pool:
         for index in chosen:
             at = time.perf_counter()
             starts = range(FIRST, FIRST + runs, size)
@@ -69,8 +69,13 @@ def main() -> None:
     print(f"\n{runs} runs of each world, seeds from {FIRST:,}; "
           f"{time.perf_counter() - begun:.0f} s")  # fmt: skip
     kinds = len({WORLDS[i].kind for i in chosen})
-    told = {"false_kinds": len(false_kinds), "kinds": kinds, "all_kinds": len(KINDS), "runs": runs}
-    print(json.dumps({**told, "which": sorted(false_kinds)}))
+    figures = {
+        "false_kinds": len(false_kinds),
+        "kinds": kinds,
+        "all_kinds": len(KINDS),
+        "runs": runs,
+    }
+    print(json.dumps({**figures, "which": sorted(false_kinds)}))
 
 
 def rejected(outcome: Outcome, error: float) -> bool:

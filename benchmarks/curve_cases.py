@@ -1,4 +1,4 @@
-"""What the methods for curves are tried on, and how a run of one is scored."""
+"""The worlds in which methods for curves are compared, and how a run of one is scored."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def measured(folder: Path) -> list[Measured]:
         for row in csv.DictReader(file):
             name = f"{row['model']} {row['alteration']}"
             rows[name].append((float(row["level"]), float(row["accuracy"])))
-    found = []
+    curves = []
     for name, points in rows.items():
         levels, accuracies = (np.array(column) for column in zip(*sorted(points), strict=True))
         shares = (levels - levels[0]) / (levels[-1] - levels[0])
         assert levels[0] == 0 or levels[0] == -levels[-1]
-        found.append(Measured(name, shares, accuracies, two_sided=bool(levels[0] < 0)))
-    return found
+        curves.append(Measured(name, shares, accuracies, two_sided=bool(levels[0] < 0)))
+    return curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,15 @@ class Images:
 
     ranks: Floats
     wiggle: float
-    pace: Floats
+    frequency: Floats
     phase: Floats
 
     @classmethod
     def drawn(cls, size: int, wiggle: float, rng: np.random.Generator) -> Self:
         """As many images, independently."""
-        pace, phase = rng.uniform(1, 12, (size, _WAVES)), rng.uniform(0, 1, (size, _WAVES))
-        return cls(rng.uniform(size=size), wiggle, pace, phase)
+        frequency = rng.uniform(1, 12, (size, _WAVES))
+        phase = rng.uniform(0, 1, (size, _WAVES))
+        return cls(rng.uniform(size=size), wiggle, frequency, phase)
 
     def right(self, curve: Measured, level: float) -> Right:
         """Which images are right at a level."""
@@ -92,7 +93,7 @@ class Images:
             return np.broadcast_to(self.ranks, (len(levels), len(self.ranks)))
         waves = np.zeros((len(levels), len(self.ranks)))
         for k in range(_WAVES):
-            waves += np.sin(2 * np.pi * (levels[:, None] * self.pace[:, k] + self.phase[:, k]))
+            waves += np.sin(2 * np.pi * (levels[:, None] * self.frequency[:, k] + self.phase[:, k]))
         return self.ranks + waves * (self.wiggle / math.sqrt(_WAVES / 2))
 
 
@@ -102,18 +103,18 @@ class Shuffled:
     def __init__(self, images: Images, curve: Measured, rng: np.random.Generator) -> None:
         self.images, self.curve = images, curve
         self.order = rng.permutation(len(images.ranks))
-        self._seen: dict[float, Right] = {}
+        self._right_by_level: dict[float, Right] = {}
 
     def right(self, level: float) -> Right:
         """By place in the order."""
-        if level not in self._seen:
-            self._seen[level] = self.images.right(self.curve, level)[self.order]
-        return self._seen[level]
+        if level not in self._right_by_level:
+            self._right_by_level[level] = self.images.right(self.curve, level)[self.order]
+        return self._right_by_level[level]
 
     def accuracies(self, levels: Floats) -> Floats:
         """Over the set."""
-        found: Floats = self.images.accuracies([self.curve], levels)[0]
-        return found
+        accuracies: Floats = self.images.accuracies([self.curve], levels)[0]
+        return accuracies
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class Truth:
 def truth(
     accuracy: Callable[[Floats], Floats], rough: Floats, threshold: float, finer: int = 16
 ) -> Truth:
-    """From accuracies on an even grid of shares, cut finer beside every crossing seen on it.
+    """From accuracies on an even grid of shares, cut finer beside every crossing on it.
 
     It may be off by half a step of the finer grid for each crossing.
     """
@@ -159,25 +160,25 @@ class Run:
     width: float
 
 
-def scored(case: str, procedure: Any, right: Callable[[float], Right], real: Truth) -> Run:  # noqa: ANN401
+def scored(case: str, procedure: Any, right: Callable[[float], Right], true: Truth) -> Run:  # noqa: ANN401
     """Drive a procedure for one threshold on images in a random order, and hold it to the truth."""
-    curve, asked, levels = driven(procedure, right)
+    curve, evaluations, levels = driven(procedure, right)
     reading = curve.readings[0]
-    low, high = reading.interval.low - real.off, reading.interval.high + real.off
+    low, high = reading.interval.low - true.off, reading.interval.high + true.off
     return Run(
         case,
         levels,
-        asked / curve.size,
-        abs(reading.value - real.value),
-        low - 1e-9 <= real.value <= high + 1e-9,
+        evaluations / curve.size,
+        abs(reading.value - true.value),
+        low - 1e-9 <= true.value <= high + 1e-9,
         reading.interval.width,
     )
 
 
 def driven(procedure: Any, right: Callable[[float], Right]) -> tuple[Curve, int, int]:  # noqa: ANN401
-    """Answer every question; the result, how many images and at how many levels were looked at."""
+    """Answer every question; the result, how many images were evaluated, and at how many levels."""
     session: Session[Any, Any, Curve] = Session(procedure)
-    asked, levels = 0, set()
+    evaluations, levels = 0, set()
     while (question := session.question) is not None:
         several = isinstance(question, tuple)
         answers = []
@@ -185,7 +186,7 @@ def driven(procedure: Any, right: Callable[[float], Right]) -> tuple[Curve, int,
             start = ask.start or 0
             marks = np.where(right(ask.level)[start : start + ask.units], -1.0, 1.0)
             answers.append(procedure.evidence.of(marks, 0.0))
-            asked += ask.units
+            evaluations += ask.units
             levels.add(ask.level)
         session.tell(answers if several else answers[0])
-    return session.result, asked, len(levels)
+    return session.result, evaluations, len(levels)

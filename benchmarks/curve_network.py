@@ -43,28 +43,40 @@ class Perturbed:
     """
 
     def __init__(
-        self, name: str, made: Perturbation, span: tuple[float, float], model: Model, inputs: Inputs
+        self,
+        name: str,
+        perturbation: Perturbation,
+        span: tuple[float, float],
+        model: Model,
+        inputs: Inputs,
     ) -> None:
-        self.name, self.made, self.model, self.inputs = name, made, model, inputs
+        self.name, self.perturbation = name, perturbation
+        self.model, self.inputs = model, inputs
         self.low, self.high = span
         self.everyone = Subject("all", tuple(range(len(inputs))))
         self._bench = self.bench(Outcomes)
-        self._seen: dict[float, Right] = {}
+        self._right_by_level: dict[float, Right] = {}
 
     def bench(self, collect: type[Any]) -> SamplingBench[Any]:
         """Right or wrong by the true label."""
         labels = self.inputs.labels
         assert labels is not None
         return SamplingBench(
-            self.inputs, labels, self.model, self.made, sf.properties.TrueLabel(), collect, SEED
+            self.inputs,
+            labels,
+            self.model,
+            self.perturbation,
+            sf.properties.TrueLabel(),
+            collect,
+            SEED,
         )
 
     def right(self, level: float) -> Right:
         """By image."""
-        if level not in self._seen:
+        if level not in self._right_by_level:
             task = Task(self.everyone, level, 0, len(self.inputs))
-            self._seen[level] = self._bench.answer([task])[0].goodness > 0
-        return self._seen[level]
+            self._right_by_level[level] = self._bench.answer([task])[0].goodness > 0
+        return self._right_by_level[level]
 
     def in_order(self, seed: int) -> Callable[[float], Right]:
         """The same, by place in a random order."""
@@ -72,7 +84,7 @@ class Perturbed:
         return lambda level: self.right(level)[order]
 
     def accuracies(self, shares: Floats) -> Floats:
-        """At levels given as shares of the range."""
+        """At levels that are shares of the range."""
         levels = self.low + shares * (self.high - self.low)
         return np.array([self.right(level).mean() for level in levels.tolist()])
 
@@ -88,7 +100,7 @@ class Perturbed:
             bench = self.bench(procedure.evidence)
             with open_pool(1) as pool:
                 begun = time.perf_counter()
-                found = measure(
+                results = measure(
                     procedure,
                     bench,
                     [subject],
@@ -98,7 +110,7 @@ class Perturbed:
                     block=bench.block,
                 )
                 seconds.append(time.perf_counter() - begun)
-            images.append(found[0].trials)
+            images.append(results[0].trials)
         return [
             f"{images[0]:,}", f"{images[1]:,}", f"{images[0] / images[1]:.1f}",
             f"{seconds[0]:.2f}", f"{seconds[1]:.2f}", f"{seconds[0] / seconds[1]:.1f}",
@@ -108,10 +120,10 @@ class Perturbed:
 def perturbed(file: Path, size: int, names: Sequence[str] = ()) -> Iterator[Perturbed]:
     """The first images of Fashion-MNIST's test set under these perturbations, or all."""
     model = sf.load_model(str(files("surefoot") / "data" / "fashion_cnn.onnx"), bounds=(0, 1))
-    kept = np.load(file)
-    x = kept["x_test"][:size].astype(np.float32) / 255
-    inputs = fit(sf.load_inputs(x, kept["y_test"][:size].astype(np.int64)), model.signature.shape)
-    for name, made, low, high in PERTURBATIONS:
+    arrays = np.load(file)
+    x = arrays["x_test"][:size].astype(np.float32) / 255
+    inputs = fit(sf.load_inputs(x, arrays["y_test"][:size].astype(np.int64)), model.signature.shape)
+    for name, perturbation, low, high in PERTURBATIONS:
         if names and name not in names:
             continue
-        yield Perturbed(name, made, (low, high), model, inputs)
+        yield Perturbed(name, perturbation, (low, high), model, inputs)

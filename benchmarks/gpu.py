@@ -16,10 +16,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from overhead import bench_of, engine_rate
+from prerequisites import need_package, stop
 from tables import print_table
-from torch import nn
 
 import surefoot as sf
 from surefoot.engine.batching import LARGEST_ON_DEVICE, best_size
@@ -27,6 +26,9 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.subject import Inputs, Model, Perturbation
 from surefoot.tasks import Subject, Task
+
+torch = need_package("torch")
+nn = torch.nn
 
 SHAPE = (3, 32, 32)
 TARGET = {"resnet18": 0.95, "mlp": 0.4}
@@ -98,20 +100,20 @@ def rows_of(device: str) -> list[Row]:
         "blur": sf.perturb.GaussianBlur(1.0),
         "rotation": sf.perturb.RandomLevel(10.0, sf.perturb.Rotation(10.0), lowest=-1.0),
     }
-    found = []
+    rows = []
     for half in (False, True):
-        made = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device, half=half)
+        model = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device, half=half)
         for name, noise in noises.items():
             tail = "_half" if half else ""
             # what draws nothing is run once an input, so it is timed as in a curve: all as one set
             whole = name == "blur"
             target = TARGET["resnet18"]
-            found.append(Row(f"resnet18_{name}{tail}", made, noise, 200, target, whole))
+            rows.append(Row(f"resnet18_{name}{tail}", model, noise, 200, target, whole))
     one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=device)
-    found.append(Row("resnet18_linf_one", one, noises["linf"], 1, TARGET["resnet18"]))
+    rows.append(Row("resnet18_linf_one", one, noises["linf"], 1, TARGET["resnet18"]))
     tiny = sf.load_model(small, bounds=(0, 1), shape=SHAPE, device=device)
-    found.append(Row("mlp_linf", tiny, noises["linf"], 200, TARGET["mlp"]))
-    return found
+    rows.append(Row("mlp_linf", tiny, noises["linf"], 200, TARGET["mlp"]))
+    return rows
 
 
 def bare_rate(model: Model, x: torch.Tensor, seconds: float) -> float:
@@ -161,14 +163,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under a minute")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        stop("a GPU that PyTorch can use; --device cpu tries the script without one")
     x = np.random.default_rng(0).random((200, *SHAPE), dtype=np.float32)
     inputs = sf.load_inputs(x, np.arange(200) % 10)
     # long enough for the ends of a run not to count
     seconds, turns = (0.5, 1) if options.quick else (6.0, 3)
-    found = {}
+    rates = {}
     rows = rows_of(options.device)
     for row in rows:
-        found[row.name] = measured(row, inputs, seconds, turns)
+        rates[row.name] = measured(row, inputs, seconds, turns)
     where = torch.cuda.get_device_name() if options.device.startswith("cuda") else options.device
     print(f"on {where}, random numbers by {generator_for(rows[0].model.place(x[:1]))}")
     print_table(
@@ -185,16 +189,16 @@ def main() -> None:
             [
                 row.name,
                 str(row.subjects),
-                f"{found[row.name]['ours']:,.0f}",
-                f"{found[row.name]['bare']:,.0f}",
-                f"{found[row.name]['ratio']:.3f}",
+                f"{rates[row.name]['ours']:,.0f}",
+                f"{rates[row.name]['bare']:,.0f}",
+                f"{rates[row.name]['ratio']:.3f}",
                 f">= {row.target}",
-                f"{found[row.name]['batch_size']:.0f}",
+                f"{rates[row.name]['batch_size']:.0f}",
             ]
             for row in rows
         ],
     )
-    print(json.dumps({name: round(f["ratio"], 4) for name, f in found.items()}))
+    print(json.dumps({name: round(f["ratio"], 4) for name, f in rates.items()}))
 
 
 if __name__ == "__main__":

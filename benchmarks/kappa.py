@@ -63,32 +63,33 @@ def mean_trials(kappa: float, ratio: float, runs: int) -> float:
 
 
 def published(
-    kappa: float, p: float, rng: np.random.Generator, most: int, growth: float
+    kappa: float, p: float, rng: np.random.Generator, max_trials: int, growth: float
 ) -> tuple[str, int]:
     """The rule as printed, looking whenever the number of samples has grown by `growth`."""
-    failed = seen = 0
+    failed = trials = 0
     n = clean_size(kappa, ERROR)
-    while seen < most:
-        failed += int(rng.binomial(n - seen, p))
-        seen = n
-        if tail_below(failed, seen, kappa) <= ERROR:
-            return "robust", seen
-        if tail_above(failed, seen, kappa) <= ERROR:
-            return "fragile", seen
-        n = max(seen + 1, math.ceil(growth * seen))
-    return "undecided", seen
+    while trials < max_trials:
+        failed += int(rng.binomial(n - trials, p))
+        trials = n
+        if tail_below(failed, trials, kappa) <= ERROR:
+            return "robust", trials
+        if tail_above(failed, trials, kappa) <= ERROR:
+            return "fragile", trials
+        n = max(trials + 1, math.ceil(growth * trials))
+    return "undecided", trials
 
 
-def false_certificates(kappa: float, runs: int, most: int) -> tuple[float, float, float]:
-    """Share of runs declared robust at p = κ: ours, and the published rule with two paces."""
+def false_certificates(kappa: float, runs: int, max_trials: int) -> tuple[float, float, float]:
+    """Share of runs declared robust at p = κ: ours, and the published rule at two growths."""
     rng = np.random.default_rng(7)
     ours = 0
     for seed in range(runs):
-        found, _ = run(KappaTest(kappa, ERROR, max_trials=most), 1 - kappa, seed)
-        ours += isinstance(found, Decision) and found.holds
+        decision, _ = run(KappaTest(kappa, ERROR, max_trials=max_trials), 1 - kappa, seed)
+        ours += isinstance(decision, Decision) and decision.holds
     doubling, often = (
-        sum(published(kappa, kappa, rng, most, pace)[0] == "robust" for _ in range(runs)) / runs
-        for pace in (2.0, 1.01)
+        sum(published(kappa, kappa, rng, max_trials, growth)[0] == "robust" for _ in range(runs))
+        / runs
+        for growth in (2.0, 1.01)
     )
     return ours / runs, doubling, often
 
@@ -116,12 +117,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     runs = 400 if parser.parse_args().quick else 4000
-    found = [rows_of(kappa, runs) for kappa in KAPPAS]
+    tables = [rows_of(kappa, runs) for kappa in KAPPAS]
     print(f"mean trials at error {ERROR:g}")
     print_table(
         ["κ", "p", "κ-test", "least", "ratio", "target", "before (κ = 0.01)",
          "published rule, doubling (unsound)"],
-        [row for rows, _ in found for row in rows],
+        [row for rows, _ in tables for row in rows],
     )  # fmt: skip
     ours, doubling, often = false_certificates(1e-2, runs, most=40_000)
     print(f"\nfalsely declared robust at p = κ = 0.01, {runs:,} runs of at most 40,000 samples")
@@ -129,7 +130,7 @@ def main() -> None:
         ["κ-test", "promised", "published rule, doubling", "published rule, 1 % more each time"],
         [[f"{ours:.4f}", f"<= {ERROR:g}", f"{doubling:.4f}", f"{often:.4f}"]],
     )
-    worst = {ratio: round(max(over[ratio] for _, over in found), 4) for ratio in BEFORE}
+    worst = {ratio: round(max(over[ratio] for _, over in tables), 4) for ratio in BEFORE}
     figures = {
         "over_floor_at_zero": worst[0.0],
         "over_wald_at_half": worst[0.5],

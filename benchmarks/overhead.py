@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from prerequisites import need_package
 from tables import print_table
 
 import surefoot as sf
@@ -34,6 +35,8 @@ from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Inputs, Model, Perturbation
 from surefoot.tasks import Subject, Task
+
+onnx = need_package("onnx")
 
 LEVEL = 32 / 255
 ERROR = 0.05
@@ -55,8 +58,7 @@ class Fixed:
 
 def mlp(folder: Path, inputs: int = 784, hidden: int = 32, classes: int = 10) -> Path:
     """A tiny MLP as an ONNX file."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    TensorProto, helper, numpy_helper = onnx.TensorProto, onnx.helper, onnx.numpy_helper
 
     rng = np.random.default_rng(0)
     weights = {
@@ -203,7 +205,7 @@ def main() -> None:
         "cnn_many": (cnn_bench, 200, 20_000 * scale),
         "mlp": (mlp_bench, 200, 400_000 * scale),
     }
-    found = {
+    rates = {
         name: compare(bench, n, trials, options.workers, turns)
         for name, (bench, n, trials) in runs.items()
     }
@@ -218,14 +220,14 @@ def main() -> None:
                 "printed" if name == "mlp" else ">= 0.90",
                 f"{f['batch_size']:.0f}",
             ]
-            for name, f in found.items()
+            for name, f in rates.items()
         ],
     )
     for name, bench in (("cnn", cnn_bench), ("mlp", mlp_bench)):
-        batch_size = int(found["mlp" if name == "mlp" else "cnn_many"]["batch_size"])
+        batch_size = int(rates["mlp" if name == "mlp" else "cnn_many"]["batch_size"])
         print(f"\nwhere the time goes, {name}, one worker")
         print_table(["part", "µs a trial"], where_the_time_goes(bench, batch_size))
-    print(json.dumps({name: round(f["ratio"], 4) for name, f in found.items()}))
+    print(json.dumps({name: round(f["ratio"], 4) for name, f in rates.items()}))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
     cv2.setNumThreads(1)
 
     def noise(x: np.ndarray, fill: Callable[[np.ndarray], object]) -> np.ndarray:
-        made = np.empty_like(x)
-        fill(made)
-        return cv2.min(cv2.max(cv2.add(x, made), 0), 1)
+        noise_values = np.empty_like(x)
+        fill(noise_values)
+        return cv2.min(cv2.max(cv2.add(x, noise_values), 0), 1)
 
     def hsv(x: np.ndarray, change: Callable[[np.ndarray], None]) -> np.ndarray:
         turned = cv2.cvtColor(x, cv2.COLOR_RGB2HSV)
@@ -114,10 +114,10 @@ def opencv() -> dict[str, Each]:  # noqa: PLR0915  a table of small functions
         return cv2.imdecode(code, cv2.IMREAD_COLOR).astype(np.float32) / 255
 
     def occlude(x: np.ndarray) -> np.ndarray:
-        made, side = x.copy(), int(x.shape[0] * 0.3)
+        image, side = x.copy(), int(x.shape[0] * 0.3)
         top, left = _rng.integers(0, x.shape[0] - side, 2)
         return cv2.rectangle(
-            made, (int(left), int(top)), (int(left) + side, int(top) + side), (0.5,) * 3, -1
+            image, (int(left), int(top)), (int(left) + side, int(top) + side), (0.5,) * 3, -1
         )
 
     def big(x: np.ndarray) -> bool:
@@ -176,11 +176,11 @@ def scikit_image() -> dict[str, Each]:
 
 def published() -> dict[str, Each]:
     """What the authors of the corruptions do with NumPy; one of them needs scikit-image."""
-    found: dict[str, Each] = {"shot": lambda x: _clip(_rng.poisson(x * 25) / 25.0)}
+    operations: dict[str, Each] = {"shot": lambda x: _clip(_rng.poisson(x * 25) / 25.0)}
     try:
         from skimage.filters import gaussian
     except ImportError:
-        return found
+        return operations
 
     def glass(x: np.ndarray) -> np.ndarray:
         y = gaussian(x, 0.4, channel_axis=-1)
@@ -190,7 +190,7 @@ def published() -> dict[str, Each]:
                 y[h, w], y[h + dy, w + dx] = y[h + dy, w + dx].copy(), y[h, w].copy()
         return _clip(gaussian(y, 0.4, channel_axis=-1))
 
-    return found | {"glass": glass}
+    return operations | {"glass": glass}
 
 
 def kornia_batches() -> dict[str, Each]:
@@ -220,8 +220,8 @@ def kornia_batches() -> dict[str, Each]:
         return kornia.color.hsv_to_rgb(turned)
 
     def affine(**how: Any) -> Each:  # noqa: ANN401
-        made: Each = k.RandomAffine(0.0, p=1.0, **how)
-        return made
+        operation: Each = k.RandomAffine(0.0, p=1.0, **how)
+        return operation
 
     return {
         "gaussian": k.RandomGaussianNoise(std=0.1, p=1.0),

@@ -3,7 +3,7 @@
 Ours draws and applies in batches, on NumPy arrays and on Torch tensors (CPU, one thread); OpenCV
 and scikit-image work image by image, kornia in batches. The ratio is ours (the faster of the
 two) over the fastest peer that has the operation. Peers that are not installed are left out:
-pip install opencv-python-headless scikit-image kornia
+pip install 'surefoot[bench]'
 
     python benchmarks/perturb.py [--quick] [--only KIND]
 """
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import peers
+from prerequisites import need_package
 from tables import print_table
 
 from surefoot.engine.streams import stream
@@ -67,13 +68,14 @@ def level_of(kind: str, size: int) -> float:
     return presets["large" if size > 64 else "small"][2] if presets else 1.0
 
 
-def ours(made: Perturbation, x: Any) -> Callable[[], object]:  # noqa: ANN401
+def ours(perturbation: Perturbation, x: Any) -> Callable[[], object]:  # noqa: ANN401
     """Draw and apply, the blocks of a run one after the other."""
     numbers = iter(range(10**9))
 
     def run() -> object:
-        source = stream(1, "s", made.kind, next(numbers), x)
-        return made.apply(x, made.draw(source, len(x), tuple(x.shape[1:])), made.level, UNIT)
+        source = stream(1, "s", perturbation.kind, next(numbers), x)
+        draws = perturbation.draw(source, len(x), tuple(x.shape[1:]))
+        return perturbation.apply(x, draws, perturbation.level, UNIT)
 
     return run
 
@@ -81,7 +83,7 @@ def ours(made: Perturbation, x: Any) -> Callable[[], object]:  # noqa: ANN401
 def rate(run: Callable[[], object], images: int, seconds: float) -> float:
     """Images a second of the one thread at work: the best of a few turns.
 
-    Time on the processor, not on the clock, so that a busy machine disturbs no one.
+    Time on the processor, not on the clock, so that a busy machine does not matter.
     """
     run()
     turns, best, end = 0, float("inf"), time.thread_time() + seconds
@@ -95,7 +97,7 @@ def rate(run: Callable[[], object], images: int, seconds: float) -> float:
 
 def known_peers() -> dict[str, tuple[dict[str, peers.Each], bool]]:
     """By name: their operations, and whether they take batches of tensors."""
-    found: dict[str, tuple[dict[str, peers.Each], bool]] = {}
+    installed: dict[str, tuple[dict[str, peers.Each], bool]] = {}
     for name, make, batches in (
         ("OpenCV", peers.opencv, False),
         ("scikit-image", peers.scikit_image, False),
@@ -103,22 +105,20 @@ def known_peers() -> dict[str, tuple[dict[str, peers.Each], bool]]:
         ("kornia", peers.kornia_batches, True),
     ):
         try:
-            found[name] = (make(), batches)
+            installed[name] = (make(), batches)
         except ImportError:
             continue
-    return found
+    return installed
 
 
 def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:  # noqa: ANN401
     """Rates of one operation at one size, by who does it."""
-    import torch
-
     n, edge = SIZES[size]
-    x = images(n, edge)
-    made = PERTURBATIONS[kind](level=level_of(kind, edge), **OPTIONS.get(kind, {}))
-    found = {
-        "NumPy": rate(ours(made, x), n, seconds),
-        "Torch": rate(ours(made, torch.from_numpy(x)), n, seconds),
+    torch, x = need_package("torch"), images(n, edge)
+    perturbation = PERTURBATIONS[kind](level=level_of(kind, edge), **OPTIONS.get(kind, {}))
+    rates = {
+        "NumPy": rate(ours(perturbation, x), n, seconds),
+        "Torch": rate(ours(perturbation, torch.from_numpy(x)), n, seconds),
     }
     single = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
     for name, (operations, batches) in others.items():
@@ -131,15 +131,15 @@ def line(kind: str, size: str, seconds: float, others: Any) -> dict[str, float]:
             if batches
             else (lambda run=run, few=few: [run(image) for image in single[:few]])
         )
-        found[name] = rate(task, few, seconds)
-    return found
+        rates[name] = rate(task, few, seconds)
+    return rates
 
 
 def with_one_thread() -> None:
     """Begin again with the libraries limited to one thread, unless they were."""
-    wanted = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    if any(os.environ.get(name) != "1" for name in wanted):
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})  # noqa: S606
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    if any(os.environ.get(name) != "1" for name in one_thread):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **one_thread})  # noqa: S606
 
 
 def main() -> None:
@@ -150,14 +150,13 @@ def main() -> None:
     parser.add_argument("--only", help="one kind")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    import torch
-
+    torch = need_package("torch")
     torch.set_num_threads(1)
     others = known_peers()
     kinds = [
         kind
-        for kind, made in PERTURBATIONS.items()
-        if getattr(made, "view", None) in (View.VALUES, View.IMAGE)
+        for kind, perturbation in PERTURBATIONS.items()
+        if getattr(perturbation, "view", None) in (View.VALUES, View.IMAGE)
         and kind not in ("table", "chain", "mixture", "random-level")
         and options.only in (None, kind)
     ]
@@ -166,25 +165,26 @@ def main() -> None:
     rows, ratios, numpy_ratios = [], [], []
     for kind in kinds:
         for size in SIZES:
-            found = line(kind, size, seconds, others)
-            best = max(found["NumPy"], found["Torch"])
-            peer = max((found[name] for name in others if name in found), default=None)
-            cells = [f"{found[c]:,.0f}" if c in found else "" for c in columns]
+            rates = line(kind, size, seconds, others)
+            best = max(rates["NumPy"], rates["Torch"])
+            peer = max((rates[name] for name in others if name in rates), default=None)
+            cells = [f"{rates[c]:,.0f}" if c in rates else "" for c in columns]
             ratio = "" if peer is None else f"{best / peer:.2f}"
             rows.append([kind, size, *cells, ratio])
             if peer is not None:
                 ratios.append(best / peer)
-                numpy_ratios.append(found["NumPy"] / peer)
+                numpy_ratios.append(rates["NumPy"] / peer)
     print_table(["perturbation", "size", *columns, "ours/peer"], rows)
     print("images a second; target: no ratio below 0.5, and 0.6 of them above 1")
+    figures: dict[str, float] = {"compared": len(ratios)}
     if ratios:
         figures = {
             "worst_vs_peer": round(min(ratios), 3),
             "share_ahead": round(float(np.mean(np.array(ratios) > 1)), 3),
             "worst_numpy_vs_peer": round(min(numpy_ratios), 3),
-            "compared": len(ratios),
+            **figures,
         }
-        print(json.dumps(figures))
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

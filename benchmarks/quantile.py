@@ -32,6 +32,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from prerequisites import need_file, need_folder, need_package
 from quantile_run import known_within, read_images
 from quantile_tables import ENDS, ERROR, SHARE, differences_table, rank, stopping, table_4_2
 from tables import print_table
@@ -57,18 +58,20 @@ Everything = dict[tuple[str, str, str], list[Bracket]]
 
 def populations(rows: tuple[PublishedBracket, ...]) -> Everything:
     """By network, split and source; a radius that was never refuted ends at the ceiling."""
-    found: Everything = defaultdict(list)
+    everything: Everything = defaultdict(list)
     for row in rows:
         if (row.network, row.split) not in FAILED:
             within = Interval(row.bracket.low, min(row.bracket.high, CEILING))
-            found[row.network, row.split, row.source].append(Bracket(within, row.bracket.guarantee))
-    return dict(found)
+            everything[row.network, row.split, row.source].append(
+                Bracket(within, row.bracket.guarantee)
+            )
+    return dict(everything)
 
 
 def opened(
     rng: np.random.Generator, population: list[Bracket]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A radius for each input, in the top tenth of its published bracket; and a bracket as found.
+    """A radius for each input, in the top tenth of its published bracket; and an open bracket.
 
     As measured on networks of many layers after 60 s: up to .05 wide, the radius at 73 to 99 % of
     it. A twentieth are never refuted, of another twentieth nothing is proved, and one in fifty is
@@ -80,9 +83,9 @@ def opened(
     place = 0.73 + 0.26 * rng.beta(4.5, 2, n)
     wide = np.minimum(rng.choice([0.002, 0.02, 0.05], n), radii / place)
     kind = rng.random(n)
-    found_lows = np.where(kind < 0.05, 0.0, np.maximum(radii - place * wide, 0.0))
-    found_highs = radii + (1 - place) * wide
-    return radii, found_lows, np.where((kind > 0.95) & (radii > 0), np.inf, found_highs)
+    bracket_lows = np.where(kind < 0.05, 0.0, np.maximum(radii - place * wide, 0.0))
+    bracket_highs = radii + (1 - place) * wide
+    return radii, bracket_lows, np.where((kind > 0.95) & (radii > 0), np.inf, bracket_highs)
 
 
 def open_coverage(everything: Everything, runs: int) -> float:
@@ -136,8 +139,8 @@ def mean_widths(population: list[Bracket], n: int, runs: int) -> tuple[float, fl
     rng, wide = np.random.default_rng(11), np.zeros(2)
     for _ in range(runs):
         sample = [population[i] for i in rng.integers(0, len(population), n)]
-        found = (over.conclude(sample, ERROR) for over in (OrderStatistics(), ShortestRanks()))
-        wide += [one.interval.width for one in found if isinstance(one, Quantile)]
+        quantiles = (over.conclude(sample, ERROR) for over in (OrderStatistics(), ShortestRanks()))
+        wide += [one.interval.width for one in quantiles if isinstance(one, Quantile)]
     return float(wide[0] / runs), float(wide[1] / runs)
 
 
@@ -175,9 +178,9 @@ def search(data: Path, mnist: Path | None) -> dict[str, float | int | None]:
     method = sf.methods.CriticalQuantile(within=width, seconds_per_input=20, size=len(images[1]))
     print(f"\n{NETWORK}: until the 5 % quantile is known to ± {width:g}", flush=True)
     run = known_within(data / "nets" / f"{NETWORK}.onnx", images, method)
-    found = run.settled.quantile
-    print(f"  {found}\n  {run.seconds:.1f} CPU seconds, {len(run.settled.brackets):,} inputs")
-    known = mnist is not None and isinstance(found, Quantile) and not found.note
+    quantile = run.settled.quantile
+    print(f"  {quantile}\n  {run.seconds:.1f} CPU seconds, {len(run.settled.brackets):,} inputs")
+    known = mnist is not None and isinstance(quantile, Quantile) and not quantile.note
     return {
         "seconds_within": round(run.seconds, 1) if known else None,
         "inputs_within": len(run.settled.brackets) if known else None,
@@ -187,11 +190,16 @@ def search(data: Path, mnist: Path | None) -> dict[str, float | int | None]:
 def main() -> None:
     """All tables, then the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="with critical_epsilon.csv, nets/")
+    parser.add_argument("--data", type=Path, help="with critical_epsilon.csv and nets/")
     parser.add_argument("--mnist", type=Path, help="mnist.npz with x_test and y_test")
     parser.add_argument("--quick", action="store_true", help="fewer samples: under a minute")
     args = parser.parse_args()
-    rows = read_brackets(args.data / "critical_epsilon.csv")
+    need_package("onnx")
+    files = "critical_epsilon.csv", "mnist_test_100.csv", f"nets/{NETWORK}.onnx"
+    data = need_folder(args.data, "--data", *files)
+    if args.mnist:
+        need_file(args.mnist, "--mnist", "mnist.npz with x_test and y_test")
+    rows = read_brackets(data / "critical_epsilon.csv")
     everything, runs = populations(rows), 100 if args.quick else 1000
     table_4_2(rows)
     print()
@@ -202,7 +210,7 @@ def main() -> None:
     seconds = posterior_seconds(everything["mnist-net", "test", "fairness"])
     figures = {
         "coverage_open": round(coverage, 4),
-        **search(args.data, None if args.quick else args.mnist),
+        **search(data, None if args.quick else args.mnist),
         "width_vs_order_statistics": round(widths[100][0], 4),
         "width_vs_order_statistics_300": round(widths[300][0], 4),
         "coverage": round(widths[100][1], 4),

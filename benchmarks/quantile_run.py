@@ -30,7 +30,7 @@ PRINTED = 50
 
 @dataclass(frozen=True)
 class Run:
-    """What was found, and what it cost."""
+    """The quantile with its brackets, and what they cost."""
 
     settled: Settled
     seconds: float
@@ -48,8 +48,8 @@ def opened(path: Path) -> tuple[Network, Callable[[Floats], int]]:
     feed = session.get_inputs()[0]
 
     def label(x: Floats) -> int:
-        given = x.astype(np.float32).reshape([d if isinstance(d, int) else 1 for d in feed.shape])
-        return int(session.run(None, {feed.name: given})[0].argmax())
+        batch = x.astype(np.float32).reshape([d if isinstance(d, int) else 1 for d in feed.shape])
+        return int(session.run(None, {feed.name: batch})[0].argmax())
 
     return network, label
 
@@ -81,7 +81,7 @@ def known_within(
         proofs += ask.start >= method.size
         limit = method.efforts[ask.start // method.size]
         left = limit - (before.seconds if before else 0.0)
-        found = critical(
+        bracket = critical(
             network,
             pixels[i],
             int(truths[i]),
@@ -92,9 +92,9 @@ def known_within(
             clock=time.thread_time,
             known=(0.0, None) if before is None else (before.low, _point(before)),
         )
-        high = found.high if np.isfinite(found.high) else None
-        witness = "" if found.witness is None else packed(found.witness)
-        proof = Proof(found.low, high, witness, found.reason, found.nodes, found.seconds)
+        high = bracket.high if np.isfinite(bracket.high) else None
+        witness = "" if bracket.witness is None else packed(bracket.witness)
+        proof = Proof(bracket.low, high, witness, bracket.reason, bracket.nodes, bracket.seconds)
         known[i] = proof if before is None else before + proof
         return proof
 

@@ -52,9 +52,9 @@ def table_4_2(rows: tuple[PublishedBracket, ...]) -> None:
     for network, printed in PRINTED.items():
         source = "fairness" if network == "mnist-net" else "fomlas"
         own = [r for r in rows if (r.network, r.split, r.source) == (network, "test", source)]
-        kept = [r for r in own if r.seconds is not None]
-        proved = [r.bracket.low if r.bracket.low > 0 else math.inf for r in kept]
-        o, n = np.sort(proved), len(kept)
+        timed = [r for r in own if r.seconds is not None]
+        proved = [r.bracket.low if r.bracket.low > 0 else math.inf for r in timed]
+        o, n = np.sort(proved), len(timed)
         c = bdtr(np.arange(n + 1.0), n, SHARE)
         low = np.flatnonzero(c <= ERROR / 2).max() + 1
         high = np.flatnonzero(c >= 1 - ERROR / 2).min() + 1
@@ -120,9 +120,9 @@ def differences_table(rows: tuple[PublishedBracket, ...], runs: int) -> float:
             for _ in range(runs):
                 i = rng.integers(0, len(shared), n)
                 one, other = [first[j] for j in i], [second[j] for j in i]
-                found = [over(one, other) for over in (apart, paired, bootstrap)]
-                wide += [d.width / runs for d in found]
-                right += [(d.low <= least and most <= d.high) / runs for d in found]
+                differences = [over(one, other) for over in (apart, paired, bootstrap)]
+                wide += [d.width / runs for d in differences]
+                right += [(d.low <= least and most <= d.high) / runs for d in differences]
             cells = [
                 f"{x:.{k}f}" for w, r in zip(wide, right, strict=True) for x, k in ((w, 4), (r, 3))
             ]
@@ -151,11 +151,11 @@ def stopping(population: list[Bracket], runs: int) -> None:
                     drawn = rng.integers(0, len(population), ask)
                     ask = steps.send([population[i] for i in drawn])
                 except StopIteration as ended:
-                    found = ended.value
+                    quantile = ended.value
                     break
-            used += found.inputs / runs
-            right += (found.interval.low <= least and most <= found.interval.high) / runs
-            short += bool(found.note) / runs
+            used += quantile.inputs / runs
+            right += (quantile.interval.low <= least and most <= quantile.interval.high) / runs
+            short += bool(quantile.note) / runs
         lines.append([f"{width:g}", f"{used:.0f}", f"{right:.3f}", f"{short:.3f}"])
     print("\nstop when the quantile is known to ± width (mnist-net/test, at most 2000 inputs)")
-    print_table(["width", "inputs", "whole", "not reached"], lines)
+    print_table(["width", "inputs", "whole", "too few inputs"], lines)

@@ -36,26 +36,26 @@ def main() -> None:
     times = 3 if parser.parse_args().quick else 9
     python = seconds([sys.executable, "-c", "pass"], times)
     numpy = seconds([sys.executable, "-c", "import numpy"], times)
-    found = {
+    figures = {
         "import_seconds": seconds([sys.executable, "-c", "import surefoot"], times),
         "help_seconds": seconds([COMMAND, "--help"], times),
     }
     everything = "import surefoot as sf; [getattr(sf, name) for name in sf.__all__]"
     every_name = seconds([sys.executable, "-c", everything], times)
     with tempfile.TemporaryDirectory() as folder:
-        found["demo_seconds"] = seconds([COMMAND, "demo", "--out", folder], 1)
-        found["report_megabytes"] = (Path(folder) / "report.html").stat().st_size / 1e6
+        figures["demo_seconds"] = seconds([COMMAND, "demo", "--out", folder], 1)
+        figures["report_megabytes"] = (Path(folder) / "report.html").stat().st_size / 1e6
     rows = [
-        ["import surefoot", f"{found['import_seconds']:.3f} s", "< 0.5 s"],
-        ["surefoot --help", f"{found['help_seconds']:.3f} s", "< 0.5 s"],
-        ["surefoot demo", f"{found['demo_seconds']:.1f} s", "< 60 s"],
-        ["report.html of the demo", f"{found['report_megabytes']:.3f} MB", "< 2 MB"],
+        ["import surefoot", f"{figures['import_seconds']:.3f} s", "< 0.5 s"],
+        ["surefoot --help", f"{figures['help_seconds']:.3f} s", "< 0.5 s"],
+        ["surefoot demo", f"{figures['demo_seconds']:.1f} s", "< 60 s"],
+        ["report.html of the demo", f"{figures['report_megabytes']:.3f} MB", "< 2 MB"],
         ["for comparison: every public name imported", f"{every_name:.3f} s", ""],
         ["for comparison: import numpy", f"{numpy:.3f} s", ""],
         ["for comparison: python that does nothing", f"{python:.3f} s", ""],
     ]
     print_table(["what", "ours", "target"], rows)
-    print(json.dumps({name: round(value, 4) for name, value in found.items()}))
+    print(json.dumps({name: round(value, 4) for name, value in figures.items()}))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def _curve(folder: Path, **more: object) -> sf.Study:
 
 def _attack(folder: Path) -> sf.Result:
     x = small.batch(9)
-    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
+    model = sf.load_model(small.linear_net(folder / "linear.onnx"), bounds=(0, 1))
     inputs = sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
     made = sf.Study(model, inputs, sf.perturb.LinfNoise(0.15), sf.methods.Attack(2, 10))
     return made.run()

@@ -20,6 +20,8 @@ RUNS = {
     "curve_population": 20,
 }
 """Fewer runs of the slower worlds; the others have 40. `benchmarks/claims.py` has a thousand."""
+FAST_RUNS = 2
+"""In the fast tier: every kind of claim is made and compared with its truth, no rate is tested."""
 
 
 def too_often(outcome: Outcome, error: float) -> bool:
@@ -34,8 +36,11 @@ def test_every_kind_of_claim_has_a_world() -> None:
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: f"{w.kind}: {w.name}")
-def test_claims_are_false_no_more_often_than_stated(world: World) -> None:
-    outcome = joined([world.run(seed) for seed in range(RUNS.get(world.kind, 40))])
+def test_claims_are_false_no_more_often_than_stated(
+    world: World, pytestconfig: pytest.Config
+) -> None:
+    runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 40)
+    outcome = joined([world.run(seed) for seed in range(runs)])
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"
     )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.main import get_command
 
 from surefoot.cli.main import app
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_python_example_runs_as_printed(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
@@ -57,6 +59,7 @@ def test_every_command_that_is_written_down_exists_with_its_options():
         assert not strange, f"{page}: surefoot {name} takes no {', '.join(strange)}"
 
 
+@pytest.mark.slow
 def test_the_demo_shows_progress_and_writes_one_small_page(desk):
     done = desk.run("demo", "--out", ".", timeout=300)
     assert done.returncode == 0, done.stderr
@@ -78,6 +81,7 @@ def test_the_embedded_model_is_small_and_its_licence_is_named():
     assert "Permission is hereby granted" in licence
 
 
+@pytest.mark.slow
 def test_a_newcomer_without_files_can_run_what_is_written(desk):
     for name in ("model.onnx", "test.npz"):
         (desk.folder / name).unlink()

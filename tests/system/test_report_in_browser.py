@@ -4,20 +4,20 @@ import json
 import shutil
 
 import pytest
-import torch
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
 
 import surefoot as sf
 from surefoot.study.comparison import join_results
 from tests import pages
 from tests.worlds import points, study
 
+webdriver = pytest.importorskip("selenium.webdriver")
+By = pytest.importorskip("selenium.webdriver.common.by").By
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = ChromeOptions()
+    options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for flag in (
         "--headless",
@@ -33,7 +33,8 @@ def browser(tmp_path_factory):
     ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
     yield driver
     driver.quit()
 
@@ -164,7 +165,7 @@ def telephone(browser):
     browser.set_window_size(1000, 3000)
 
 
-def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path):
+def test_an_attack_is_one_line_beside_accuracy_and_the_robust_share(browser, tmp_path, torch):
     torch.manual_seed(1)
     net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
     made = study(model=sf.load_model(net, shape=(6,)), method=sf.methods.KappaTest(0.1, 0.1, 200))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-import torch
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.linear_model import LogisticRegression
 
@@ -123,8 +123,9 @@ def pooled_net(path: Path) -> Path:
     )
 
 
-def module(seed: int = 0, shape: tuple[int, ...] = IMAGE) -> torch.nn.Module:
+def module(seed: int = 0, shape: tuple[int, ...] = IMAGE) -> Any:
     """The linear net in PyTorch, with a dropout that must not act."""
+    torch = pytest.importorskip("torch")
     matrix, bias = weights(shape, 3, seed)
     layer = torch.nn.Linear(*matrix.shape)
     with torch.no_grad():
@@ -136,6 +137,7 @@ def module(seed: int = 0, shape: tuple[int, ...] = IMAGE) -> torch.nn.Module:
 @functools.cache
 def exported() -> bytes:
     """What `torch.export.save` writes of the module."""
+    torch = pytest.importorskip("torch")
     buffer = io.BytesIO()
     free = ({0: torch.export.Dim("rows", min=1, max=4096)},)
     with warnings.catch_warnings():
@@ -145,7 +147,8 @@ def exported() -> bytes:
     return buffer.getvalue()
 
 
-def scripted(path: Path, made: torch.nn.Module | None = None) -> Path:
+def scripted(path: Path, made: Any = None) -> Path:
+    torch = pytest.importorskip("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces the end of TorchScript
         torch.jit.script(made or module()).save(str(path))

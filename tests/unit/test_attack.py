@@ -3,7 +3,6 @@ it cannot be made."""
 
 import numpy as np
 import pytest
-import torch
 from onnx import TensorProto
 
 import surefoot as sf
@@ -17,6 +16,8 @@ from surefoot.store.memory import MemoryJournal
 from surefoot.subject import to_host
 from surefoot.tasks import Task
 from tests.unit import small_models as small
+
+torch = pytest.importorskip("torch")
 
 QUICK = sf.methods.Attack(starts=2, iterations=10)
 

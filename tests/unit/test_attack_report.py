@@ -153,6 +153,7 @@ def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
     assert "2 descents of 10 steps towards each of 2 target classes" in table.note
 
 
+@pytest.mark.slow
 def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     x = small.batch(8)
     studies = {

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
@@ -97,7 +96,7 @@ def test_a_mixture_takes_each_part_as_often_as_its_weight_says():
 
 
 @pytest.mark.parametrize("made", [*MADE, WIDE])
-def test_numpy_and_torch_agree(made):
+def test_numpy_and_torch_agree(torch, made):
     x = np.random.default_rng(0).random((6, 3, 8, 8), dtype=np.float32)
     tensor = torch.from_numpy(x)
     ours = made.draw(stream(1, "s", made.kind, 0, x), 6, x.shape[1:])

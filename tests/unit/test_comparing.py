@@ -124,6 +124,7 @@ def test_levels_are_in_rising_order_and_share_the_error():
         found.require(not_worse=("0.1", 0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", [sf.methods.KappaTest(0.1, 0.1, max_trials=500), sf.methods.NormalTail(draws=60)]
 )

@@ -100,6 +100,7 @@ def test_a_question_for_no_trials_is_refused(units):
         run(Script((Ask(0.5, 3, 0), Ask(0.4, units, 0))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
 def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
     alone = drive(procedure, breaking(CRITICAL))
@@ -108,6 +109,7 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
     assert len(spy.trials) == len(set(spy.trials)) == alone.curve.trials
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 4096])
 def test_batch_size_and_workers_never_change_a_curve(batch_size):
     procedure = CURVES["three, and a break"]
@@ -134,6 +136,7 @@ def cut(entries, k):
     return journal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("procedure", CURVES.values(), ids=CURVES)
 @pytest.mark.parametrize("batch_after", [11, 1000])
 def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, batch_after):
@@ -154,6 +157,7 @@ def test_evidence_of_one_question_may_come_in_any_order():
     assert run(procedure, journal=cut(scan[::2], 10)) == run(procedure)
 
 
+@pytest.mark.slow
 def test_evidence_of_two_writers_counts_once():
     procedure = CURVES["three, and a break"]
     twice = entries_of(procedure, batch_size=23) + entries_of(procedure, batch_size=1000)

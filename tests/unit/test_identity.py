@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-import torch
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
@@ -53,18 +52,17 @@ def test_callables_that_answer_differently_have_different_digests(kind):
     assert "answers to 8 fixed inputs" in made[0].covers
 
 
-class Scaled(torch.nn.Module):
-    def __init__(self, factor):
-        super().__init__()
-        torch.manual_seed(0)
-        self.layer = torch.nn.Linear(6, 3)
-        self.factor = factor
+def test_modules_with_equal_weights_that_answer_differently_have_different_digests(torch):
+    class Scaled(torch.nn.Module):
+        def __init__(self, factor):
+            super().__init__()
+            torch.manual_seed(0)
+            self.layer = torch.nn.Linear(6, 3)
+            self.factor = factor
 
-    def forward(self, x):
-        return self.layer(x * self.factor)
+        def forward(self, x):
+            return self.layer(x * self.factor)
 
-
-def test_modules_with_equal_weights_that_answer_differently_have_different_digests():
     one, two = (sf.load_model(Scaled(f).eval(), shape=(6,)).signature.digest for f in (1.0, 2.0))
     assert one != two
 
@@ -152,6 +150,7 @@ class Small:
         return linear(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [8, 30])
 def test_a_model_with_little_room_is_measured_to_the_end(room):
     """Preflight, the run and the search for a failed example all back off."""

@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+
+torch = pytest.importorskip("torch")
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6) / 24
 Y = [0, 2, 1, 0]

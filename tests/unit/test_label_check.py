@@ -85,6 +85,7 @@ def test_few_inputs_do_not_cry_wolf():
     assert label_doubt(np.array([0, 1]), np.array([1, 0]), 2) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 10])
 def test_where_no_renaming_is_better_none_is_proposed(classes):
     """All readings are equally good: the boundary. Allowed: .001 of the runs."""

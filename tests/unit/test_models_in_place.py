@@ -4,11 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from torch import nn
 
 import surefoot as sf
 from surefoot.engine.clean_predictions import clean_scores
@@ -17,6 +15,9 @@ from surefoot.errors import ModelFailed
 from surefoot.subject import Inputs
 from surefoot.testing import check_model
 from tests.worlds import SHAPE, linear, points, study
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
 
 CHECK = "the model does not change its input"
 

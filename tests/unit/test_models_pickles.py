@@ -9,12 +9,13 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-import torch
 
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
 from surefoot.testing import check_model
 from tests.unit.small_models import IMAGE, batch, by_hand, estimator, module, scripted
+
+torch = pytest.importorskip("torch")
 
 
 class Bomb:

@@ -4,8 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 from surefoot.errors import InvalidArgument
 from surefoot.models import load_model
@@ -19,6 +17,9 @@ from tests.unit.small_models import (
     module,
     scripted,
 )
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
 
 
 def exported_file(path):

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
@@ -20,6 +18,9 @@ from tests.unit.small_models import (
     softmax,
 )
 from tests.unit.test_models_torch import close
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
 
 
 class Answer(NamedTuple):

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models import load_model
 from tests.unit.small_models import IMAGE, exported, scripted
+
+torch = pytest.importorskip("torch")
 
 Parts = dict[str, bytes]
 Attack = Callable[[Parts, Path], None]

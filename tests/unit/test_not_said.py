@@ -88,6 +88,7 @@ def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> No
     assert "more often" not in sentence(claim)
 
 
+@pytest.mark.slow
 def test_radii_of_other_inputs_or_another_property_are_not_compared() -> None:
     near, far = (line_inputs(np.linspace(low, low + 0.1, 30)) for low in (0.0, 0.3))
     method = sf.methods.CriticalLevel(quantile=0.2, error=0.2)
@@ -127,7 +128,7 @@ def test_claims_that_count_inputs_are_read_once() -> None:
 
 
 def test_an_input_that_failed_most_often_is_not_called_the_weakest() -> None:
-    result = noise_study(np.full(30, 0.3), sf.FixedSize(0.2, 0.1), 1).run(**QUICK)
+    result = noise_study(np.full(30, 0.3), sf.methods.FixedSize(0.2, 0.1), 1).run(**QUICK)
     text = next(sentence(c) for c in result.claims if c.kind == "worst")
     assert "failed most often of the 30 in this run" in text
 

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 from onnx import TensorProto, helper
 
 import surefoot as sf
@@ -12,6 +11,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.graph.gradient import read_tape
 from surefoot.graph.operator_gradients import ONE, SEVERAL
 from tests.unit.small_models import save_graph
+
+torch = pytest.importorskip("torch")
 
 PLANE, FLAT = (2, 5, 6), (6,)
 RNG = np.random.default_rng(11)

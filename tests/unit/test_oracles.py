@@ -33,6 +33,7 @@ def statsmodels():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", FutureWarning)
+        pytest.importorskip("statsmodels")
         from statsmodels.stats import diagnostic, proportion
     return SimpleNamespace(
         proportion_confint=proportion.proportion_confint, normal_ad=diagnostic.normal_ad

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from PIL import ImageOps
 
 from surefoot.engine.sampling_bench import cut
@@ -27,6 +26,8 @@ from surefoot.perturb.adapters import (
 from surefoot.perturb.custom import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
+
+torch = pytest.importorskip("torch")
 
 UNIT = Interval(0, 1)
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy import ndimage
 
 from surefoot.perturb._ops.filters.convolution import convolve, pad_mirrored
@@ -41,7 +40,7 @@ def test_strips_of_a_matrix_do_what_the_whole_does():
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 7), (9, 9), (21, 41)])
-def test_convolution_is_that_of_scipy_with_mirrored_edges(size):
+def test_convolution_is_that_of_scipy_with_mirrored_edges(torch, size):
     rng = np.random.default_rng(3)
     x = rng.random((4, 3, 9, 13), dtype=np.float32)
     kernels = rng.random((4, *size), dtype=np.float32)

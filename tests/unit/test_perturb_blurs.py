@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from scipy import ndimage
 
 from surefoot.engine.streams import stream
@@ -66,7 +65,7 @@ def test_every_blur_conforms(made):
 
 @pytest.mark.parametrize("blur", BLURS)
 @pytest.mark.parametrize("size", [17, 80])
-def test_numpy_and_torch_agree(blur, size):
+def test_numpy_and_torch_agree(torch, blur, size):
     """Within 2e-6, given the same draws; swaps of pixels exactly."""
     x = scene(3, size)
     tensor = torch.from_numpy(x)

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from surefoot.engine.streams import stream
@@ -54,7 +53,7 @@ def test_one_line_is_enough():
     check_perturbation(slow_drift, (2, 30))
 
 
-def test_the_same_function_serves_numpy_and_torch():
+def test_the_same_function_serves_numpy_and_torch(torch):
     made, x = (
         Batched(0.3, brighter, "brighter"),
         np.random.default_rng(0).random((4, 5), np.float32),

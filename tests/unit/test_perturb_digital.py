@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from surefoot.engine.streams import stream
@@ -93,7 +92,7 @@ def test_lost_pixels_lose_all_channels_and_stay_lost():
 
 
 @pytest.mark.parametrize("level", [1e-4, 0.09, 0.5, 1.0])
-def test_a_patch_on_a_large_image_is_the_same_in_numpy_and_torch(level):
+def test_a_patch_on_a_large_image_is_the_same_in_numpy_and_torch(torch, level):
     x = image(3, (3, 70, 90))
     made = Occlusion(level)
     drawn = made.draw(stream(1, "s", made.kind, 0, x), 3, x.shape[1:])
@@ -118,7 +117,6 @@ def test_a_patch_changes_what_it_touches_alone(shape):
     np.testing.assert_array_equal(each[cover == 0], x[cover == 0])
 
 
-@pytest.mark.parametrize("place", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 def test_a_weak_compression_leaves_the_rows_beside_it_alone(place):
     x = image(3)
     strong = perturbed(JPEG(0.5), place(x), place(np.full(3, 0.5, np.float32)))

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy import ndimage
 
 from surefoot.perturb._ops.pixel_swaps import gather_pixels, origins_after_swaps, swap_partners
@@ -24,7 +23,7 @@ def in_turn(goals):
 
 @pytest.mark.parametrize("shape", [(12, 12), (9, 20), (23, 8), (1, 6), (5, 3)])
 @pytest.mark.parametrize("reach", [1, 2, 3, 4])
-def test_swaps_at_once_are_the_swaps_in_turn(shape, reach):
+def test_swaps_at_once_are_the_swaps_in_turn(torch, shape, reach):
     rng = np.random.default_rng(7)
     chance = rng.random((3, 2, *shape), dtype=np.float32)
     goals = swap_partners(chance, chance[:, :1], 0.8, float(reach))

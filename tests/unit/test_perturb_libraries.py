@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
@@ -16,6 +15,8 @@ from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
 from surefoot.perturb.custom import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
+
+torch = pytest.importorskip("torch")
 
 UNIT = Interval(0, 1)
 pytestmark = pytest.mark.filterwarnings("default")  # what these libraries warn of is theirs

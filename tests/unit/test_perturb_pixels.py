@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
@@ -90,7 +89,7 @@ def test_it_conforms_at_the_ends_of_its_range(perturbation):
 
 
 @every
-def test_numpy_and_torch_give_the_same_image(made):
+def test_numpy_and_torch_give_the_same_image(torch, made):
     """To 2e-6; photon counts to 1 in 10,000 values, where rounding moves a count by one."""
     perturbation, x = made(STRENGTHS[made]), image(8)
     ours = perturbed(perturbation, x)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from surefoot.perturb._ops.edges import Edge
 from surefoot.perturb._ops.warp import _warp_by_grid_sample, _warp_by_takes, _warp_on_host, warp
@@ -70,7 +69,7 @@ def test_coordinates_that_are_no_places_read_nothing_else(compiled, edge):
 
 @pytest.mark.parametrize("edge", list(Edge))
 @pytest.mark.parametrize("grids", [1, 4])
-def test_every_way_of_sampling_shows_the_same_image(edge, grids):
+def test_every_way_of_sampling_shows_the_same_image(torch, edge, grids):
     x, ys, xs = scene((40, 33), 4, grids, 1.5)
     ours = _warp_on_host(x, ys, xs, edge, BOUNDS.low, BOUNDS)
     theirs = _warp_by_grid_sample(*map(torch.from_numpy, (x, ys, xs)), edge, BOUNDS.low, BOUNDS)
@@ -93,7 +92,7 @@ def test_without_a_compiler_nothing_is_compiled(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_gradients_still_flow_through_a_warp():
+def test_gradients_still_flow_through_a_warp(torch):
     x, ys, xs = map(torch.from_numpy, scene((9, 13), 2, 2, 0.5))
     plain = warp(x, ys, xs, "mirror", None)
     followed = warp(x.requires_grad_(), ys, xs, "mirror", None)

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from surefoot.engine.sampling_bench import cut
 from surefoot.engine.streams import stream
@@ -53,7 +52,7 @@ def test_every_perturbation_of_a_series_conforms(made, shape):
 
 
 @every
-def test_numpy_and_torch_agree_to_one_in_a_million(made):
+def test_numpy_and_torch_agree_to_one_in_a_million(torch, made):
     x = sound(12)
     tensor = torch.from_numpy(x)
     ours = made.apply(x, drawn_for(made, x, 12), made.level, SIGNED)
@@ -72,7 +71,6 @@ def test_one_input_meeting_many_perturbations_is_many_copies_of_it(made):
 
 
 @every
-@pytest.mark.parametrize("place", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 def test_a_long_row_is_the_same_alone_in_any_batch_and_as_time_first(made, place):
     """Longer than what Torch sums in one go, and seen through transposed memory."""
     x = sound(5, channels=1, length=40_000)

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import kstest
 
 from surefoot.engine.streams import stream
@@ -47,7 +46,7 @@ def test_every_table_conforms(features):
 
 @pytest.mark.parametrize("level", [0.0, 0.3, 1.0, 7.0])
 @pytest.mark.parametrize("rows", [1, 32])
-def test_numpy_and_torch_agree_value_for_value(level, rows):
+def test_numpy_and_torch_agree_value_for_value(torch, level, rows):
     noise, x = TableNoise(1.0, ALL), np.repeat(ROW, rows, axis=0)
     ours = perturbed(noise, x, 32, level)
     theirs = perturbed(noise, torch.from_numpy(x), 32, level, like=torch.from_numpy(x))

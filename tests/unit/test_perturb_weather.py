@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from scipy import ndimage
 
 from surefoot.engine.sampling_bench import cut
@@ -59,7 +58,7 @@ def test_weather_meets_images_of_any_format(weather, shape):
 @pytest.mark.parametrize("weather", WEATHER)
 @pytest.mark.parametrize("shape", [COLOUR, GREY, (3, 90, 72)])
 @pytest.mark.parametrize("level", [0.7, 2.0, 3.5, 5.0])
-def test_numpy_and_torch_make_the_same_weather(weather, shape, level):
+def test_numpy_and_torch_make_the_same_weather(torch, weather, shape, level):
     """Within 1e-4; a pixel at a threshold may fall to the other side, so 1 in 1000 may differ."""
     made, x = weather(level), images(6, shape)
     tensor = torch.from_numpy(x)

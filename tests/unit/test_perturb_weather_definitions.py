@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy import ndimage
 
 from surefoot.engine.streams import stream
@@ -232,7 +231,7 @@ def test_an_equalised_layer_reaches_from_0_to_255():
     assert equalise_histogram(layer)[0, 0, :, 0].tolist() == [0, 170, 170, 255]
 
 
-def test_numpy_and_torch_shade_drops_alike():
+def test_numpy_and_torch_shade_drops_alike(torch):
     layers = liquids()
     assert np.array_equal(
         droplet_shading(torch.from_numpy(layers)).numpy(), droplet_shading(layers)

@@ -7,7 +7,6 @@ import struct
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import kstest
 
 from surefoot.engine.streams import base_of, block_size, generator_for, row_keys, stream
@@ -46,7 +45,7 @@ def test_every_registered_perturbation_conforms(kind):
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS)
-def test_numpy_and_torch_agree_over_the_catalogue(kind):
+def test_numpy_and_torch_agree_over_the_catalogue(torch, kind):
     """Tolerance 2e-4; where a count or a rounding is drawn, all but one value in a thousand."""
     made = example(kind)
     shape = (6,) if kind == "table" else SHAPES[made.view][1]
@@ -156,7 +155,7 @@ def test_uniform_noise_spans_what_it_says(lowest):
 
 
 @pytest.mark.parametrize("kind", BALLS)
-def test_numpy_and_torch_draw_and_apply_the_same(kind):
+def test_numpy_and_torch_draw_and_apply_the_same(torch, kind):
     made, shape = PERTURBATIONS[kind](0.2), (3, 4, 4)
     x = np.random.default_rng(0).random((8, *shape), dtype=np.float32)
     tensor = torch.from_numpy(x)
@@ -251,7 +250,7 @@ def splitmix(base, number):
     return z ^ (z >> 31)
 
 
-def test_the_key_of_a_trial_is_splitmix_of_its_name_in_either_namespace():
+def test_the_key_of_a_trial_is_splitmix_of_its_name_in_either_namespace(torch):
     base, trials = base_of(1, "p0", "linf"), np.arange(5, 300, dtype=np.int64)
     bases = np.full(len(trials), base, dtype=np.int64)
     keys = row_keys(bases, trials)

@@ -39,6 +39,7 @@ def refusal(*words: str) -> str:
     return str(found.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WRITERS, ids=lambda words: f"{words[0]} {words[-1]}")
 def test_a_place_that_cannot_be_written_is_refused_first(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -138,7 +137,7 @@ def test_losing_without_confidence_is_no_confident_mistake():
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables())
-def test_numpy_and_torch_agree_on_every_bit(prop, table):
+def test_numpy_and_torch_agree_on_every_bit(torch, prop, table):
     scores, labels = table
     there = prop.severity(torch.from_numpy(scores), torch.from_numpy(labels))
     assert isinstance(there, torch.Tensor)
@@ -146,6 +145,7 @@ def test_numpy_and_torch_agree_on_every_bit(prop, table):
     np.testing.assert_array_equal(there.numpy(), prop.severity(scores, labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables())
@@ -157,6 +157,7 @@ def test_severity_leaves_its_arguments_alone(prop, table):
     np.testing.assert_array_equal(labels, kept[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prop", EVERY, ids=repr)
 @LAW
 @given(table=tables(), order=st.randoms(use_true_random=False))

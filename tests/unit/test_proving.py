@@ -84,6 +84,7 @@ def test_radii_of_a_linear_network_are_known(tmp_path):
     assert found.details.reader < 1e-5
 
 
+@pytest.mark.slow
 def test_a_misclassified_input_has_radius_zero_and_is_counted(tmp_path):
     found = linear_study(tmp_path, POINTS[:2], labels=[1, 0]).run()
     first = found.inputs[0].result
@@ -135,6 +136,7 @@ def test_a_normalisation_outside_the_graph_is_part_of_what_is_proved(tmp_path):
     assert row.result.low - 1e-6 <= 0.6 * 0.25 / 2 <= row.result.high + 1e-6
 
 
+@pytest.mark.slow
 def test_text_page_figure_and_json_come_of_one_result(tmp_path):
     found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2))).run()
     said = str(found)
@@ -149,6 +151,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
     assert plain["claims"][0]["sentence"] in said
 
 
+@pytest.mark.slow
 def test_a_requirement_passes_fails_or_stays_open(tmp_path):
     asked = sf.methods.CriticalLevel(tolerance=1e-3, seconds_per_input=5, quantile=0.3)
     found = linear_study(tmp_path, np.random.default_rng(0).random((80, 2)), asked).run()

@@ -21,6 +21,7 @@ from surefoot.tasks import Task
 from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
 
 
+@pytest.mark.slow
 def test_the_quantile_alone_is_the_same_quantile(tmp_path):
     points = np.random.default_rng(3).random((40, 2))
     short = linear_study(
@@ -35,6 +36,7 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
         assert row.result.low - 1e-6 <= truth(point.astype(float)) <= row.result.high + 1e-6
 
 
+@pytest.mark.slow
 def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
     points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
@@ -107,6 +109,7 @@ def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
     assert proof.low >= 0.0995
 
 
+@pytest.mark.slow
 def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     points = np.random.default_rng(5).random((80, 2))
     found = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.5)).run()

@@ -32,6 +32,7 @@ def by_integration(local, chances, ceiling=0.4):
     return np.interp(chances, np.cumsum(weights) / weights.sum(), quantiles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 40])
 def test_it_is_the_posterior_of_the_stated_prior(n):
     rng = np.random.default_rng(n)

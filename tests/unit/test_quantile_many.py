@@ -42,6 +42,7 @@ def test_many_brackets_have_the_posterior_of_a_few(monkeypatch, steps):
     assert np.abs(quick - plain).max() < 0.01 * (plain[2] - plain[0])
 
 
+@pytest.mark.slow
 def test_sixty_thousand_different_brackets_take_seconds():
     _, local = log_normal(60_000)
     begun = time.process_time()
@@ -50,6 +51,7 @@ def test_sixty_thousand_different_brackets_take_seconds():
     assert found.interval.width < 0.07 / math.sqrt(60_000)
 
 
+@pytest.mark.slow
 def test_a_difference_of_sixty_thousand_inputs_takes_seconds():
     values, local = log_normal(60_000)
     other = brackets(values, values * 1.3)

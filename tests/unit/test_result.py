@@ -83,6 +83,7 @@ KINDS = {
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_record_of_every_kind_survives_json(results, kind):
     result = results[kind]
@@ -102,6 +103,7 @@ def test_json_for_machines_holds_every_claim_with_its_sentence(results, kind):
     assert "NaN" not in result.to_json()
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, tmp_path):
     result = results[kind]
@@ -114,6 +116,7 @@ def test_a_result_is_shown_in_words_in_a_notebook_and_on_a_page(results, kind, t
     assert "<svg" in page or kind == "attack"
 
 
+@pytest.mark.slow
 @every_kind
 def test_every_result_can_be_drawn(results, kind, tmp_path):
     result = results[kind]
@@ -177,7 +180,9 @@ def test_open_ends_come_back_infinite(results):
         sf.results.Interval(0.25, math.inf), promise, "time is up", 7, 0.2, 1, "", sampled
     )
     rows = tuple(replace(row, result=never) for row in record.inputs)
-    open_ = Quantile(0.05, 0.25, sf.Interval(0.0, math.inf), promise, 8, note="so few inputs")
+    open_ = Quantile(
+        0.05, 0.25, sf.results.Interval(0.0, math.inf), promise, 8, note="so few inputs"
+    )
     radii = replace(
         record.details,
         quantiles=(

@@ -50,6 +50,7 @@ def test_looks_rise_and_the_last_is_worth_the_name(size):
     assert len(schedule) <= 2 + max(0, math.log(size / 32, 1.6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 40])
 def test_bounds_without_replacement_keep_their_promise_for_every_set(size, error):
@@ -60,6 +61,7 @@ def test_bounds_without_replacement_keep_their_promise_for_every_set(size, error
             assert hypergeom.pmf(missed, size, good, n).sum() <= error + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("size", [5, 13, 40])
 def test_bounds_without_replacement_are_as_narrow_as_their_tails_allow(size, error):
@@ -176,6 +178,7 @@ def seen_with(values):
     return seen, np.asarray(values, float)
 
 
+@pytest.mark.slow
 @given(st.lists(st.booleans(), min_size=40, max_size=300))
 def test_later_looks_only_narrow_and_the_last_is_exact(values):
     seen, values = seen_with(values)

@@ -29,14 +29,14 @@ def make(tmp_path_factory):
 
 
 STUDIES = {
-    "estimate": (sf.perturb.LinfNoise(0.4), sf.FixedSize(0.3, 0.1)),
-    "decision": (sf.perturb.GaussianNoise(0.1), sf.KappaTest(0.3, 0.1, max_trials=40)),
-    "curve": (sf.perturb.GaussianBlur(), sf.SequentialCurve(0.0, 2.0, (0.9, 0.8))),
-    "radii": (sf.perturb.LinfNoise(), sf.CriticalLevel()),
-    "attack": (sf.perturb.LinfNoise(0.4), sf.Attack(1, 5, 2)),
+    "estimate": (sf.perturb.LinfNoise(0.4), sf.methods.FixedSize(0.3, 0.1)),
+    "decision": (sf.perturb.GaussianNoise(0.1), sf.methods.KappaTest(0.3, 0.1, max_trials=40)),
+    "curve": (sf.perturb.GaussianBlur(), sf.methods.SequentialCurve(0.0, 2.0, (0.9, 0.8))),
+    "radii": (sf.perturb.LinfNoise(), sf.methods.CriticalLevel()),
+    "attack": (sf.perturb.LinfNoise(0.4), sf.methods.Attack(1, 5, 2)),
     "chain": (
         sf.perturb.Chain((sf.perturb.LinfNoise(0.1), sf.perturb.GaussianBlur(1.0))),
-        sf.FixedSize(0.3, 0.1),
+        sf.methods.FixedSize(0.3, 0.1),
     ),
 }
 
@@ -86,7 +86,7 @@ def test_an_option_is_a_number_or_is_left_open():
 @pytest.mark.parametrize(("within", "chooses"), [(None, False), (0.5, True)])
 def test_a_search_to_a_given_width_chooses_its_inputs(make, within, chooses):
     """Its number of inputs was not fixed in advance, which claims about quantiles must know."""
-    method = sf.CriticalQuantile(0.05, 0.1, quantile=0.4, samples=0, within=within)
+    method = sf.methods.CriticalQuantile(0.05, 0.1, quantile=0.4, samples=0, within=within)
     assert make(sf.perturb.LinfNoise(), method).run().record.chooses_inputs is chooses
 
 
@@ -112,16 +112,16 @@ def test_a_study_that_adds_inputs_reuses_the_earlier_run(make, tmp_path):
 
 def test_a_level_that_plays_no_part_changes_no_digest(make):
     """It cannot be given: so there is one study of all radii, and one of each range of levels."""
-    radii = sf.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
+    radii = sf.methods.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
     with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
         make(sf.perturb.LinfNoise(0.3), radii)
     open_level = PartSpec("linf", {"level": None})
     assert make(sf.perturb.LinfNoise(), radii).spec.perturbation == open_level
-    one, other = (make(sf.perturb.LinfNoise(level), sf.Attack()) for level in (0.1, 0.2))
+    one, other = (make(sf.perturb.LinfNoise(level), sf.methods.Attack()) for level in (0.1, 0.2))
     assert one.digest != other.digest
-    plain = make(sf.perturb.LinfNoise(0.1), sf.FixedSize(0.3, 0.1))
+    plain = make(sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.3, 0.1))
     assert replace(plain, by_class=True).digest == plain.digest  # what the method does by itself
-    assert replace(plain, population=sf.Mean(0.1)).digest == plain.digest
+    assert replace(plain, population=sf.population.Mean(0.1)).digest == plain.digest
     assert replace(plain, by_class=False).digest != plain.digest
 
 
@@ -138,15 +138,15 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     noise, ball = sf.perturb.LinfNoise(8 / 255), sf.perturb.LinfNoise()
     typed = {
         "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
-            noise, sf.ExactSequential(0.3, 0.1), sf.SameLabel()),
+            noise, sf.methods.ExactSequential(0.3, 0.1), sf.properties.SameLabel()),
         "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
-            noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
+            noise, sf.methods.KappaTest(0.2, 0.1, 30), sf.properties.SameLabel()),
         "tail --perturb linf:8/255 --draws 40": (
-            noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
+            noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),
         "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
-            ball, sf.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.TrueLabel()),
+            ball, sf.methods.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.properties.TrueLabel()),
         "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.TrueLabel()),
+            ball, sf.methods.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.properties.TrueLabel()),
     }  # fmt: skip
     for words, (perturbation, method, held) in typed.items():
         command, *options = words.split()

@@ -51,6 +51,7 @@ def test_the_crossing_of_single_shades_is_found(threshold):
     assert found.trials < 8 * len(inputs)
 
 
+@pytest.mark.slow
 def test_every_method_agrees_with_the_others():
     inputs, values = shades(120)
     known = truth(values, 0.6)
@@ -60,6 +61,7 @@ def test_every_method_agrees_with_the_others():
         assert found.interval.low - 1e-6 <= known <= found.interval.high + 1e-6
 
 
+@pytest.mark.slow
 def test_resume_in_the_middle_of_a_curve_changes_nothing(tmp_path):
     inputs, _ = shades(200)
     asked = study(inputs, sf.methods.SequentialCurve(0.0, 0.5, (0.8, 0.4)))
@@ -108,6 +110,7 @@ def unbounded():
     return sf.load_model(brightness_model, shape=(1, 4, 4))
 
 
+@pytest.mark.slow
 def test_classes_and_models_side_by_side(tmp_path):
     rng = np.random.default_rng(5)
     values = rng.uniform(0, 0.5, 240).astype(np.float32)
@@ -128,6 +131,7 @@ def test_classes_and_models_side_by_side(tmp_path):
     assert all(f"{name}: on these 240 inputs" in page for name in ("one", "two"))
 
 
+@pytest.mark.slow
 def test_a_record_survives_the_store_and_the_figure_is_written(tmp_path):
     inputs, _ = shades(80)
     found = study(inputs, sf.methods.SequentialCurve(0.0, 0.5)).run(str(tmp_path / "s.db"))

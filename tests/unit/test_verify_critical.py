@@ -62,6 +62,7 @@ def test_carried_neurons_are_exact() -> None:
     assert found.low <= 0.4 <= found.high <= found.low + 1.001e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(14))
 def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -187,6 +188,7 @@ def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float
         assert network.label(answer.witness) != label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads", [1, 3, 6, 12, 30])
 def test_a_timeout_leaves_a_true_bracket(reads: int) -> None:
     rng = np.random.default_rng(7)

@@ -78,6 +78,7 @@ def around(radius: float) -> Property:
     return box_property(np.array([0.25, 0.25]), 0, radius, 2)
 
 
+@pytest.mark.slow
 def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     path = write_onnx(random_network(rng, 2, [4, 3], 3, [0.0]), tmp_path / "net.onnx")
@@ -179,6 +180,7 @@ def test_a_missing_program_says_so(slope: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not marabou_runs(), reason="Marabou is not installed")
 @pytest.mark.parametrize("seed", range(2))
 def test_marabou_agrees_just_inside_and_just_outside_our_bracket(seed: int, tmp_path: Path) -> None:

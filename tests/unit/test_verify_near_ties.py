@@ -57,6 +57,7 @@ def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_ru
     assert 0.77 <= made.share <= 0.997
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", FOUND)
 def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_none(
     build: Build,

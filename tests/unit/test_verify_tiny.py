@@ -10,6 +10,7 @@ from surefoot.verify import Layer, Network, Proved, Refuted, critical, verdict
 from tests.unit.small_networks import exact_radius, random_network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corner", [(0.0, 0.0), (0.0, 1.0), (1.0, 0.4), (0.5, 0.5)])
 @pytest.mark.parametrize("seed", range(5))
 def test_every_pattern_of_two_inputs_from_the_border_and_the_middle(

@@ -44,6 +44,7 @@ def never() -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("growth", [Growth(), Growth(batch=4), Growth(steps=0)])
 def test_every_way_of_growing_proves_only_what_is_true(seed: int, growth: Growth) -> None:
@@ -64,6 +65,7 @@ def test_every_way_of_growing_proves_only_what_is_true(seed: int, growth: Growth
             assert grown.low == radius
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_lower_end_never_passes_what_closed_nodes_were_proved_to(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -38,6 +38,7 @@ PLAIN = (
 """Lines beside the claims: what was run and counted, of these inputs, and what a word means."""
 
 
+@pytest.mark.slow
 def test_headline_and_list_are_the_sentences_of_claims(result):
     view = result.view
     every = {sentence(claim) for claim in (*result.claims, *result.verdicts)}

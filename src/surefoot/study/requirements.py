@@ -230,7 +230,9 @@ def _of_models(
     if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     over: Any = population_of(first)
-    local = {other: [row.result for row in rows_by_id(part)] for other, part in parts.items()}
+    local: dict[str, list[Any]] = {
+        other: [row.result for row in rows_by_id(part)] for other, part in parts.items()
+    }
     over = replace(over, error=record.shared_error or over.error)
     continues = continues_of(over, local[name])
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)

@@ -1,11 +1,11 @@
-"""Telling a procedure its counts costs microseconds: at most 20 µs a look.
+"""What a procedure costs beside the model: at most 20 µs of processor time for each answer.
 
 Counts are drawn beforehand; timed are the sessions alone, begun and answered as the engine does, in
 processor time, so that other work on the machine does not count. One subject is answered again and
 again. The 5,000 come after a first one whose cost is printed by itself: it pays for what all of
 them share, from empty caches.
 
-    python benchmarks/telling.py [--quick]        --quick: 2,000 subjects, under a minute
+    python benchmarks/procedure_time.py [--quick]        --quick: 2,000 subjects, under a minute
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def cases() -> list[tuple[str, Counted, float]]:
         FixedSize(0.01, 0.01),
         Okamoto(0.01, 0.01),
     ]
-    found = [(str(procedure), procedure, p) for procedure in fixed for p in FAILURES]
+    cases = [(str(procedure), procedure, p) for procedure in fixed for p in FAILURES]
     for test in (KappaTest, ExactBinomial):
         for kappa in KAPPAS:
             procedure = test(kappa, 0.05, max_trials=round(200 / kappa))
             name = f"{test.__name__}(kappa={kappa:g}, error=0.05)"
-            found += [(name, procedure, ratio * kappa) for ratio in RATIOS]
-    return found
+            cases += [(name, procedure, ratio * kappa) for ratio in RATIOS]
+    return cases
 
 
 def drawn(procedure: Counted, p: float, rng: np.random.Generator) -> list[Counts]:
@@ -69,7 +69,7 @@ def drawn(procedure: Counted, p: float, rng: np.random.Generator) -> list[Counts
 
 
 def seconds(procedure: Counted, subjects: Sequence[list[Counts]]) -> float:
-    """Processor time to begin a session a subject and to tell each all its answers."""
+    """Processor time to begin a session a subject and to give each all its answers."""
     begun = time.process_time()
     sessions = [Session(Pinned(procedure, LEVEL)) for _ in subjects]
     for session, answers in zip(sessions, subjects, strict=True):
@@ -89,7 +89,7 @@ def forget() -> None:
 
 
 def compare(procedure: Counted, p: float, subjects: int) -> dict[str, float]:
-    """Microseconds a look of one subject and of many, milliseconds of the first."""
+    """Microseconds an answer of one subject and of many, milliseconds of the first."""
     rng = np.random.default_rng(5)
     first, *others = (drawn(procedure, p, rng) for _ in range(subjects + 1))
     firsts, many = [], []
@@ -99,11 +99,11 @@ def compare(procedure: Counted, p: float, subjects: int) -> dict[str, float]:
         many.append(seconds(procedure, others))
     again = [first] * max(1, 2000 // len(first))
     one = min(seconds(procedure, again) for _ in range(5))
-    looks = sum(len(answers) for answers in others)
+    answered = sum(len(answers) for answers in others)
     return {
-        "looks": looks / subjects,
+        "answers": answered / subjects,
         "one": 1e6 * one / (len(again) * len(first)),
-        "many": 1e6 * min(many) / looks,
+        "many": 1e6 * min(many) / answered,
         "first": 1e3 * min(firsts),
     }
 
@@ -113,15 +113,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     subjects = 2000 if parser.parse_args().quick else 5000
-    rows, found = [], []
+    rows, times = [], []
     for name, procedure, p in cases():
         taken = compare(procedure, p, subjects)
-        found.append(taken)
+        times.append(taken)
         rows.append(
             [
                 name,
                 f"{p:g}",
-                f"{taken['looks']:.1f}",
+                f"{taken['answers']:.1f}",
                 f"{taken['one']:.1f}",
                 f"{taken['many']:.1f}",
                 f"<= {TARGET:g}",
@@ -129,14 +129,14 @@ def main() -> None:
             ]
         )
     print_table(
-        ["procedure", "fails with", "looks", "one subject (µs a look)",
-         f"{subjects:,} subjects (µs a look)", "target", "the first one (ms in all)"],
+        ["procedure", "failure probability", "answers", "one subject (µs an answer)",
+         f"{subjects:,} subjects (µs an answer)", "target", "the first one (ms in all)"],
         rows,
     )  # fmt: skip
     figures = {
-        "worst_one": max(taken["one"] for taken in found),
-        "worst_many": max(taken["many"] for taken in found),
-        "worst_first_ms": max(taken["first"] for taken in found),
+        "worst_one": max(taken["one"] for taken in times),
+        "worst_many": max(taken["many"] for taken in times),
+        "worst_first_ms": max(taken["first"] for taken in times),
         "target": TARGET,
     }
     print(json.dumps({name: round(value, 2) for name, value in figures.items()}))

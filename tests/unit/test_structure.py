@@ -1,0 +1,128 @@
+"""What the style guide asks of the whole tree: sizes, words, names, no circles between files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from surefoot.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "surefoot"
+MOST_LINES = 300
+MOST_LINES_OF_A_BODY = 60
+WORDS = re.compile(
+    r"slip(s|ped|ping)?|disturb\w*|told|shaken|struck|trays?|desks?|wish(es)?|pictures?"
+    r"|alterations?|undisturbed"
+)
+"""DESIGN §10: words that the glossary replaces by one of its own."""
+PARTICIPLES = {
+    "asked", "chosen", "comparing", "concluding", "drawn", "found", "given", "judged", "kept",
+    "looking", "made", "proving", "reading", "reached", "said", "seen", "shaken", "shown",
+    "supposing", "taken", "telling", "told", "tracing", "wanted",
+}  # fmt: skip
+"""Names that say what happened to a thing, not what the module holds."""
+BEING_REPLACED = PACKAGE / "search"
+"""Left out of words and names: the folder is rebuilt as a whole."""
+
+
+def sources(*folders: str) -> list[Path]:
+    files = (p for folder in folders for p in (ROOT / folder).rglob("*"))
+    return sorted(p for p in files if p.suffix in {".py", ".sh", ".j2"})
+
+
+def our_modules() -> list[Path]:
+    return [p for p in sorted(PACKAGE.rglob("*.py")) if not p.is_relative_to(BEING_REPLACED)]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def refused_words(text: str) -> list[str]:
+    """The refused words, also as parts of a name like `told_apart` or `DisturbedInput`."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).lower()
+    return sorted({m.group() for m in re.finditer(rf"\b({WORDS.pattern})\b", apart)})
+
+
+def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
+    lengths = {
+        name_of(p): len(p.read_text().splitlines())
+        for p in sources("src", "tests", "benchmarks", "scripts")
+    }
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body: parameters and docstring do not count."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = {
+        f"{name_of(path)}:{node.name}": body_lines(node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and body_lines(node) > MOST_LINES_OF_A_BODY
+    }
+    assert long == {}
+
+
+def test_the_package_uses_one_word_for_one_thing() -> None:
+    files = [*our_modules(), *sorted(PACKAGE.rglob("*.j2"))]
+    words = {name_of(path): refused_words(path.read_text()) for path in files}
+    assert {name: refused for name, refused in words.items() if refused} == {}
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_documentation_uses_one_word_for_one_thing(page: Path) -> None:
+    assert refused_words(page.read_text()) == []
+
+
+@pytest.mark.parametrize("command", ["", *sorted(typer.main.get_command(app).commands)])
+def test_help_uses_one_word_for_one_thing(command: str) -> None:
+    printed = CliRunner().invoke(app, [*command.split(), "--help"])
+    assert printed.exit_code == 0
+    assert refused_words(printed.output) == []
+
+
+def test_refused_words_are_noticed_in_names_too() -> None:
+    assert refused_words("told_apart = DisturbedInput") == ["disturbed", "told"]
+    assert refused_words("a slippery desktop, a trial, untold") == []
+
+
+def test_modules_are_named_by_what_they_hold() -> None:
+    parts = {name_of(p): {p.stem, *p.stem.split("_")} & PARTICIPLES for p in our_modules()}
+    assert {name: words for name, words in parts.items() if words} == {}
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle, the first one found."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Circles between a package and its own modules too, which the import contracts let pass."""
+    graph = grimp.build_graph("surefoot", cache_dir=None)
+    assert circle({m: graph.find_modules_directly_imported_by(m) for m in graph.modules}) == []
+
+
+def test_a_circle_is_noticed() -> None:
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+    assert circle({"a": {"b"}, "b": set()}) == []
