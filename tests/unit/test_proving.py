@@ -145,7 +145,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
     found.plot(tmp_path / "c.svg")
     assert (tmp_path / "c.svg").stat().st_size > 1000
     plain = json.loads(found.to_json())
-    assert plain["found"]["quantiles"][0]["result"]["share"] == 0.05
+    assert plain["details"]["quantiles"][0]["result"]["share"] == 0.05
     assert plain["claims"][0]["sentence"] in said
 
 
@@ -182,7 +182,7 @@ def test_evidence_of_two_tries_keeps_the_better_ends():
         ({"tolerance": -1}, "got -1"),
         ({"quantile": 0}, "got 0"),
         ({"quantile": 1}, "got 1"),
-        ({"seconds": 0}, "got 0"),
+        ({"seconds_per_input": 0}, "got 0"),
         ({"error": 1}, "got 1"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.graph.network import Floats, Loss
+from surefoot.graph.network import Floats, RoundingLoss
 
 _UNIT = 2.0**-52
 _INHERITED = 32
@@ -26,7 +26,7 @@ class Value:
 
     columns: Floats
     constant: Floats
-    loss: Loss
+    loss: RoundingLoss
     single: bool = False
 
     @property
@@ -38,7 +38,7 @@ class Value:
         """The value in another order or shape; `change` is given one more axis in front."""
         each = (self.constant, self.loss.constant, self.loss.factor)
         constant, lost, factor = (change(part[None])[0] for part in each)
-        return Value(change(self.columns), constant, Loss(lost, factor), self.single)
+        return Value(change(self.columns), constant, RoundingLoss(lost, factor), self.single)
 
     def multiplied(
         self, change: Callable[[Floats, Floats], Floats], weights: Floats, terms: int
@@ -57,7 +57,7 @@ class Value:
         if not self.single:
             factor = factor + unit * change(np.abs(self.columns), size).max(axis=0)
         constant = change(self.constant[None], weights)[0]
-        return Value(change(self.columns, weights), constant, Loss(lost, factor))
+        return Value(change(self.columns, weights), constant, RoundingLoss(lost, factor))
 
     def shifted(self, by: Floats, size: Floats | None = None) -> Value:
         """The value plus a constant, itself rounded in a sum of this size."""
@@ -79,16 +79,16 @@ class Value:
         loss = self._inherited().plus(other._inherited())
         return Value(columns, constant, loss.like(constant.shape))
 
-    def _inherited(self) -> Loss:
+    def _inherited(self) -> RoundingLoss:
         """The loss where a sum may cancel what roundings of the entries are measured by."""
         unit, loss = _INHERITED * _UNIT, self.loss
-        return Loss(
+        return RoundingLoss(
             loss.constant + unit * np.abs(self.constant),
             loss.factor + unit * np.abs(self.columns).max(axis=0),
         )
 
     def _reshaped(self, columns: Floats, constant: Floats, lost: Floats, factor: Floats) -> Value:
-        loss = Loss(lost, factor).like(constant.shape)
+        loss = RoundingLoss(lost, factor).like(constant.shape)
         return Value(columns, constant, loss, self.single and constant.shape == self.shape)
 
     def _like(self, shape: tuple[int, ...]) -> Floats:
@@ -100,4 +100,4 @@ class Value:
 def unit_value(columns: Floats) -> Value:
     """The last layer's outputs themselves, or some of them; `columns` are those of the identity."""
     nothing = np.zeros(columns.shape[1:])
-    return Value(columns, nothing, Loss(nothing, nothing), single=True)
+    return Value(columns, nothing, RoundingLoss(nothing, nothing), single=True)

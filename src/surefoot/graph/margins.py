@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.graph.network import Floats, Network, Question
+from surefoot.graph.network import Floats, MarginQuestion, Network
 
 _LEAST_NUMBER = 2.0**-125
 """What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
@@ -23,7 +23,7 @@ class Margins:
     first is of the input.
     """
 
-    question: Question
+    question: MarginQuestion
     gains: tuple[Floats, ...]
     constant: Floats
 
@@ -68,7 +68,7 @@ class Margins:
         return margin, slope, size, growth
 
 
-def margins_of(question: Question) -> Margins:
+def margins_of(question: MarginQuestion) -> Margins:
     """The margins of a question, with the gains of every layer."""
     gain, loss = np.abs(question.rows), question.loss
     constant = np.abs(question.offsets) + _LOST * loss.constant
@@ -89,6 +89,6 @@ def score_sizes(network: Network, x: Floats) -> Floats:
     times this, n the terms of all sums on the way.
     """
     *hidden, last = network.layers
-    sizes = margins_of(Question(tuple(hidden), last.weights, last.bias, last.lost))
+    sizes = margins_of(MarginQuestion(tuple(hidden), last.weights, last.bias, last.lost))
     every = np.arange(network.classes)
     return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])

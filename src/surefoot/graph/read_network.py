@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.graph.affine_operators import AFFINE, apply_affine
 from surefoot.graph.affine_value import Value, unit_value
-from surefoot.graph.network import Floats, Layer, Loss, Network, linear
+from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, linear_layer
 from surefoot.graph.onnx_file import Graph, Source, attributes_of, parse_graph, require_onnx
 from surefoot.graph.reader_check import check_reader
 
@@ -48,7 +48,7 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
         _checked_step(reading, node, needed)
     if graph.scores not in reading.values:
         raise InvalidArgument(f"the output {graph.scores} does not depend on the input")
-    scores = linear(*_matrix(reading.values[graph.scores]))
+    scores = linear_layer(*_matrix(reading.values[graph.scores]))
     one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
     return Network((*reading.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
@@ -146,7 +146,7 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     slopes = np.concatenate(
         [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
     )
-    reading.layers.append(Layer(weights, bias, slopes, Loss(lost, factor)))
+    reading.layers.append(Layer(weights, bias, slopes, RoundingLoss(lost, factor)))
     unit, start = np.eye(total), 0
     reading.values = {}
     for key, part in zip([out, *kept], parts, strict=True):
@@ -155,9 +155,9 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
         start = stop
 
 
-def _matrix(value: Value) -> tuple[Floats, Floats, Loss]:
+def _matrix(value: Value) -> tuple[Floats, Floats, RoundingLoss]:
     flat = value.columns.reshape(len(value.columns), -1)
-    loss = Loss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
+    loss = RoundingLoss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
     return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
 
 

@@ -36,7 +36,7 @@ def quantiles_of(
     first = ours.conclude(local, error) if settled is None else settled
     rows = [QuantileRow(ALL, len(local), ours.kind, first)]
     searched = isinstance(method, CriticalQuantile)
-    if not (searched and method.width is not None):
+    if not (searched and method.within is not None):
         others: list[Any] = [OrderStatistics(share, error)]
         if share < 0.5 and not searched:  # its prior puts the quantile below the median
             others.append(LogNormalPosterior(share, error))

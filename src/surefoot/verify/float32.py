@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Network
 from surefoot.results import Interval
-from surefoot.verify.margin_descent import Singles
+from surefoot.verify.margin_descent import Float32Array
 from surefoot.verify.near_ties import points_near_ties
 
-Outputs = Callable[[Singles], NDArray[np.floating]]
+Outputs = Callable[[Float32Array], NDArray[np.floating]]
 
 
-class Place(StrEnum):
+class PointKind(StrEnum):
     """Where a difference was measured."""
 
     CLEAN = "a clean input"
@@ -31,12 +31,12 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True)
-class Largest:
+class LargestDifference:
     """The largest of some differences, of which input, and where."""
 
     value: float
     input: int
-    place: Place
+    place: PointKind
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class MarginDifference:
     margin. `labels` counts points whose label differs. A measurement, which bounds nothing.
     """
 
-    absolute: Largest
-    relative: Largest
+    absolute: LargestDifference
+    relative: LargestDifference
     labels: int
     points: int
 
@@ -63,7 +63,7 @@ class MarginDifference:
         )
 
 
-def distance_from_real(
+def margin_difference(
     network: Network,
     outputs: Outputs,
     x: NDArray[np.floating],
@@ -84,7 +84,7 @@ def distance_from_real(
             f"{draws} draws and radius {radius}"
         )
     rng = np.random.default_rng(seed)
-    absolute = relative = Largest(-1.0, 0, Place.CLEAN)
+    absolute = relative = LargestDifference(-1.0, 0, PointKind.CLEAN)
     labels = points = 0
     for i, one in enumerate(x):
         clean = np.asarray(one, np.float32)
@@ -95,32 +95,34 @@ def distance_from_real(
             apart, other = _apart(network, outputs, batch, label)
             labels, points = labels + other, points + len(batch)
             share = 0.0 if apart == 0 else apart / margin if margin > 0 else np.inf
-            absolute = max(absolute, Largest(apart, i, place), key=lambda one: one.value)
-            relative = max(relative, Largest(share, i, place), key=lambda one: one.value)
+            absolute = max(absolute, LargestDifference(apart, i, place), key=lambda one: one.value)
+            relative = max(relative, LargestDifference(share, i, place), key=lambda one: one.value)
     return MarginDifference(absolute, relative, labels, points)
 
 
 def _points(
     network: Network,
-    clean: Singles,
+    clean: Float32Array,
     label: int,
     radius: float,
     bounds: Interval,
     rng: np.random.Generator,
     draws: int,
-) -> dict[Place, Singles]:
+) -> dict[PointKind, Float32Array]:
     wide = clean.astype(np.float64)
     low, high = np.maximum(wide - radius, bounds.low), np.minimum(wide + radius, bounds.high)
     random = rng.uniform(low, high, (draws, *clean.shape)).astype(np.float32)
     near = points_near_ties(network, clean, label, radius, bounds, rng, draws)
     return {
-        Place.CLEAN: clean[None],
-        Place.RANDOM: random,
-        Place.NEAR_TIE: near.reshape(-1, *clean.shape),
+        PointKind.CLEAN: clean[None],
+        PointKind.RANDOM: random,
+        PointKind.NEAR_TIE: near.reshape(-1, *clean.shape),
     }
 
 
-def _apart(network: Network, outputs: Outputs, batch: Singles, label: int) -> tuple[float, int]:
+def _apart(
+    network: Network, outputs: Outputs, batch: Float32Array, label: int
+) -> tuple[float, int]:
     """The largest difference of a margin to the label, and how many labels differ."""
     run = np.asarray(outputs(batch), np.float64)
     real = network.outputs(batch)

@@ -20,10 +20,10 @@ _MOMENTUM = 0.25
 _LEAST_RATE = 0.02
 _ROUNDING = 1e-6
 
-Singles = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 
 
-def descend(
+def minimise_margin(
     slope: Callable[[Array], tuple[Array, Array]],
     inside: Callable[[Array], Array],
     step: Callable[[Array], Array],
@@ -58,7 +58,7 @@ def descend(
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ClippedBall:
     """The points that a perturbation of some inputs can give: a ball, cut off by the bounds.
 
     `low` and `high` are the corners of the box around it, one row an input. They are float32
@@ -90,14 +90,14 @@ class Reach:
         length = _lengths(gradient)
         return gradient / xp.where(length > 0, length, 1.0)
 
-    def holds(self, points: Singles) -> NDArray[np.bool_]:
+    def contains(self, points: Float32Array) -> NDArray[np.bool_]:
         """Which of some NumPy points lie in it."""
         boxed = ((points >= self.low) & (points <= self.high)).all(axis=_axes(points))
         return np.asarray(
             boxed if self.ball is Ball.LINF else boxed & (self._far(points) <= self.radius)
         )
 
-    def settled(self, points: Singles) -> Singles:
+    def moved_inside(self, points: Float32Array) -> Float32Array:
         """NumPy points moved by what rounding in a device's arithmetic took them off."""
         moved = np.clip(np.rint(points) if self.whole else points, self.low, self.high)
         if self.ball is Ball.LINF:
@@ -109,32 +109,32 @@ class Reach:
         nearer = self.x + (moved.astype(np.float64) - self.x) * (room / np.maximum(far, 1e-300))
         return np.where(far > self.radius, nearer, moved).astype(np.float32)
 
-    def _far(self, points: Singles) -> NDArray[np.float64]:
+    def _far(self, points: Float32Array) -> NDArray[np.float64]:
         """How far off points are."""
         return np.asarray(_lengths(points.astype(np.float64) - self.x)).reshape(len(points))
 
 
-def reach(
-    x: Singles, ball: Ball, radius: float, bounds: Interval | None, *, whole: bool = False
-) -> Reach:
+def clipped_ball(
+    x: Float32Array, ball: Ball, radius: float, bounds: Interval | None, *, whole: bool = False
+) -> ClippedBall:
     """What a perturbation can reach from these inputs; `whole`: whole numbers only."""
     wide = x.astype(np.float64)
     low, high = wide - radius, wide + radius
     if bounds is not None:
         low, high = np.maximum(low, bounds.low), np.minimum(high, bounds.high)
     if whole:
-        return Reach(x, _above(np.ceil(low)), _below(np.floor(high)), ball, radius, whole)
+        return ClippedBall(x, _above(np.ceil(low)), _below(np.floor(high)), ball, radius, whole)
     # bounds need not be float32 numbers, and the input itself is always within reach
-    return Reach(x, np.minimum(_above(low), x), np.maximum(_below(high), x), ball, radius)
+    return ClippedBall(x, np.minimum(_above(low), x), np.maximum(_below(high), x), ball, radius)
 
 
-def _above(values: NDArray[np.float64]) -> Singles:
+def _above(values: NDArray[np.float64]) -> Float32Array:
     """The least float32 numbers that are not below these."""
     near = values.astype(np.float32)
     return np.where(near < values, np.nextafter(near, np.float32(np.inf)), near)
 
 
-def _below(values: NDArray[np.float64]) -> Singles:
+def _below(values: NDArray[np.float64]) -> Float32Array:
     return -_above(-values)
 
 

@@ -23,7 +23,7 @@ _COUNT = re.compile(r"\(declare-const\s+([XY])_(\d+)\s+Real\s*\)")
 
 
 @dataclass(frozen=True, eq=False)
-class Property:
+class BoxProperty:
     """No input between `lower` and `upper` may give another label than `label`."""
 
     lower: Floats
@@ -49,25 +49,23 @@ def box_property(
     *,
     low: float = 0.0,
     high: float = 1.0,
-) -> Property:
+) -> BoxProperty:
     """The box of `radius` about x within [low, high], rounded outwards but never out of it."""
     flat = np.asarray(x, np.float64).reshape(-1)
     lower = np.maximum(np.nextafter(flat - radius, -np.inf), low)
     upper = np.minimum(np.nextafter(flat + radius, np.inf), high)
-    return Property(lower, upper, label, classes)
+    return BoxProperty(lower, upper, label, classes)
 
 
-def write_property(wanted: Property) -> str:
+def write_property(box: BoxProperty) -> str:
     """The text of a VNN-LIB file."""
-    lines = [f"; label {wanted.label} is kept in the box: unsat means proved"]
-    lines += [f"(declare-const X_{i} Real)" for i in range(len(wanted.lower))]
-    lines += [f"(declare-const Y_{j} Real)" for j in range(wanted.classes)]
-    for i, (lower, upper) in enumerate(zip(wanted.lower, wanted.upper, strict=True)):
+    lines = [f"; label {box.label} is kept in the box: unsat means proved"]
+    lines += [f"(declare-const X_{i} Real)" for i in range(len(box.lower))]
+    lines += [f"(declare-const Y_{j} Real)" for j in range(box.classes)]
+    for i, (lower, upper) in enumerate(zip(box.lower, box.upper, strict=True)):
         lines.append(f"(assert (>= X_{i} {_decimal(float(lower))}))")
         lines.append(f"(assert (<= X_{i} {_decimal(float(upper))}))")
-    beaten = [
-        f"    (and (>= Y_{j} Y_{wanted.label}))" for j in range(wanted.classes) if j != wanted.label
-    ]
+    beaten = [f"    (and (>= Y_{j} Y_{box.label}))" for j in range(box.classes) if j != box.label]
     return "\n".join([*lines, "(assert (or", *beaten, "))", ""])
 
 
@@ -76,7 +74,7 @@ def _decimal(value: float) -> str:
     return f"{value:.{_DIGITS}g}"
 
 
-def read_property(text: str) -> Property:
+def read_property(text: str) -> BoxProperty:
     """A property of the form `write_property` writes; anything else is refused."""
     plain = re.sub(r";[^\n]*", "", text)
     names = {(kind, int(i)) for kind, i in _COUNT.findall(plain)}
@@ -93,7 +91,7 @@ def read_property(text: str) -> Property:
             upper[i] = min(upper[i], value)
     if not (inputs and np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise InvalidArgument("every input of a property needs a lower and an upper bound")
-    return Property(lower, upper, _label(plain, classes), classes)
+    return BoxProperty(lower, upper, _label(plain, classes), classes)
 
 
 def _label(plain: str, classes: int) -> int:
@@ -131,8 +129,8 @@ def read_instances(text: str) -> list[Instance]:
         if parts == [""]:
             continue
         try:
-            network, wanted, seconds = parts
-            found.append(Instance(network, wanted, float(seconds)))
+            network, box, seconds = parts
+            found.append(Instance(network, box, float(seconds)))
         except ValueError as error:
             raise InvalidArgument(
                 f"line {number} is {line!r}: write network,property,seconds"

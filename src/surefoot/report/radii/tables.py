@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import closed_to
 from surefoot.report.claim_parts import sure
 from surefoot.report.formatting import percent, radius_range, signed_range, tiny
 from surefoot.report.tables import Table
@@ -34,9 +35,9 @@ def brackets_of(record: Record) -> list[tuple[InputRow, Bracket]]:
 
 def closed(record: Record) -> int:
     """How many brackets are as narrow as was asked, or proved for every point there is."""
-    tolerance = float(record.spec["method"]["tolerance"]) * (1 + 1e-6)
+    tolerance = float(record.spec["method"]["tolerance"])
     return sum(
-        b.reason.startswith("proved for the whole") or b.high - b.low <= tolerance
+        b.reason.startswith("proved for the whole") or closed_to(b.low, b.high, tolerance)
         for _, b in brackets_of(record)
     )
 
