@@ -53,7 +53,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
     assert both.details.differences == ()
     assert "Network against network" not in str(both)
-    with pytest.raises(InvalidArgument, match=r"leave out width \(--within\) or by_class"):
+    with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):
         replace(study, by_class=True)
 
 

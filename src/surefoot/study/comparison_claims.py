@@ -169,7 +169,7 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     """None where a network chose how many inputs to look at, or where there is no quantile."""
     first = next(iter(records.values())).claims[0]
     fixed = all(
-        isinstance(r.details, Radii) and r.spec["method"].get("width") is None
+        isinstance(r.details, Radii) and r.spec["method"].get("within") is None
         for r in records.values()
     )
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:

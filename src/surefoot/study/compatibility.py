@@ -59,10 +59,10 @@ def refuse_misfits(study: Parts) -> None:
     _check_population(study)
     if study.needs is Needs.REGION and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
-    if study.by_class and getattr(study.method, "width", None) and study.needs is Needs.RADII:
+    if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
         raise InvalidArgument(
-            f"to ± {study.method.width:g} it takes as many inputs as the whole needs, which would "
-            "break the error of a class: leave out width (--within) or by_class (--by-class)"
+            f"to ± {study.method.within:g} it takes as many inputs as the whole needs, which would "
+            "break the error of a class: leave out within (--within) or by_class (--by-class)"
         )
 
 

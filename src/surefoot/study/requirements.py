@@ -222,7 +222,7 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         return replace(made, verdict=Verdict.UNDECIDED, reason=model.reason)
     error = shares(model.guarantee.error, networks)
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
-    stops = record.spec["method"].get("width") is not None
+    stops = record.spec["method"].get("within") is not None
     if stops and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
     else:

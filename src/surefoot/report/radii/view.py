@@ -62,7 +62,7 @@ def _about(records: Mapping[str, Record]) -> str:
         for name, r in records.items()
     )
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.inputs) for r in records.values()))
-    stops = first.spec["method"].get("width") is not None
+    stops = first.spec["method"].get("within") is not None
     taken = "; as many as it took, in a random order" if stops else ""
     within = ""
     if not radii_in(first).published:
