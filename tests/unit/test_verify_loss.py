@@ -24,9 +24,9 @@ def off(network: Network, scores: Any, x: np.ndarray) -> tuple[np.ndarray, np.nd
     """How far the read rows are from `scores` at x, and the limit of that."""
     (layer,) = network.layers
     read = exact(layer.weights) @ exact(x) + exact(layer.bias)
-    return np.array([float(abs(a - b)) for a, b in zip(read, scores, strict=True)]), layer.lost.at(
-        float(np.abs(x).sum())
-    )
+    return np.array(
+        [float(abs(a - b)) for a, b in zip(read, scores, strict=True)]
+    ), layer.rounding_loss.at(float(np.abs(x).sum()))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -61,7 +61,7 @@ def test_a_layer_of_its_own_loses_nothing() -> None:
     rng = np.random.default_rng(0)
     constants = {"w": rng.normal(0, 1, (3, 4)).astype("f4"), "b": rng.normal(0, 1, 3).astype("f4")}
     network = read_network(model([node("Gemm", "x w b", "y", transB=1)], constants, [1, 4]))
-    assert (network.layers[0].lost.at(4.0) == 0).all()
+    assert (network.layers[0].rounding_loss.at(4.0) == 0).all()
 
 
 def test_normalisation_before_the_network_is_paid_for() -> None:

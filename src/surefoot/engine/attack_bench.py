@@ -141,8 +141,8 @@ class AttackBench:
 
         best, lowest = minimise_margin(
             slope,
-            there.inside,
-            there.step,
+            there.project,
+            there.direction,
             place(begun),
             within.radius,
             self.attack.iterations,

@@ -1,4 +1,4 @@
-"""A network as the prover sees it: dense float64 layers, and what it means to keep a label."""
+"""A network for proofs: dense float64 layers, and what it means to keep a label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RoundingLoss:
-    """How far rows are from real arithmetic: by at most constant + factor·Σ|h|, each by itself.
+    """How far rows are from real arithmetic: each by at most constant + factor·Σ|h|.
 
     Layers without an activation between them are multiplied out in float64; this is what that lost.
     """
@@ -71,12 +71,12 @@ class Layer:
             )
         if not ((self.slope >= 0) & (self.slope <= 1)).all():
             raise InvalidArgument(
-                f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: the "
-                "relaxation needs a convex activation"
+                f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: proofs "
+                "need a convex activation"
             )
 
     @property
-    def lost(self) -> RoundingLoss:
+    def rounding_loss(self) -> RoundingLoss:
         """What multiplying out lost, nothing if nothing was."""
         return self.loss or no_rounding_loss(len(self.bias))
 
@@ -106,16 +106,19 @@ class Network:
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
-        fed = [layer.weights.shape[1] for layer in self.layers]
-        if not self.layers or fed != widths[:-1]:
+        taken = [layer.weights.shape[1] for layer in self.layers]
+        if not self.layers or taken != widths[:-1]:
             raise InvalidArgument(
-                f"the layers take {fed} values and are given {widths[:-1]}: they do not fit"
+                f"each layer must take what the one before gives: {taken} values are taken, "
+                f"{widths[:-1]} are given"
             )
         if not (self.layers[-1].slope == 1).all():
-            raise InvalidArgument("the last layer must be linear: say ends_in_relu for a last ReLU")
+            raise InvalidArgument(
+                "the last layer must be linear: pass ends_in_relu=True for a last ReLU"
+            )
         if self.classes < 2:
             raise InvalidArgument(
-                "a network of one score has no label to keep: give it one score for each class"
+                "a network needs one score for each class, got 1 score: export it with two"
             )
 
     @property
@@ -169,9 +172,9 @@ def margin_question(network: Network, label: int) -> MarginQuestion:
     *hidden, last = network.layers
     if not 0 <= label < network.classes:
         raise InvalidArgument(
-            f"the network has labels 0 to {network.classes - 1}, got {label}: give one of them"
+            f"label must be one of the network's labels 0 to {network.classes - 1}, got {label}"
         )
-    weights, bias, loss = last.weights, last.bias, last.lost
+    weights, bias, loss = last.weights, last.bias, last.rounding_loss
     others = [j for j in range(network.classes) if j != label]
     if network.ends_in_relu and label == 0:
         slope = np.ones(network.classes)
@@ -198,7 +201,7 @@ def with_normalisation(network: Network, scale: Floats, shift: Floats) -> Networ
     first, *rest = network.layers
     terms = (first.weights.shape[1] + 4) * 2.0**-52
     bias, size = first.bias + first.weights @ shift, np.abs(first.weights)
-    lost = first.lost
+    lost = first.rounding_loss
     constant = lost.at(float(np.abs(shift).sum())) + terms * (size @ np.abs(shift) + np.abs(bias))
     loss = RoundingLoss(constant, lost.factor * np.abs(scale).max())
     before = Layer(first.weights * scale, bias, first.slope, loss)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.graph.gradient import Tape, read_tape
+from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
 from surefoot.graph.score_rows import as_rows
 from surefoot.models.prepare import Normalise
@@ -103,10 +103,10 @@ class OnnxModel:
         return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
     @cached_property
-    def _tape(self) -> Tape:
+    def _gradient_graph(self) -> GradientGraph:
         if self.path is None:
             raise InvalidArgument("the ONNX file of this model is not known")
-        return read_tape(self.path, self.feed, self.fetch)
+        return read_gradient_graph(self.path, self.feed, self.fetch)
 
     def margin_and_gradient(
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
@@ -114,14 +114,16 @@ class OnnxModel:
         """By walking the graph back; a Softmax at the end is left out of it."""
         n, size = len(x), self.batch or len(x)
         with model_at_work():
-            tape = self._tape
+            graph = self._gradient_graph
             ready = _cast(self.normalise(x), self.dtype)
             short = -n % size
             padded = np.concatenate([ready, np.repeat(ready[-1:], short, axis=0)])
             own, other = (np.concatenate([v, np.repeat(v[-1:], short)]) for v in (labels, rivals))
-            logits = tape.plain or self.signature.scores is Scores.LOGITS
+            logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
             pieces = [
-                tape.slope(padded[i : i + size], own[i : i + size], other[i : i + size], logits)
+                graph.margin_and_gradient(
+                    padded[i : i + size], own[i : i + size], other[i : i + size], logits
+                )
                 for i in range(0, n + short, size)
             ]
             margins, slopes = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))

@@ -54,7 +54,7 @@ class MarginDifference:
 
     @property
     def sentence(self) -> str:
-        """What was measured, and that it is no assurance."""
+        """What was measured, and that it assures nothing."""
         return (
             f"On {self.points:,} points tried, margins as run in float32 differ from real "
             f"arithmetic by up to {self.relative.value:.1e} of the clean margin (at "
@@ -80,7 +80,7 @@ def margin_difference(
     """
     if not len(x) or draws < 1 or not radius > 0:
         raise InvalidArgument(
-            f"a comparison needs an input, draws and a radius above 0, got {len(x)} inputs, "
+            f"a comparison needs inputs, draws ≥ 1 and a radius above 0, got {len(x)} inputs, "
             f"{draws} draws and radius {radius}"
         )
     rng = np.random.default_rng(seed)
@@ -92,10 +92,12 @@ def margin_difference(
         label = int(real.argmax())
         margin = real[label] - np.delete(real, label).max()
         for place, batch in _points(network, clean, label, radius, bounds, rng, draws).items():
-            apart, other = _apart(network, outputs, batch, label)
+            difference, other = _largest_difference(network, outputs, batch, label)
             labels, points = labels + other, points + len(batch)
-            share = 0.0 if apart == 0 else apart / margin if margin > 0 else np.inf
-            absolute = max(absolute, LargestDifference(apart, i, place), key=lambda one: one.value)
+            share = 0.0 if difference == 0 else difference / margin if margin > 0 else np.inf
+            absolute = max(
+                absolute, LargestDifference(difference, i, place), key=lambda one: one.value
+            )
             relative = max(relative, LargestDifference(share, i, place), key=lambda one: one.value)
     return MarginDifference(absolute, relative, labels, points)
 
@@ -120,17 +122,17 @@ def _points(
     }
 
 
-def _apart(
+def _largest_difference(
     network: Network, outputs: Outputs, batch: Float32Array, label: int
 ) -> tuple[float, int]:
     """The largest difference of a margin to the label, and how many labels differ."""
     run = np.asarray(outputs(batch), np.float64)
     real = network.outputs(batch)
     with np.errstate(invalid="ignore"):
-        apart = np.abs(_to(run, label) - _to(real, label)).max()
+        difference = np.abs(_margins_to(run, label) - _margins_to(real, label)).max()
     other = int((run.argmax(axis=1) != real.argmax(axis=1)).sum())
-    return float(apart) if np.isfinite(apart) else np.inf, other
+    return float(difference) if np.isfinite(difference) else np.inf, other
 
 
-def _to(scores: Floats, label: int) -> Floats:
+def _margins_to(scores: Floats, label: int) -> Floats:
     return scores[:, label, None] - scores

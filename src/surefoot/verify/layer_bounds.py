@@ -46,7 +46,7 @@ def bound_layers(question: MarginQuestion, box: Box, expired: Expired) -> LayerB
             raise OutOfTime
         layer = layers[k]
         lower, upper = _neuron_bounds(bounds, layer, box, expired)
-        lost = layer.lost.at(float(bounds.largest[-1].sum()))
+        lost = layer.rounding_loss.at(float(bounds.largest[-1].sum()))
         lower, upper = lower - lost, upper + lost
         undecided = (lower < 0) & (upper > 0) & (layer.slope < 1)
         decided = (lower >= 0) | (layer.slope > 0)
@@ -114,7 +114,7 @@ def _add_layer(
     taken = len(bounds.lower)
     top = np.maximum(np.abs(low), np.abs(high))
     size = np.abs(weights) @ bounds.largest[-1] + np.abs(bias) + top
-    size += layer.lost.at(float(bounds.largest[-1].sum()))[order] / bounds.rounding_unit
+    size += layer.rounding_loss.at(float(bounds.largest[-1].sum()))[order] / bounds.rounding_unit
     longer = replace(
         hidden,
         weights=(*hidden.weights, weights),

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.graph.margins import Margins, margins_of
+from surefoot.graph.margins import Margins, margins_with_sizes
 from surefoot.graph.network import Floats, Network, margin_question
 from surefoot.results import Interval
 from surefoot.subject import Ball
@@ -30,11 +30,15 @@ Labels = Callable[[Float32Array], NDArray[np.integer]]
 _DESCENTS = 8
 """Descents by each of the two measures: one for each of the nearest rivals, then random starts."""
 _RIVALS = 4
+"""Rival classes that are followed, those whose margin a linear model sees fall lowest. Chosen by
+hand; what is found is checked."""
 _STEPS = 6
 """Steps of a descent. The first is as long as the radius, so that a margin without kinks is done
 after one; eight times as many found no more on the networks of the tests."""
-_ULPS = 4
+_MOST_ULPS = 4
+"""Float32 numbers by which a value is moved at most. Chosen by hand; what is found is checked."""
 _MOVES = 4
+"""Kinds of small moves, see `_moved`."""
 
 
 def points_near_ties(
@@ -54,7 +58,7 @@ def points_near_ties(
     flat = np.asarray(x, np.float64).reshape(-1)
     ball = _exact_box(flat, radius, bounds)
     with np.errstate(all="ignore"):  # a gradient that overflows leads nowhere and does no harm
-        ends = _descended(margins_of(margin_question(network, label)), ball, rng)
+        ends = _descent_ends(margins_with_sizes(margin_question(network, label)), ball, rng)
     points = [ends[:n]]
     for k in range(-(-max(n - len(ends), 0) // len(ends))):
         points.append(_moved(ends, ball, rng, k % _MOVES))
@@ -73,7 +77,7 @@ def find_contradiction(
 ) -> Float32Array | None:
     """A float32 point within a proved radius that the model as run labels otherwise, or nothing.
 
-    `label_of` gives the labels of a batch of inputs by the model itself. The nearest of those found
+    `label_of` gives the labels of a batch of inputs by the model itself. The nearest of them
     is returned, in the shape of `x`.
     """
     rng = np.random.default_rng(seed)
@@ -113,13 +117,13 @@ def _exact_box(x: Floats, radius: float, bounds: Interval) -> ClippedBall:
     return replace(box, low=low, high=high)
 
 
-def _descended(margins: Margins, box: ClippedBall, rng: np.random.Generator) -> Float32Array:
+def _descent_ends(margins: Margins, box: ClippedBall, rng: np.random.Generator) -> Float32Array:
     """The ends of descents by both measures."""
     count = len(margins.question.rows)
     every = np.arange(count)
     clean, slope = margins.margin(np.repeat(box.x[None].astype(np.float64), count, 0), every)
-    foreseen = clean - box.radius * np.abs(slope).sum(axis=1)
-    nearest = np.argsort(foreseen, kind="stable")[:_RIVALS]
+    expected = clean - box.radius * np.abs(slope).sum(axis=1)
+    nearest = np.argsort(expected, kind="stable")[:_RIVALS]
     row = nearest[np.arange(_DESCENTS) % len(nearest)]
     start = _spread(box, rng, 2 * _DESCENTS)
     start[: len(nearest)] = start[_DESCENTS : _DESCENTS + len(nearest)] = box.x
@@ -148,14 +152,14 @@ def _moved(
 ) -> Float32Array:
     """The points moved a little: to neighbouring numbers, towards x, or in some of the values."""
     if move == 0:
-        steps = rng.integers(-_ULPS, _ULPS + 1, points.shape).astype(np.float32)
-        made = points + steps * np.spacing(np.abs(points))
+        steps = rng.integers(-_MOST_ULPS, _MOST_ULPS + 1, points.shape).astype(np.float32)
+        moved = points + steps * np.spacing(np.abs(points))
     elif move == 1:
         share = rng.uniform(0.7, 1.0, (len(points), 1)).astype(np.float32)
-        made = box.x + share * (points - box.x)
+        moved = box.x + share * (points - box.x)
     elif move == 2:
         other = rng.random(points.shape) < rng.uniform(0.02, 0.3, (len(points), 1))
-        made = np.where(other, _spread(box, rng, len(points)), points)
+        moved = np.where(other, _spread(box, rng, len(points)), points)
     else:
-        made = points + np.float32(1e-3) * (_spread(box, rng, len(points)) - points)
-    return np.asarray(np.clip(made, box.low, box.high), np.float32)
+        moved = points + np.float32(1e-3) * (_spread(box, rng, len(points)) - points)
+    return np.asarray(np.clip(moved, box.low, box.high), np.float32)

@@ -17,6 +17,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats
 
 _DIGITS = 17
+"""Decimal digits that give back any float64."""
 _BOUND = re.compile(r"\(assert\s+\((<=|>=)\s+X_(\d+)\s+([-+.\deE]+)\s*\)\s*\)")
 _OUTPUT = re.compile(r"\(\s*(<=|>=)\s+Y_(\d+)\s+Y_(\d+)\s*\)")
 _COUNT = re.compile(r"\(declare-const\s+([XY])_(\d+)\s+Real\s*\)")
@@ -90,7 +91,9 @@ def read_property(text: str) -> BoxProperty:
         else:
             upper[i] = min(upper[i], value)
     if not (inputs and np.isfinite(lower).all() and np.isfinite(upper).all()):
-        raise InvalidArgument("every input of a property needs a lower and an upper bound")
+        raise InvalidArgument(
+            "every input of a property needs a lower and an upper bound, got some without: add them"
+        )
     return BoxProperty(lower, upper, _label(plain, classes), classes)
 
 
@@ -106,12 +109,13 @@ def _label(plain: str, classes: int) -> int:
     label = labels.pop() if len(labels) == 1 else -1
     if label < 0 or left_over or others != [j for j in range(classes) if j != label]:
         raise InvalidArgument(
-            "the property is not 'no other score reaches the label's': only boxes with one label "
-            "are read"
+            "only properties of the form 'no other score reaches that of the one label' are read: "
+            "this one differs"
         )
     if classes > 2 and "(or" not in shape:
         raise InvalidArgument(
-            "the property asks for all scores at once, not for any: it needs (or …)"
+            "the property must ask for any score above the label's, got all at once: join them "
+            "by (or …)"
         )
     return label
 
@@ -123,16 +127,16 @@ def write_instances(instances: list[Instance]) -> str:
 
 def read_instances(text: str) -> list[Instance]:
     """The lines of instances.csv."""
-    found = []
+    instances = []
     for number, line in enumerate(text.splitlines(), 1):
         parts = [part.strip() for part in line.split(",")]
         if parts == [""]:
             continue
         try:
-            network, box, seconds = parts
-            found.append(Instance(network, box, float(seconds)))
+            network, prop, seconds = parts
+            instances.append(Instance(network, prop, float(seconds)))
         except ValueError as error:
             raise InvalidArgument(
                 f"line {number} is {line!r}: write network,property,seconds"
             ) from error
-    return found
+    return instances
