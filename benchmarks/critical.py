@@ -38,14 +38,15 @@ import onnxruntime
 from numpy.typing import NDArray
 from tables import print_table
 
+from surefoot.evidence import closed_to
 from surefoot.verify import (
     BracketResult,
-    External,
+    ExternalVerifier,
     Network,
+    bracket_radius,
     check_reader,
-    critical,
     read_network,
-    settle,
+    run_verifier,
 )
 from surefoot.verify.vnnlib import box_property
 
@@ -96,7 +97,7 @@ class Row:
     @property
     def closed(self) -> bool:
         """Whether the bracket is as narrow as asked."""
-        return self.details.high - self.details.low <= TOLERANCE * (1 + 1e-6)
+        return closed_to(self.details.low, self.details.high, TOLERANCE)
 
     @property
     def proved_too_far(self) -> bool:
@@ -177,7 +178,7 @@ def measured(job: Job) -> Row:
     """The bracket of one image."""
     network, label = opened(job.data, job.name)
     truth, x = int(images(job.data)[job.image][0]), images(job.data)[job.image][1:] / 255
-    found = critical(
+    found = bracket_radius(
         network,
         x,
         truth,
@@ -246,14 +247,16 @@ def beside_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> No
     if importlib.util.find_spec("maraboupy") is None:
         print("Marabou is not installed: pip install 'surefoot[marabou]'")
         return
-    tool = External(f"{sys.executable} {MARABOU} {{onnx}} {{vnnlib}} {{seconds}} {{result}}")
+    tool = ExternalVerifier(
+        f"{sys.executable} {MARABOU} {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
+    )
     network, label = opened(data, name)
     lines = []
     for row in rows:
         truth, x = int(images(data)[row.image][0]), images(data)[row.image][1:] / 255
         wanted = box_property(x, truth, row.details.low, network.classes)
         begun = time.monotonic()
-        verdict = settle(tool, data / "nets" / f"{name}.onnx", wanted, seconds, label)
+        verdict = run_verifier(tool, data / "nets" / f"{name}.onnx", wanted, seconds, label)
         spent = time.monotonic() - begun
         ours = [f"{row.details.low:.4f}", f"{row.details.seconds:.1f}"]
         lines.append([str(row.image), *ours, f"{spent:.1f}", type(verdict).__name__])

@@ -21,7 +21,7 @@ from surefoot.engine.proof_bench import packed, unpacked
 from surefoot.evidence import Proof
 from surefoot.population import Settled
 from surefoot.procedure import Ask
-from surefoot.verify import Network, check_reader, critical, read_network
+from surefoot.verify import Network, bracket_radius, check_reader, read_network
 
 Floats = NDArray[np.float64]
 PRINTED = 50
@@ -81,7 +81,7 @@ def known_within(
         proofs += ask.start >= method.size
         limit = method.efforts[ask.start // method.size]
         left = limit - (before.seconds if before else 0.0)
-        bracket = critical(
+        bracket = bracket_radius(
             network,
             pixels[i],
             int(truths[i]),

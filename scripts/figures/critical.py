@@ -9,11 +9,11 @@ import numpy as np
 
 from figures.panels import OCHRE, figure, heading
 from surefoot.evidence import Proof
-from surefoot.graph.network import linear
+from surefoot.graph.network import linear_layer
 from surefoot.population import CriticalQuantile
 from surefoot.procedure import Session
 from surefoot.report.figures import INK, STEADY, WEAK, svg
-from surefoot.verify import BracketResult, Layer, Network, critical
+from surefoot.verify import BracketResult, Layer, Network, bracket_radius
 
 WARM = "#f6e3da"
 _COLUMNS = 70
@@ -25,7 +25,7 @@ def _network(seed: int, inputs: int, width: int, classes: int) -> Network:
         Layer(rng.normal(0, 1.4, (width, before)), rng.normal(0, 0.6, width), np.zeros(width))
         for before in (inputs, width)
     ]
-    last = linear(rng.normal(0, 1, (classes, width)), rng.normal(0, 0.3, classes))
+    last = linear_layer(rng.normal(0, 1, (classes, width)), rng.normal(0, 0.3, classes))
     return Network((*hidden, last), (inputs,))
 
 
@@ -36,7 +36,7 @@ def critical_level() -> str:
 
 def _plane() -> Any:  # noqa: ANN401  a chart
     network, x = _network(3, 2, 12, 2), np.array([0.42, 0.55])
-    found = critical(network, x, network.label(x), tolerance=0.002)
+    found = bracket_radius(network, x, network.label(x), tolerance=0.002)
     cells = [row for k in range(_COLUMNS) for row in _runs(network, k, network.label(x))]
     plain = alt.Axis(grid=False, tickCount=5)
     unit = alt.Scale(domain=[0, 1], nice=False)
@@ -103,7 +103,7 @@ def _needed() -> Any:  # noqa: ANN401  a chart
     """Forty inputs: their whole brackets, and what the quantile left of them to be done."""
     network, rng = _network(2, 6, 12, 3), np.random.default_rng(3)
     inputs = rng.random((40, 6))
-    whole = [critical(network, x, network.label(x), tolerance=0.004) for x in inputs]
+    whole = [bracket_radius(network, x, network.label(x), tolerance=0.004) for x in inputs]
     session = Session(CriticalQuantile(0.004, quantile=0.2, size=len(inputs)))
     while session.question is not None:
         session.tell(
@@ -136,6 +136,6 @@ def _needed() -> Any:  # noqa: ANN401  a chart
 
 
 def _proof(network: Network, x: np.ndarray, goal: float) -> Proof:
-    found: BracketResult = critical(network, x, network.label(x), tolerance=0.004, goal=goal)
+    found: BracketResult = bracket_radius(network, x, network.label(x), tolerance=0.004, goal=goal)
     high = found.high if np.isfinite(found.high) else None
     return Proof(found.low, high, "", found.reason, found.nodes, 0.01)

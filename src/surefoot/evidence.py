@@ -128,3 +128,13 @@ class Proof:
     def width(self) -> float:
         """How much is left open."""
         return self.far - self.low
+
+
+_CLOSED_SLACK = 1 + 1e-6
+"""A bracket counts as closed up to this factor on the tolerance: its ends are rounded outwards, so
+a bracket that is exactly as wide as the tolerance is stored a little wider."""
+
+
+def closed_to(low: float, high: float, tolerance: float) -> bool:
+    """Whether a bracket from `low`, proved, to `high`, refuted, is as narrow as the tolerance."""
+    return high - low <= tolerance * _CLOSED_SLACK

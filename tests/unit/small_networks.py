@@ -11,7 +11,7 @@ import onnx.helper
 import onnx.numpy_helper
 from scipy.optimize import linprog
 
-from surefoot.graph.network import keeps, linear
+from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Layer, Network
 
 
@@ -24,7 +24,7 @@ def random_network(
         slope = np.array([next(dealt) for _ in range(width)])
         layers.append(Layer(rng.normal(0, 1.5, (width, before)), rng.normal(0, 0.7, width), slope))
         before = width
-    last = linear(rng.normal(0, 1.0, (classes, before)), rng.normal(0, 0.3, classes))
+    last = linear_layer(rng.normal(0, 1.0, (classes, before)), rng.normal(0, 0.3, classes))
     return Network((*layers, last), (inputs,))
 
 
@@ -37,7 +37,7 @@ def nearest_break(
     network: Network, x: np.ndarray, label: int, low: float, high: float
 ) -> tuple[float, np.ndarray]:
     """That distance, and the point."""
-    question = keeps(network, label)
+    question = margin_question(network, label)
     bent = [(k, i) for k, la in enumerate(question.hidden) for i in np.flatnonzero(la.slope < 1)]
     best, point = np.inf, x
     for pattern in itertools.product((1.0, -1.0), repeat=len(bent)):

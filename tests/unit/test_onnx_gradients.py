@@ -8,8 +8,8 @@ from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument
-from surefoot.graph.gradient import read_tape
-from surefoot.graph.operator_gradients import ONE, SEVERAL
+from surefoot.graph.gradient import read_gradient_graph
+from surefoot.graph.operator_gradients import MULTI_INPUT, SINGLE_INPUT
 from tests.unit.small_models import save_graph
 
 torch = pytest.importorskip("torch")
@@ -105,27 +105,27 @@ ROOTS, GREATEST = {"Log", "Sqrt", "Reciprocal"}, {"MaxPool", "GlobalMaxPool"}
 def tape_of(path, nodes, shape, constants):
     place = ("x", TensorProto.FLOAT, ["n", *shape])
     graph = save_graph(path, nodes, [place], [("y", TensorProto.FLOAT)], constants)
-    return read_tape(graph, "x", "y")
+    return read_gradient_graph(graph, "x", "y")
 
 
-def sloped(tape, x, weights):
-    values = tape.run(x)
-    return float((values[tape.scores] * weights).sum()), tape.back(values, weights)
+def sum_and_gradient(graph, x, weights):
+    values = graph.forward(x)
+    return float((values[graph.scores_name] * weights).sum()), graph.backward(values, weights)
 
 
-def agrees(tape, x):
+def agrees(graph, x):
     """The gradient along some directions is what moving along them shows."""
-    weights = noise(*tape.run(x)[tape.scores].shape)
-    _, gradient = sloped(tape, x, weights)
+    weights = noise(*graph.forward(x)[graph.scores_name].shape)
+    _, gradient = sum_and_gradient(graph, x, weights)
     for _ in range(4):
         way, step = noise(*x.shape), 2e-3
-        ahead, behind = (sloped(tape, x + s * step * way, weights)[0] for s in (1, -1))
+        ahead, behind = (sum_and_gradient(graph, x + s * step * way, weights)[0] for s in (1, -1))
         shown = (ahead - behind) / (2 * step)
         assert float((gradient * way).sum()) == pytest.approx(shown, rel=0.02, abs=0.03)
 
 
 def test_every_operator_has_a_case():
-    assert CASES.keys() == ONE.keys() | SEVERAL.keys()
+    assert CASES.keys() == SINGLE_INPUT.keys() | MULTI_INPUT.keys()
 
 
 @pytest.mark.parametrize("kind", sorted(CASES))
@@ -135,8 +135,10 @@ def test_an_operators_slope_is_what_small_steps_show(kind, tmp_path):
     outputs = ["y", "rest"] if kind == "Split" else ["y"]
     inner = helper.make_node(kind, ["h", *named], outputs, **attributes)
     first = helper.make_node("Add", ["x", "shift"], ["h"])
-    tape = made(tmp_path, kind, [first, inner], shape, {"shift": noise(*shape) * 0.1, **named})
-    agrees(tape, _clear(kind, (3, *shape)))
+    graph = saved_graph(
+        tmp_path, kind, [first, inner], shape, {"shift": noise(*shape) * 0.1, **named}
+    )
+    agrees(graph, _clear(kind, (3, *shape)))
 
 
 def _clear(kind, shape):
@@ -147,7 +149,7 @@ def _clear(kind, shape):
     return apart(*shape) if kind in GREATEST else np.where(abs(x) < 0.3, np.sign(x) * 0.35, x)
 
 
-def made(folder, kind, nodes, shape, constants):
+def saved_graph(folder, kind, nodes, shape, constants):
     """A last node keeps the operator from being taken for the end of a classifier."""
     if kind in {"Softmax", "LogSoftmax", "Sigmoid", "Relu", "Identity"}:
         nodes[-1].output[0] = "z"
@@ -155,7 +157,7 @@ def made(folder, kind, nodes, shape, constants):
         constants = {**constants, "two": np.float32(2.0).reshape(1)}
     place = ("x", TensorProto.FLOAT, ["n", *shape])
     path = save_graph(folder / "m.onnx", nodes, [place], [("y", TensorProto.FLOAT)], constants)
-    return read_tape(_at_opset(path, OPSETS.get(kind, 17)), "x", "y")
+    return read_gradient_graph(_at_opset(path, OPSETS.get(kind, 17)), "x", "y")
 
 
 def _at_opset(path, opset):
@@ -210,10 +212,10 @@ def test_what_only_squeezes_or_names_the_scores_is_left_out(tmp_path):
     weights = noise(4, 2)
     place = ("x", TensorProto.FLOAT, ["n", 4])
     path = save_graph(tmp_path / "z.onnx", nodes, [place], [], {"w": weights})
-    tape = read_tape(path, "x", "y")
-    assert (tape.scores, tape.plain) == ("z", True)
+    graph = read_gradient_graph(path, "x", "y")
+    assert (graph.scores_name, graph.gives_logits) == ("z", True)
     x = noise(3, 4)
-    margin, slope = tape.slope(x, whole(0, 1, 0), whole(1, 0, 1), logits=True)
+    margin, slope = graph.margin_and_gradient(x, whole(0, 1, 0), whole(1, 0, 1), logits=True)
     lead = weights[:, 0] - weights[:, 1]
     assert np.allclose(margin, x @ lead * [1, -1, 1], atol=1e-5)
     assert np.allclose(slope, lead * np.array([[1], [-1], [1]]), atol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.claims import Verdict
-from surefoot.engine.proof_bench import OwnProver, ProvingBench, unpacked
+from surefoot.engine.proof_bench import BuiltInProver, ProofBench, unpacked
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.graph.read_network import read_network
@@ -80,13 +80,13 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
 
 def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkeypatch):
     module = importlib.import_module("surefoot.verify.bracket_search")
-    true = module.critical
+    true = module.bracket_radius
 
     def boastful(*args, **more):
         found = true(*args, **more)
         return module.BracketResult(0.3, 0.31, found.witness, 1, 0.1, "closed")
 
-    monkeypatch.setattr(module, "critical", boastful)
+    monkeypatch.setattr(module, "bracket_radius", boastful)
     found = linear_study(tmp_path, POINTS).run()
     assert "Contradiction: input" in str(found)
     (claim,) = found.require(1e-6).verdicts
@@ -95,14 +95,14 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
 
 def bench_of(study, prover):
-    return ProvingBench(
+    return ProofBench(
         study.fitted, study.references, study.model, prover, Interval(0.0, 1.0), 1e-3, (5.0,), 1
     )
 
 
 def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
     study = linear_study(tmp_path, POINTS)
-    prover = OwnProver(read_network(study.model.graph.path))
+    prover = BuiltInProver(read_network(study.model.graph.path))
     known = Proof(0.0995, None, "", "out of time", 3, 1.0)
     task = Task(study.fitted.subjects()[0], 0.0, 0, 1, known=known)
     (proof,) = bench_of(study, prover).answer([task])
@@ -185,11 +185,11 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
         given.append(seconds)
         return verify.BracketResult(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
 
-    monkeypatch.setattr(verify, "critical", slow)
+    monkeypatch.setattr(verify, "bracket_radius", slow)
     study = linear_study(tmp_path, POINTS)
     known = Proof(0.0, None, "", "", 0, 4.0)
     task = Task(study.fitted.subjects()[0], 0.1, 0, 1, known=known)
-    bench_of(study, OwnProver(None)).answer([task])
+    bench_of(study, BuiltInProver(None)).answer([task])
     assert given == [pytest.approx(1.0)]
 
 

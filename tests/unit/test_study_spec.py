@@ -144,9 +144,11 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
         "tail --perturb linf:8/255 --draws 40": (
             noise, sf.methods.NormalTail(draws=40), sf.properties.NoConfidentMistake(0.6)),
         "curve --perturb linf:0..0.5 --threshold 0.7 --resolution 0.1": (
-            ball, sf.methods.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1), sf.properties.TrueLabel()),
+            ball, sf.methods.SequentialCurve(0.0, 0.5, (0.7,), resolution=0.1),
+            sf.properties.TrueLabel()),
         "critical --seconds-per-input 0.1 --tolerance 0.05 --samples 3": (
-            ball, sf.methods.CriticalLevel(0.05, seconds_per_input=0.1, samples=3), sf.properties.TrueLabel()),
+            ball, sf.methods.CriticalLevel(0.05, seconds_per_input=0.1, samples=3),
+            sf.properties.TrueLabel()),
     }  # fmt: skip
     for words, (perturbation, method, held) in typed.items():
         command, *options = words.split()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.network import keeps, linear
-from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, critical, verdict
+from surefoot.graph.network import linear_layer, margin_question
+from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius, verdict
 from surefoot.verify.box import Box
-from surefoot.verify.layer_bounds import look
+from surefoot.verify.layer_bounds import bound_layers
 from tests.unit.small_networks import exact_radius, random_network
 
 TOLERANCE = 1e-3
@@ -21,7 +21,7 @@ def two_ways(weights: list[float], bias: float, slope: float = 0.0) -> Network:
     """Score 0 is bias − act(weights·x), score 1 is 0."""
     hidden = Layer(np.array([weights]), np.zeros(1), np.array([slope]))
     return Network(
-        (hidden, linear(np.array([[-1.0], [0.0]]), np.array([bias, 0.0]))), (len(weights),)
+        (hidden, linear_layer(np.array([[-1.0], [0.0]]), np.array([bias, 0.0]))), (len(weights),)
     )
 
 
@@ -32,33 +32,35 @@ def ticking(step: float = 1.0):
 
 
 def test_linear_network_has_the_radius_of_its_margin() -> None:
-    network = Network((linear(np.array([[1.0, 2.0], [-1.0, 0.0]]), np.array([0.0, 0.4])),), (2,))
+    network = Network(
+        (linear_layer(np.array([[1.0, 2.0], [-1.0, 0.0]]), np.array([0.0, 0.4])),), (2,)
+    )
     x = np.array([0.5, 0.5])
     # margin 2x + 2y − 0.4 = 1.6, falls by 4 per unit of radius
-    found = critical(network, x, 0, tolerance=1e-5)
+    found = bracket_radius(network, x, 0, tolerance=1e-5)
     assert found.low <= 0.4 <= found.high
     assert found.high - found.low <= 1.001e-5
 
 
 def test_one_relu_breaks_where_its_sum_reaches_the_bias() -> None:
-    found = critical(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
+    found = bracket_radius(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
     assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
     assert found.reason == "closed"
 
 
 def test_leaky_relu_breaks_on_its_lower_side() -> None:
     hidden = Layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
-    network = Network((hidden, linear(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
+    network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
     # margin 0.2 − 0.25·(x + y): zero at x + y = 0.8
-    found = critical(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
+    found = bracket_radius(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
     assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
 
 
 def test_carried_neurons_are_exact() -> None:
     # h = relu(x − 0.5), x carried; margin 0.9 − (x + h): zero at x = 0.7
     hidden = Layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
-    last = linear(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
-    found = critical(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
+    last = linear_layer(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
+    found = bracket_radius(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
     assert found.low <= 0.4 <= found.high <= found.low + 1.001e-5
 
 
@@ -72,7 +74,7 @@ def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
     x = rng.uniform(0, 1, network.shape)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = critical(network, x, label, tolerance=TOLERANCE, seconds=20)
+    found = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
     assert found.low <= exact + 1e-7
     assert found.high >= exact - 1e-7
     if np.isfinite(exact):
@@ -96,7 +98,7 @@ def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> Non
     x = mine[len(mine) // 2]
     wrong = grid[labels != label]
     nearest = np.abs(wrong - x).max(axis=1).min() if len(wrong) else np.inf
-    found = critical(network, x, label, tolerance=TOLERANCE, seconds=20)
+    found = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
     assert found.low <= nearest
     if np.isfinite(nearest):
         assert found.high <= nearest + TOLERANCE
@@ -108,60 +110,62 @@ def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
     rng = np.random.default_rng(5)
     network = random_network(rng, 3, [6, 5, 4], 3, [0.0, 0.2])
     x = rng.uniform(0, 1, 3)
-    scene = look(keeps(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), lambda: False)
-    points = rng.uniform(scene.box.lower, scene.box.upper, (4000, 3))
+    bounds = bound_layers(
+        margin_question(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), lambda: False
+    )
+    points = rng.uniform(bounds.box.lower, bounds.box.upper, (4000, 3))
     h = points
-    for j, cols in enumerate(scene.chain.columns):
-        sums = h @ scene.chain.weights[j].T + scene.chain.bias[j]
+    for j, cols in enumerate(bounds.layers.columns):
+        sums = h @ bounds.layers.weights[j].T + bounds.layers.bias[j]
         m = cols.stop - cols.start
-        assert (sums[:, :m] >= scene.lower[cols]).all()
-        assert (sums[:, :m] <= scene.upper[cols]).all()
-        slope = scene.chain.slope[j].copy()
-        bent = np.maximum(sums, np.append(scene.slope[cols], np.ones(len(slope) - m)) * sums)
+        assert (sums[:, :m] >= bounds.lower[cols]).all()
+        assert (sums[:, :m] <= bounds.upper[cols]).all()
+        slope = bounds.layers.slope[j].copy()
+        bent = np.maximum(sums, np.append(bounds.slope[cols], np.ones(len(slope) - m)) * sums)
         h = np.where(np.arange(len(slope)) < m, bent, sums * slope)
-    margins = h @ scene.rows.T + scene.offsets
-    wanted = keeps(network, network.label(x)).margins(points)
+    margins = h @ bounds.rows.T + bounds.offsets
+    wanted = margin_question(network, network.label(x)).margins(points)
     assert np.allclose(margins, wanted)
 
 
 def test_the_domain_cuts_the_ball() -> None:
     # Only a fall of x below 0 would break the label, and the domain ends there.
-    network = Network((linear(np.array([[1.0], [0.0]]), np.array([0.1, 0.0])),), (1,))
-    found = critical(network, np.array([0.3]), 0)
+    network = Network((linear_layer(np.array([[1.0], [0.0]]), np.array([0.1, 0.0])),), (1,))
+    found = bracket_radius(network, np.array([0.3]), 0)
     assert found.reason == "proved for the whole domain"
     assert found.low == pytest.approx(0.7)
     assert found.high == np.inf
     assert found.witness is None
-    wider = critical(network, np.array([0.3]), 0, low=-1.0, tolerance=1e-4)
+    wider = bracket_radius(network, np.array([0.3]), 0, low=-1.0, tolerance=1e-4)
     assert wider.low <= 0.4 <= wider.high
 
 
 def test_an_input_on_the_border_of_the_domain() -> None:
-    found = critical(two_ways([1.0, 1.0], 0.5), np.array([0.0, 0.0]), 0, tolerance=1e-4)
+    found = bracket_radius(two_ways([1.0, 1.0], 0.5), np.array([0.0, 0.0]), 0, tolerance=1e-4)
     assert found.low <= 0.25 <= found.high <= found.low + 1.001e-4
 
 
 def test_constant_networks() -> None:
-    clear = Network((linear(np.zeros((2, 2)), np.array([1.0, 0.0])),), (2,))
-    found = critical(clear, np.array([0.5, 0.5]), 0)
+    clear = Network((linear_layer(np.zeros((2, 2)), np.array([1.0, 0.0])),), (2,))
+    found = bracket_radius(clear, np.array([0.5, 0.5]), 0)
     assert (found.low, found.high) == (0.5, np.inf)
-    tied = Network((linear(np.zeros((2, 2)), np.zeros(2)),), (2,))
-    unsure = critical(tied, np.array([0.5, 0.5]), 0, seconds=0.5)
+    tied = Network((linear_layer(np.zeros((2, 2)), np.zeros(2)),), (2,))
+    unsure = bracket_radius(tied, np.array([0.5, 0.5]), 0, seconds=0.5)
     assert (unsure.low, unsure.high) == (0.0, np.inf)
-    assert critical(tied, np.array([0.5, 0.5]), 1).reason == "misclassified"
+    assert bracket_radius(tied, np.array([0.5, 0.5]), 1).reason == "misclassified"
 
 
 def test_all_neurons_dead() -> None:
     hidden = Layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
-    last = linear(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
-    found = critical(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
+    last = linear_layer(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
+    found = bracket_radius(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
     assert found.reason == "proved for the whole domain"
 
 
 @pytest.mark.parametrize("tolerance", [0.19, 0.1999, 0.2, 0.5])
 def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> None:
     network = two_ways([1.0, 1.0], 0.9)
-    found = critical(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
+    found = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
     assert found.seconds < 10
     assert found.low <= 0.2 <= found.high <= found.low + 1.001 * tolerance
 
@@ -173,10 +177,10 @@ def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float
     network = random_network(rng, 4, [8, 6], 3, [0.0])
     x = rng.uniform(0, 1, 4)
     label = network.label(x)
-    full = critical(network, x, label, tolerance=TOLERANCE)
+    full = bracket_radius(network, x, label, tolerance=TOLERANCE)
     assert np.isfinite(full.high)
     goal = side * full.high
-    found = critical(network, x, label, tolerance=TOLERANCE, goal=goal)
+    found = bracket_radius(network, x, label, tolerance=TOLERANCE, goal=goal)
     if side < 1:
         assert found.low >= goal
         assert isinstance(verdict(network, x, label, goal), Proved)
@@ -196,7 +200,7 @@ def test_a_timeout_leaves_a_true_bracket(reads: int) -> None:
     x = rng.uniform(0, 1, 4)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = critical(network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking())
+    found = bracket_radius(network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking())
     assert found.low <= exact + 1e-7
     assert found.high >= exact - 1e-7
 
@@ -206,7 +210,7 @@ def test_no_time_is_unknown_and_never_proved() -> None:
     network = random_network(rng, 12, [30, 30, 30], 4, [0.0])
     x = rng.uniform(0.3, 0.7, 12)
     label = network.label(x)
-    high = critical(network, x, label, seconds=1, clock=ticking()).high
+    high = bracket_radius(network, x, label, seconds=1, clock=ticking()).high
     answer = verdict(network, x, label, 0.97 * high, seconds=0.5, clock=ticking())
     assert isinstance(answer, Unknown | Refuted)
 
@@ -216,7 +220,7 @@ def test_brackets_are_told_as_they_tighten_and_end_as_returned() -> None:
     network = random_network(rng, 6, [12, 12], 3, [0.0])
     x = rng.uniform(0, 1, 6)
     told: list[tuple[float, float]] = []
-    found = critical(
+    found = bracket_radius(
         network, x, network.label(x), on_bracket=lambda a, b: told.append((a, b)), tolerance=1e-4
     )
     assert told[-1] == (found.low, found.high)
@@ -229,7 +233,7 @@ def test_the_same_seed_gives_the_same_bracket() -> None:
     rng = np.random.default_rng(9)
     network = random_network(rng, 6, [10, 10], 3, [0.0])
     x = rng.uniform(0, 1, 6)
-    first, second = (critical(network, x, network.label(x), seed=4) for _ in range(2))
+    first, second = (bracket_radius(network, x, network.label(x), seed=4) for _ in range(2))
     assert (first.low, first.high, first.nodes) == (second.low, second.high, second.nodes)
 
 
@@ -239,19 +243,19 @@ def test_the_same_seed_gives_the_same_bracket() -> None:
         ({"tolerance": 0.0}, "above 0"),
         ({"seconds": 0.0}, "above 0"),
         ({"goal": -1.0}, "above 0"),
-        ({"low": 0.5}, "outside its domain"),
-        ({"low": 1.0, "high": 0.0}, "interval"),
+        ({"low": 0.5}, "outside the valid range"),
+        ({"low": 1.0, "high": 0.0}, "the lower first"),
     ],
 )
-def test_impossible_wishes_are_refused(change: dict[str, float], words: str) -> None:
+def test_impossible_arguments_are_refused(change: dict[str, float], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
-        critical(two_ways([1.0], 0.9), np.array([0.2]), 0, **change)
+        bracket_radius(two_ways([1.0], 0.9), np.array([0.2]), 0, **change)
 
 
 def test_inputs_and_labels_must_fit_the_network() -> None:
     with pytest.raises(InvalidArgument, match="one input"):
-        critical(two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
+        bracket_radius(two_ways([1.0], 0.9), np.array([0.2, 0.2]), 0)
     with pytest.raises(InvalidArgument, match="labels 0 to 1"):
-        keeps(two_ways([1.0], 0.9), 5)
+        margin_question(two_ways([1.0], 0.9), 5)
     with pytest.raises(InvalidArgument, match="convex"):
         Layer(np.ones((1, 1)), np.zeros(1), np.full(1, 2.0))

@@ -15,27 +15,27 @@ import onnxruntime
 import pytest
 
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.graph.network import linear
+from surefoot.graph.network import linear_layer
 from surefoot.verify import (
-    External,
+    ExternalVerifier,
     Network,
     Proved,
     Refuted,
     Unknown,
-    critical,
-    critical_by,
+    bracket_radius,
+    bracket_radius_externally,
     read_network,
-    settle,
+    run_verifier,
 )
-from surefoot.verify.vnnlib import Property, box_property
+from surefoot.verify.vnnlib import BoxProperty, box_property
 from tests.unit.small_networks import random_network, write_onnx
 
 HERE = Path(__file__).parent
 PYTHON = shlex.quote(sys.executable)
-EXACT = External(
+EXACT = ExternalVerifier(
     f"{PYTHON} {HERE / 'exact_verifier.py'} {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
 )
-MARABOU = External(
+MARABOU = ExternalVerifier(
     f"{PYTHON} {HERE.parents[1] / 'examples' / 'verifiers' / 'marabou.py'} "
     "{onnx} {vnnlib} {seconds} {result}"
 )
@@ -65,16 +65,18 @@ def model_label(path: Path):
 def slope(tmp_path: Path) -> Path:
     """Label 0 below x + y = 1, label 1 from there on."""
     weights, bias = np.array([[-1.0, -1.0], [1.0, 1.0]]), np.array([1.0, -1.0])
-    return write_onnx(Network((linear(weights, bias),), (2,)), tmp_path / "a slope.onnx")
+    return write_onnx(Network((linear_layer(weights, bias),), (2,)), tmp_path / "a slope.onnx")
 
 
-def saying(code: str) -> External:
+def saying(code: str) -> ExternalVerifier:
     """A command that runs some Python; `out` writes the result."""
     text = f"import sys\nout = lambda t: open(sys.argv[3], 'w').write(t)\n{code}"
-    return External(f"{PYTHON} -c {shlex.quote(text)} {{onnx}} {{vnnlib}} {{result}} {{seconds}}")
+    return ExternalVerifier(
+        f"{PYTHON} -c {shlex.quote(text)} {{onnx}} {{vnnlib}} {{result}} {{seconds}}"
+    )
 
 
-def around(radius: float) -> Property:
+def around(radius: float) -> BoxProperty:
     return box_property(np.array([0.25, 0.25]), 0, radius, 2)
 
 
@@ -84,14 +86,14 @@ def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Pa
     path = write_onnx(random_network(rng, 2, [4, 3], 3, [0.0]), tmp_path / "net.onnx")
     network, label = read_network(path), model_label(path)
     x = np.array([0.4, 0.6])
-    ours = critical(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
+    ours = bracket_radius(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
     assert np.isfinite(ours.high)
     inside = box_property(x, label(x), 0.999 * ours.low, 3, low=-9, high=9)
     outside = box_property(x, label(x), 1.001 * ours.high, 3, low=-9, high=9)
-    proved = settle(EXACT, path, inside, 60, label)
+    proved = run_verifier(EXACT, path, inside, 60, label)
     assert isinstance(proved, Proved)
     assert "exact_verifier.py" in proved.by
-    answer = settle(EXACT, path, outside, 60, label)
+    answer = run_verifier(EXACT, path, outside, 60, label)
     assert isinstance(answer, Refuted)
     assert label(answer.witness) != label(x)
     assert np.abs(answer.witness - x).max() <= 1.001 * ours.high + 1e-12
@@ -100,7 +102,7 @@ def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Pa
 def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) -> None:
     label = model_label(slope)
     told: list[tuple[float, float]] = []
-    found = critical_by(
+    found = bracket_radius_externally(
         EXACT, slope, np.array([0.25, 0.25]), 0, 2, label, tolerance=0.05, low=-9, high=9,
         witness=np.array([0.65, 0.65]), on_bracket=lambda a, b: told.append((a, b)),
     )  # fmt: skip
@@ -109,7 +111,7 @@ def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) 
     assert "exact_verifier.py" in found.prover
     assert label(found.witness) == 1
     assert found.nodes <= 4
-    wrong = critical_by(EXACT, slope, np.array([0.25, 0.25]), 1, 2, label)
+    wrong = bracket_radius_externally(EXACT, slope, np.array([0.25, 0.25]), 1, 2, label)
     assert (wrong.low, wrong.high, wrong.reason) == (0.0, 0.0, "misclassified")
 
 
@@ -127,16 +129,16 @@ def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) 
     ],
 )
 def test_whatever_is_no_answer_is_unknown(slope: Path, code: str, words: str) -> None:
-    answer = settle(saying(code), slope, around(0.1), 20, model_label(slope))
+    answer = run_verifier(saying(code), slope, around(0.1), 20, model_label(slope))
     assert isinstance(answer, Unknown)
     assert words in answer.reason
 
 
 def test_answers_may_be_printed_and_older_words_are_known(slope: Path) -> None:
     label = model_label(slope)
-    assert isinstance(settle(saying("print('holds')"), slope, around(0.1), 20, label), Proved)
+    assert isinstance(run_verifier(saying("print('holds')"), slope, around(0.1), 20, label), Proved)
     says = saying("print('violated')\nprint('((X_0 0.6500000001) (X_1 0.65))')")
-    answer = settle(says, slope, around(0.4), 20, label)
+    answer = run_verifier(says, slope, around(0.4), 20, label)
     assert isinstance(answer, Refuted)
     assert (answer.witness <= around(0.4).upper).all()
 
@@ -147,7 +149,7 @@ def test_a_prover_that_overruns_is_stopped_with_its_children(slope: Path, tmp_pa
     start = f"subprocess.Popen([sys.executable, '-c', {child!r}])"
     code = f"import subprocess, time\n{start}\ntime.sleep(9)"
     begun = time.monotonic()
-    answer = settle(saying(code), slope, around(0.1), 0.2, model_label(slope))
+    answer = run_verifier(saying(code), slope, around(0.1), 0.2, model_label(slope))
     assert isinstance(answer, Unknown)
     assert "stopped after 0.2 s" in answer.reason
     assert time.monotonic() - begun < 2.4
@@ -162,7 +164,9 @@ def test_a_wrong_proof_is_caught_by_a_counterexample(slope: Path) -> None:
         "out('unknown' if r > 0.7 else 'unsat' if r < 0.4 else 'sat ((X_0 .51) (X_1 .51))')"
     )
     with pytest.raises(SurefootError, match="the proof is wrong"):
-        critical_by(saying(code), slope, np.array([0.25, 0.25]), 0, 2, model_label(slope))
+        bracket_radius_externally(
+            saying(code), slope, np.array([0.25, 0.25]), 0, 2, model_label(slope)
+        )
 
 
 @pytest.mark.parametrize(
@@ -170,13 +174,17 @@ def test_a_wrong_proof_is_caught_by_a_counterexample(slope: Path) -> None:
 )
 def test_commands_without_their_places_are_refused(command: str) -> None:
     with pytest.raises(InvalidArgument, match="command"):
-        External(command)
+        ExternalVerifier(command)
 
 
 def test_a_missing_program_says_so(slope: Path) -> None:
     with pytest.raises(SurefootError, match="no-such-prover cannot be started"):
-        settle(
-            External("no-such-prover {onnx} {vnnlib}"), slope, around(0.1), 5, model_label(slope)
+        run_verifier(
+            ExternalVerifier("no-such-prover {onnx} {vnnlib}"),
+            slope,
+            around(0.1),
+            5,
+            model_label(slope),
         )
 
 
@@ -188,10 +196,10 @@ def test_marabou_agrees_just_inside_and_just_outside_our_bracket(seed: int, tmp_
     path = write_onnx(random_network(rng, 2 + seed % 2, [4, 4], 3, [0.0]), tmp_path / "net.onnx")
     network, label = read_network(path), model_label(path)
     x = rng.uniform(0.3, 0.7, network.shape)
-    ours = critical(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
+    ours = bracket_radius(network, x, label(x), tolerance=1e-3, replay=label, low=-9, high=9)
     assert np.isfinite(ours.high)
     inside, outside = (
-        settle(MARABOU, path, box_property(x, label(x), r, 3, low=-9, high=9), 60, label)
+        run_verifier(MARABOU, path, box_property(x, label(x), r, 3, low=-9, high=9), 60, label)
         for r in (0.999 * ours.low, 1.002 * ours.high)
     )
     assert isinstance(inside, Proved), inside

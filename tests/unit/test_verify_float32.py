@@ -7,8 +7,8 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import UNIT
-from surefoot.verify import distance_from_real, read_network
-from surefoot.verify.float32 import Place
+from surefoot.verify import margin_difference, read_network
+from surefoot.verify.float32 import PointKind
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band
 from tests.unit.small_networks import random_network
 from tests.unit.test_verify_near_ties import Build, runner
@@ -20,9 +20,7 @@ _SEEN = [build for build in BUILDERS if build is not narrow_band]
 def test_networks_built_against_float32_stand_out(build: Build) -> None:
     made: Float32Network = build()
     network = read_network(made.source, (INPUTS,))
-    found = distance_from_real(
-        network, runner(made.source), made.x[None], made.radius - 0.001, UNIT
-    )
+    found = margin_difference(network, runner(made.source), made.x[None], made.radius - 0.001, UNIT)
     assert found.relative.value > 1e-3
     assert found.labels > 0
     assert found.points == 1 + 32 + 32
@@ -40,10 +38,10 @@ def test_a_natural_network_does_not() -> None:
             h = np.maximum(v, layer.slope.astype(np.float32) * v)
         return h
 
-    found = distance_from_real(network, single, x, 0.02, UNIT)
+    found = margin_difference(network, single, x, 0.02, UNIT)
     assert 0 < found.relative.value < 1e-4
     assert 0 < found.absolute.value < 1e-4
-    exact = distance_from_real(network, network.outputs, x, 0.02, UNIT)
+    exact = margin_difference(network, network.outputs, x, 0.02, UNIT)
     assert (exact.absolute.value, exact.relative.value, exact.labels) == (0.0, 0.0, 0)
 
 
@@ -57,8 +55,8 @@ def test_where_it_is_largest_is_told() -> None:
         scores[(points == x[1]).all(axis=1)] += [1.0, 0.0, 0.0]
         return scores
 
-    found = distance_from_real(network, off_at_the_second, x, 0.02, UNIT)
-    assert (found.absolute.input, found.absolute.place) == (1, Place.CLEAN)
+    found = margin_difference(network, off_at_the_second, x, 0.02, UNIT)
+    assert (found.absolute.input, found.absolute.place) == (1, PointKind.CLEAN)
     assert found.absolute.value == pytest.approx(1.0)
 
 
@@ -66,14 +64,14 @@ def test_outputs_that_are_not_finite_are_infinitely_far() -> None:
     rng = np.random.default_rng(1)
     network = random_network(rng, 8, [6], 3, [0.0])
     x = rng.random((1, 8)).astype(np.float32)
-    found = distance_from_real(network, lambda p: np.full((len(p), 3), np.nan), x, 0.02, UNIT)
+    found = margin_difference(network, lambda p: np.full((len(p), 3), np.nan), x, 0.02, UNIT)
     assert found.absolute.value == np.inf
 
 
 def test_its_words_promise_nothing() -> None:
     rng = np.random.default_rng(1)
     network = random_network(rng, 8, [6], 3, [0.0])
-    words = distance_from_real(network, network.outputs, rng.random((2, 8)), 0.1, UNIT).sentence
+    words = margin_difference(network, network.outputs, rng.random((2, 8)), 0.1, UNIT).sentence
     assert "130 points tried" in words
     assert "were not tried and may differ more" in words
 
@@ -81,4 +79,4 @@ def test_its_words_promise_nothing() -> None:
 def test_nothing_to_compare_is_refused() -> None:
     network = random_network(np.random.default_rng(1), 8, [6], 3, [0.0])
     with pytest.raises(InvalidArgument, match="0 inputs"):
-        distance_from_real(network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
+        margin_difference(network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)

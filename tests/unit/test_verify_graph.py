@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.errors import InvalidArgument
-from surefoot.verify import check_reader, critical, read_network
+from surefoot.verify import bracket_radius, check_reader, read_network
 from tests.unit.small_networks import exact_radius
 
 Constants = dict[str, np.ndarray]
@@ -190,7 +190,7 @@ def test_a_residual_network_is_proved_exactly() -> None:
     x = np.array([0.4, 0.6, 0.5])
     label = network.label(x)
     exact = exact_radius(network, x, label, -2.0, 2.0)
-    found = critical(network, x, label, low=-2.0, high=2.0, tolerance=1e-3)
+    found = bracket_radius(network, x, label, low=-2.0, high=2.0, tolerance=1e-3)
     assert found.low <= exact + 1e-7
     assert found.high >= exact - 1e-7
     assert found.high - found.low <= 1.001e-3

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.graph.network import Layer, linear, normalised
-from surefoot.verify import Network, critical, read_network
+from surefoot.graph.network import Layer, linear_layer, with_normalisation
+from surefoot.verify import Network, bracket_radius, read_network
 from tests.unit.small_networks import random_network
 from tests.unit.test_verify_graph import model, node
 
@@ -24,9 +24,9 @@ def off(network: Network, scores: Any, x: np.ndarray) -> tuple[np.ndarray, np.nd
     """How far the read rows are from `scores` at x, and the limit of that."""
     (layer,) = network.layers
     read = exact(layer.weights) @ exact(x) + exact(layer.bias)
-    return np.array([float(abs(a - b)) for a, b in zip(read, scores, strict=True)]), layer.lost.at(
-        float(np.abs(x).sum())
-    )
+    return np.array(
+        [float(abs(a - b)) for a, b in zip(read, scores, strict=True)]
+    ), layer.rounding_loss.at(float(np.abs(x).sum()))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -61,14 +61,14 @@ def test_a_layer_of_its_own_loses_nothing() -> None:
     rng = np.random.default_rng(0)
     constants = {"w": rng.normal(0, 1, (3, 4)).astype("f4"), "b": rng.normal(0, 1, 3).astype("f4")}
     network = read_network(model([node("Gemm", "x w b", "y", transB=1)], constants, [1, 4]))
-    assert (network.layers[0].lost.at(4.0) == 0).all()
+    assert (network.layers[0].rounding_loss.at(4.0) == 0).all()
 
 
 def test_normalisation_before_the_network_is_paid_for() -> None:
     rng = np.random.default_rng(0)
     layer = Layer(rng.normal(0, 1, (3, 50)), rng.normal(0, 1, 3), np.ones(3))
     scale, shift = rng.uniform(1, 5, 50), rng.uniform(-1e6, 1e6, 50)
-    network = normalised(Network((layer,), (50,)), scale, shift)
+    network = with_normalisation(Network((layer,), (50,)), scale, shift)
     x = rng.random(50)
     real = exact(layer.weights) @ (exact(x) * exact(scale) + exact(shift)) + exact(layer.bias)
     lost, limit = off(network, real, x)
@@ -80,9 +80,9 @@ def test_a_normalised_network_has_the_same_radius_in_its_unit() -> None:
     rng = np.random.default_rng(4)
     network = random_network(rng, 4, [6], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 4)
-    plain = critical(network, x, network.label(x), tolerance=1e-4, seconds=5)
-    wide = normalised(network, np.full(4, 0.5), np.full(4, -1.0))
-    there = critical(
+    plain = bracket_radius(network, x, network.label(x), tolerance=1e-4, seconds=5)
+    wide = with_normalisation(network, np.full(4, 0.5), np.full(4, -1.0))
+    there = bracket_radius(
         wide, 2 * x + 2, network.label(x), tolerance=1e-4, seconds=5, low=2.0, high=4.0
     )
     assert abs(there.low - 2 * plain.low) < 3e-4
@@ -103,7 +103,7 @@ def test_a_term_that_float64_absorbs_is_not_proved_away() -> None:
         node("Gemm", "c w3 b", "y", transB=1),
     ]
     network = read_network(model(nodes, constants, [1, 1]))
-    found = critical(network, np.array([0.25]), 0, seconds=2)
+    found = bracket_radius(network, np.array([0.25]), 0, seconds=2)
     assert found.low <= 0.25  # label 1 beyond x = 1/2
 
 
@@ -112,8 +112,8 @@ def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
     down = [Layer(np.diag([1e-37, 1.0]), np.zeros(2), np.zeros(2))] * 9
     up = [Layer(np.diag([1e37, 1.0]), np.zeros(2), np.zeros(2))] * 9
     first = Layer(np.array([[1.0], [0.0]]), np.array([0.0, 0.3]), np.zeros(2))
-    last = linear(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
+    last = linear_layer(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
     network = Network((first, *down, *up, last), (1,))
     with np.errstate(all="ignore"):
-        found = critical(network, np.array([0.1]), 0, seconds=2)
+        found = bracket_radius(network, np.array([0.1]), 0, seconds=2)
     assert found.low <= 0.2

@@ -7,49 +7,51 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.verify import Refuted, Unknown, critical, verdict
-from surefoot.verify.bracket import Bracket
+from surefoot.verify import Refuted, Unknown, bracket_radius, verdict
+from surefoot.verify.bracket import BracketState
 from tests.unit.small_networks import random_network
 from tests.unit.test_verify_critical import two_ways
 
 
 def test_misclassified_inputs_have_radius_zero() -> None:
-    found = critical(two_ways([1.0], 0.9), np.array([0.2]), 1)
+    found = bracket_radius(two_ways([1.0], 0.9), np.array([0.2]), 1)
     assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")
 
 
 def test_the_model_as_run_says_what_is_misclassified() -> None:
     network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
-    found = critical(network, x, 0, replay=lambda point: 1)
+    found = bracket_radius(network, x, 0, replay=lambda point: 1)
     assert (found.low, found.high, found.reason) == (0.0, 0.0, "misclassified")
     assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 1), Refuted)
 
 
 def test_an_input_that_only_the_network_as_read_loses_has_nothing_proved() -> None:
     network, x = two_ways([1.0, 1.0], 0.5), np.array([0.25, 0.2501])
-    found = critical(network, x, 0, replay=lambda point: int(point.sum() > 0.5002))
+    found = bracket_radius(network, x, 0, replay=lambda point: int(point.sum() > 0.5002))
     assert found.low == 0
     assert 5e-5 - 1e-8 <= found.high < 1e-4
     assert found.witness is not None
     assert found.witness.sum() > 0.5002
     assert "the network as read in float64 does not" in found.reason
-    stubborn = critical(network, x, 0, replay=lambda point: 0)
+    stubborn = bracket_radius(network, x, 0, replay=lambda point: 0)
     assert (stubborn.low, stubborn.high) == (0.0, np.inf)
     assert isinstance(verdict(network, x, 0, 0.1, replay=lambda point: 0), Unknown)
 
 
 def test_a_witness_that_the_model_denies_is_no_witness() -> None:
     network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
-    found = critical(network, x, 0, seconds=2, replay=lambda point: 0)
+    found = bracket_radius(network, x, 0, seconds=2, replay=lambda point: 0)
     assert found.witness is None
     assert found.discarded > 0
     assert found.low <= 0.2
-    assert "none of the model's" in found.reason
+    assert "not confirmed by the model" in found.reason
 
 
 def test_a_witness_is_pushed_to_where_the_model_agrees() -> None:
     network, x = two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3])
-    found = critical(network, x, 0, replay=lambda p: int(p.sum() > 0.9 + 1e-4), tolerance=0.01)
+    found = bracket_radius(
+        network, x, 0, replay=lambda p: int(p.sum() > 0.9 + 1e-4), tolerance=0.01
+    )
     assert found.witness is not None
     assert found.witness.sum() > 0.9 + 1e-4
     assert found.high < 0.201
@@ -57,7 +59,7 @@ def test_a_witness_is_pushed_to_where_the_model_agrees() -> None:
 
 def test_witnesses_are_exact_in_float32() -> None:
     network = two_ways([1.0, 0.3], 0.7)
-    found = critical(network, np.array([0.1, 0.2]), 0)
+    found = bracket_radius(network, np.array([0.1, 0.2]), 0)
     assert (found.witness == found.witness.astype(np.float32)).all()
 
 
@@ -66,7 +68,7 @@ def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = random_network(rng, 5, [6], 3, [0.0])
     x = (rng.random(5) * 10.0 ** rng.integers(-9, 1, 5)).astype(np.float32).astype(np.float64)
-    found = critical(network, x, network.label(x), seconds=2)
+    found = bracket_radius(network, x, network.label(x), seconds=2)
     if found.witness is None:
         assert np.isinf(found.high)
         return
@@ -79,6 +81,6 @@ def test_the_upper_end_is_never_below_the_exact_distance(seed: int) -> None:
 def test_a_distance_that_float64_rounds_down_is_rounded_up() -> None:
     # 1 − 2⁻⁸⁰ is 1 in float64, and 1 + 2⁻⁸⁰ is above it
     network, x = two_ways([1.0], 0.5), np.array([-(2.0**-80)])
-    bracket = Bracket(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
-    assert bracket.offer(np.array([1.0]))
+    bracket = BracketState(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
+    assert bracket.try_counterexample(np.array([1.0]))
     assert Fraction(bracket.high) >= 1 + Fraction(1, 2**80)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.properties import GivenLabel
 from surefoot.results import UNIT, Interval
-from surefoot.verify import contradiction, critical, points_near_ties, read_network
-from surefoot.verify.near_ties import within
+from surefoot.verify import bracket_radius, find_contradiction, points_near_ties, read_network
+from surefoot.verify.near_ties import lies_within
 from tests.unit.float32_networks import BUILDERS, INPUTS, Float32Network, narrow_band, softmax_tie
 from tests.unit.small_networks import random_network
 
@@ -34,7 +34,7 @@ def proved(made: Float32Network) -> float:
     """What the prover proves, with the model itself asked as in a study."""
     run = runner(made.source)
     with np.errstate(all="ignore"):
-        return critical(
+        return bracket_radius(
             read_network(made.source, (INPUTS,)),
             made.x,
             made.label,
@@ -52,7 +52,7 @@ def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_ru
     assert made.radius - 0.0021 <= radius <= made.radius
     assert run(made.x[None]).argmax() == made.label
     assert run(made.point[None]).argmax() != made.label
-    assert within(made.point[None], made.x, radius, UNIT)[0]
+    assert lies_within(made.point[None], made.x, radius, UNIT)[0]
     assert read_network(made.source, (INPUTS,)).label(made.point) == made.label
     assert 0.77 <= made.share <= 0.997
 
@@ -65,7 +65,7 @@ def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_non
     made, run = build(), runner(build().source)
     network, radius = read_network(made.source, (INPUTS,)), proved(made)
     for seed in range(10):
-        point = contradiction(
+        point = find_contradiction(
             network, lambda p: run(p).argmax(axis=1), made.x, made.label, radius, UNIT, seed
         )
         assert point is not None
@@ -82,7 +82,7 @@ def test_a_failure_that_nothing_leads_to_is_found_seldom() -> None:
     made = narrow_band()
     run, network = runner(made.source), read_network(made.source, (INPUTS,))
     found = [
-        contradiction(
+        find_contradiction(
             network, lambda p: run(p).argmax(axis=1), made.x, 0, made.radius - 0.002, UNIT, seed
         )
         is not None
@@ -112,11 +112,11 @@ def test_within_sees_the_last_bit() -> None:
     p = np.array([[0.55]], np.float32)
     exact = Fraction(float(p[0, 0])) - Fraction(float(x[0]))
     radius = float(exact)
-    assert within(p, x, radius, UNIT)[0] == (exact <= Fraction(radius))
-    assert not within(p, x, float(np.nextafter(radius, 0)), UNIT)[0]
+    assert lies_within(p, x, radius, UNIT)[0] == (exact <= Fraction(radius))
+    assert not lies_within(p, x, float(np.nextafter(radius, 0)), UNIT)[0]
     far, tiny = np.array([1e-20]), np.array([[1.0]], np.float32)
-    assert within(tiny, far, 1.0, UNIT)[0]
-    assert not within(tiny, -far, 1.0, Interval(-1.0, 1.0))[0]
+    assert lies_within(tiny, far, 1.0, UNIT)[0]
+    assert not lies_within(tiny, -far, 1.0, Interval(-1.0, 1.0))[0]
 
 
 def test_the_points_are_nearer_to_a_tie_than_random_ones() -> None:
@@ -139,13 +139,13 @@ def test_a_wrong_radius_is_contradicted_and_a_right_one_is_not() -> None:
     network = random_network(rng, 10, [12], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 10).astype(np.float32)
     label = network.label(x)
-    found = critical(network, x, label, tolerance=1e-3, seconds=5)
+    found = bracket_radius(network, x, label, tolerance=1e-3, seconds=5)
 
     def labels(points: NDArray[Any]) -> NDArray[Any]:
         return network.scores(points.astype(float)).argmax(axis=1)
 
-    assert contradiction(network, labels, x, label, found.low, UNIT, 0) is None
-    assert contradiction(network, labels, x, label, 1.05 * found.high, UNIT, 0) is not None
+    assert find_contradiction(network, labels, x, label, found.low, UNIT, 0) is None
+    assert find_contradiction(network, labels, x, label, 1.05 * found.high, UNIT, 0) is not None
 
 
 def test_a_tie_as_run_is_the_first_label_for_replay_and_check_alike() -> None:
@@ -172,8 +172,8 @@ def test_shape_and_seed_are_kept() -> None:
         asked.append(points)
         return np.full(len(points), (label + 1) % 3)
 
-    first = contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
-    again = contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    first = find_contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
+    again = find_contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
     assert first is not None
     assert first.shape == (2, 3)
     assert (first == again).all()

@@ -6,47 +6,47 @@ import math
 
 import pytest
 
-from surefoot.verify.time_forecast import Climb, Pace, Spent
+from surefoot.verify.time_forecast import RadiusPlan, TreeProgress, TreeTime
 
 
 def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None:
-    pace = Pace()
+    progress = TreeProgress()
     for k in range(-8, 5):
-        pace.mark(2.0**k, 0.05 + 0.002 * k)
+        progress.record(2.0**k, 0.05 + 0.002 * k)
     # 0.058 at 16 s, 0.002 for each doubling: 0.064 at 128 s
-    assert pace.total(16.0, 0.064) == pytest.approx(128.0)
-    assert pace.total(16.0, 0.058) == 16.0
+    assert progress.expected_seconds(16.0, 0.064) == pytest.approx(128.0)
+    assert progress.expected_seconds(16.0, 0.058) == 16.0
 
 
 def test_a_lower_end_that_does_not_rise_never_arrives() -> None:
-    pace = Pace()
-    assert pace.total(5.0, 0.1) == math.inf
-    pace.mark(1.0, 0.03)
-    assert pace.total(5.0, 0.1) == math.inf
-    assert pace.total(1.5, 0.1) < math.inf
-    assert pace.total(1.5, 1e9) == math.inf
+    progress = TreeProgress()
+    assert progress.expected_seconds(5.0, 0.1) == math.inf
+    progress.record(1.0, 0.03)
+    assert progress.expected_seconds(5.0, 0.1) == math.inf
+    assert progress.expected_seconds(1.5, 0.1) < math.inf
+    assert progress.expected_seconds(1.5, 1e9) == math.inf
 
 
 def test_the_radius_that_the_time_pays_for_lies_on_the_line_of_logarithms() -> None:
-    easy = Spent(0.04, 0.1)
-    climb = Climb([easy], Spent(0.06, 1000.0, 100.0))
-    assert climb.affordable(10.0) == pytest.approx(0.05)
-    assert climb.seconds(0.05) == pytest.approx(10.0)
-    assert climb.affordable(0.01) == 0.04
-    assert climb.affordable(1e9) == 0.06
-    assert Climb([easy], Spent(0.03, 5.0, 5.0)).affordable(10.0) == 0.03
+    easy = TreeTime(0.04, 0.1)
+    plan = RadiusPlan([easy], TreeTime(0.06, 1000.0, 100.0))
+    assert plan.affordable_radius(10.0) == pytest.approx(0.05)
+    assert plan.expected_seconds(0.05) == pytest.approx(10.0)
+    assert plan.affordable_radius(0.01) == 0.04
+    assert plan.affordable_radius(1e9) == 0.06
+    assert RadiusPlan([easy], TreeTime(0.03, 5.0, 5.0)).affordable_radius(10.0) == 0.03
 
 
 def test_a_tree_given_up_early_is_no_reason_to_stay_below_it() -> None:
-    closed = [Spent(0.04, 1.0), Spent(0.05, 2.0)]
-    soon = Climb(closed, Spent(0.06, math.inf, 0.1))
-    assert soon.affordable(100.0) == 0.06
-    late = Climb(closed, Spent(0.06, math.inf, 40.0))
-    assert 0.05 < late.affordable(100.0) < 0.06
+    closed = [TreeTime(0.04, 1.0), TreeTime(0.05, 2.0)]
+    soon = RadiusPlan(closed, TreeTime(0.06, math.inf, 0.1))
+    assert soon.affordable_radius(100.0) == 0.06
+    late = RadiusPlan(closed, TreeTime(0.06, math.inf, 40.0))
+    assert 0.05 < late.affordable_radius(100.0) < 0.06
 
 
 def test_closed_trees_tell_of_the_next_with_caution() -> None:
-    climb = Climb([Spent(0.04, 1.0), Spent(0.05, 10.0)], Spent(0.1, math.inf, 0.0))
-    assert 0.05 < climb.affordable(100.0) < 0.06
-    assert climb.seconds(0.06) > 100.0
-    assert math.isfinite(climb.seconds(1e9))
+    plan = RadiusPlan([TreeTime(0.04, 1.0), TreeTime(0.05, 10.0)], TreeTime(0.1, math.inf, 0.0))
+    assert 0.05 < plan.affordable_radius(100.0) < 0.06
+    assert plan.expected_seconds(0.06) > 100.0
+    assert math.isfinite(plan.expected_seconds(1e9))

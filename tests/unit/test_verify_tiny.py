@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.graph.network import linear
-from surefoot.verify import Layer, Network, Proved, Refuted, critical, verdict
+from surefoot.graph.network import linear_layer
+from surefoot.verify import Layer, Network, Proved, Refuted, bracket_radius, verdict
 from tests.unit.small_networks import exact_radius, random_network
 
 
@@ -20,7 +20,7 @@ def test_every_pattern_of_two_inputs_from_the_border_and_the_middle(
     x = np.array(corner)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = critical(network, x, label, tolerance=1e-4, seconds=20)
+    found = bracket_radius(network, x, label, tolerance=1e-4, seconds=20)
     assert found.low <= exact + 1e-9
     if np.isinf(exact):
         assert found.reason == "proved for the whole domain"
@@ -41,10 +41,10 @@ def test_a_linear_network_breaks_at_its_margin_over_its_weights(
 ) -> None:
     x, row = np.array([0.5, 0.5]), np.array(weights)
     network = Network(
-        (linear(np.array([row, np.zeros(2)]), np.array([margin - row @ x, 0.0])),), (2,)
+        (linear_layer(np.array([row, np.zeros(2)]), np.array([margin - row @ x, 0.0])),), (2,)
     )
     true = margin / np.abs(row).sum()
-    found = critical(network, x, 0, tolerance=1e-5)
+    found = bracket_radius(network, x, 0, tolerance=1e-5)
     if true > 0.5:
         assert found.reason == "proved for the whole domain"
     else:
@@ -55,18 +55,18 @@ def test_a_linear_network_breaks_at_its_margin_over_its_weights(
 def test_a_tie_at_the_input_is_kept_by_the_first_label_and_never_proved() -> None:
     # Both scores are relu(x): tied everywhere; argmax says 0.
     hidden = Layer(np.array([[1.0]]), np.zeros(1), np.zeros(1))
-    network = Network((hidden, linear(np.array([[1.0], [1.0]]), np.zeros(2))), (1,))
-    found = critical(network, np.array([0.5]), 0, seconds=1)
+    network = Network((hidden, linear_layer(np.array([[1.0], [1.0]]), np.zeros(2))), (1,))
+    found = bracket_radius(network, np.array([0.5]), 0, seconds=1)
     assert found.low == 0.0
     assert found.witness is None
-    assert critical(network, np.array([0.5]), 1).reason == "misclassified"
+    assert bracket_radius(network, np.array([0.5]), 1).reason == "misclassified"
 
 
 def test_a_tie_in_a_part_of_the_box_ends_the_proof_there_and_says_so() -> None:
     # margin relu(x − 0.3): positive above 0.3, a tie below, where label 0 still wins
     hidden = Layer(np.array([[1.0]]), np.array([-0.3]), np.zeros(1))
-    network = Network((hidden, linear(np.array([[1.0], [0.0]]), np.zeros(2))), (1,))
-    found = critical(network, np.array([0.5]), 0, tolerance=1e-3, seconds=2)
+    network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.zeros(2))), (1,))
+    found = bracket_radius(network, np.array([0.5]), 0, tolerance=1e-3, seconds=2)
     assert found.low <= 0.2
     assert found.low > 0.19
     assert found.high == np.inf
@@ -77,5 +77,5 @@ def test_time_is_kept_on_a_deep_network() -> None:
     rng = np.random.default_rng(2)
     network = random_network(rng, 200, [120] * 6, 5, [0.0])
     x = rng.uniform(0.2, 0.8, 200)
-    found = critical(network, x, network.label(x), seconds=1.0)
+    found = bracket_radius(network, x, network.label(x), seconds=1.0)
     assert found.seconds < 2.5

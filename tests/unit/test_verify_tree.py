@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.graph.network import Question, keeps, linear
-from surefoot.verify import Layer, Network, critical
+from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
+from surefoot.verify import Layer, Network, bracket_radius
 from surefoot.verify.box import Box
-from surefoot.verify.branch_and_bound import Growth, bound, grow
-from surefoot.verify.counterexample_search import target_of
-from surefoot.verify.layer_bounds import look, proved_forms
+from surefoot.verify.branch_and_bound import TreeSettings, bound_nodes, prove_by_branching
+from surefoot.verify.counterexample_search import attack_problem
+from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.linear_relaxation import value_and_gradient
-from surefoot.verify.node_pool import roots
+from surefoot.verify.proof_nodes import root_nodes
+from surefoot.verify.proved_bounds import proved_linear_bounds
 from tests.unit.small_networks import exact_radius, random_network
 
 
@@ -24,7 +25,7 @@ class FixedUpper:
     def __init__(self, high: float) -> None:
         self.high = high
 
-    def offer(self, point: np.ndarray) -> bool:
+    def try_counterexample(self, point: np.ndarray) -> bool:
         return False
 
 
@@ -46,19 +47,19 @@ def never() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("growth", [Growth(), Growth(batch=4), Growth(steps=0)])
-def test_every_way_of_growing_proves_only_what_is_true(seed: int, growth: Growth) -> None:
+@pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(batch=4), TreeSettings(steps=0)])
+def test_every_way_of_growing_proves_only_what_is_true(seed: int, settings: TreeSettings) -> None:
     rng = np.random.default_rng(60 + seed)
     network = random_network(rng, 3, [3, 3, 2], 3, [0.0])
     x = rng.uniform(0, 1, 3)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    question = keeps(network, label)
-    target = target_of(question, x, 0.0, 1.0)
+    question = margin_question(network, label)
+    problem = attack_problem(question, x, 0.0, 1.0)
     for share in (0.95, 1.2):
         radius = share * (exact if np.isfinite(exact) else 1.0)
-        scene = look(question, Box(x, radius, 0.0, 1.0), never)
-        grown = grow(scene, target, FixedUpper(np.inf), 0.0, 1e-3, never, growth)
+        bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)
+        grown = prove_by_branching(bounds, problem, FixedUpper(np.inf), 0.0, 1e-3, never, settings)
         assert grown.low <= exact + 1e-9
         assert grown.closed
         if radius < exact:
@@ -71,21 +72,23 @@ def test_a_lower_end_never_passes_what_closed_nodes_were_proved_to(seed: int) ->
     rng = np.random.default_rng(seed)
     network = random_network(rng, 6, [12, 8], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 6)
-    question = keeps(network, network.label(x))
-    target = target_of(question, x, 0.0, 1.0)
-    radius = critical(network, x, network.label(x)).low
+    question = margin_question(network, network.label(x))
+    problem = attack_problem(question, x, 0.0, 1.0)
+    radius = bracket_radius(network, x, network.label(x)).low
     upper = FallingUpper(1.5 * radius, 1.001 * radius, 0.002 * radius)
-    scene = look(question, Box(x, radius, 0.0, 1.0), never)
+    bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)
     told: list[tuple[float, float]] = []
 
     def tell(low: float) -> None:
         told.append((low, upper.last - 0.5 * radius))
 
-    grow(scene, target, upper, 0.5 * radius, 10.0, never, Growth(batch=1, steps=1), tell)
+    prove_by_branching(
+        bounds, problem, upper, 0.5 * radius, 10.0, never, TreeSettings(batch=1, steps=1), tell
+    )
     assert all(low <= aim for low, aim in told)
 
 
-def exactly(question: Question, x: list[Fraction]) -> list[Fraction]:
+def exactly(question: MarginQuestion, x: list[Fraction]) -> list[Fraction]:
     """The margins in rational numbers."""
     h = x
     for layer in question.hidden:
@@ -108,19 +111,23 @@ def test_rounding_is_paid_for(scale: float, shift: float) -> None:
     layers = [
         Layer(scale * rng.normal(size=(5, 3)), scale * (rng.normal(size=5) + shift), np.zeros(5)),
         Layer(scale * rng.normal(size=(4, 5)), np.full(4, 60 * scale**2 * shift), np.zeros(4)),
-        linear(rng.normal(size=(3, 4)), rng.normal(size=3)),
+        linear_layer(rng.normal(size=(3, 4)), rng.normal(size=3)),
     ]
     network = Network(tuple(layers), (3,))
     for _ in range(10):
         x = rng.uniform(0, 1, 3)
-        question = keeps(network, network.label(x))
-        scene = look(question, Box(x, 0.05, 0.0, 1.0), never)
-        nodes, _ = bound(scene, roots(scene), 4, (0.2, 0.15))
-        lines = nodes.lines(scene.slope)
-        forms = proved_forms(scene, 2, scene.rows, scene.offsets, lines, nodes.alpha, None)
-        for point in rng.uniform(scene.box.lower, scene.box.upper, (5, 3)):
+        question = margin_question(network, network.label(x))
+        bounds = bound_layers(question, Box(x, 0.05, 0.0, 1.0), never)
+        nodes, _ = bound_nodes(bounds, root_nodes(bounds), 4, (0.2, 0.15))
+        lines = nodes.lines(bounds.slope)
+        linear_bounds = proved_linear_bounds(
+            bounds, 2, bounds.rows, bounds.offsets, lines, nodes.alpha, None
+        )
+        for point in rng.uniform(bounds.box.lower, bounds.box.upper, (5, 3)):
             rational = [Fraction(v) for v in point]
-            for a, c, margin in zip(forms.a, forms.c, exactly(question, rational), strict=True):
+            for a, c, margin in zip(
+                linear_bounds.a, linear_bounds.c, exactly(question, rational), strict=True
+            ):
                 form = sum((Fraction(v) * p for v, p in zip(a, rational, strict=True)), Fraction(c))
                 assert form <= margin
 
@@ -129,17 +136,17 @@ def test_the_gradient_is_the_slope_of_the_bound() -> None:
     rng = np.random.default_rng(4)
     network = random_network(rng, 4, [7, 6, 5], 3, [0.0, 0.2])
     x = rng.uniform(0, 1, 4)
-    scene = look(keeps(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), never)
-    nodes = roots(scene)
-    lines = nodes.lines(scene.slope)
-    alpha = rng.uniform(lines.least, lines.most)
-    push = rng.normal(0, 0.1, alpha.shape)
-    args = (scene.chain, scene.depth, scene.rows, scene.offsets, lines)
-    slopes = value_and_gradient(*args, alpha, push)
+    bounds = bound_layers(margin_question(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), never)
+    nodes = root_nodes(bounds)
+    lines = nodes.lines(bounds.slope)
+    alpha = rng.uniform(lines.least_slope, lines.most_slope)
+    signed_beta = rng.normal(0, 0.1, alpha.shape)
+    args = (bounds.layers, bounds.depth, bounds.rows, bounds.offsets, lines)
+    slopes = value_and_gradient(*args, alpha, signed_beta)
     for _ in range(20):
         i = rng.integers(alpha.shape[1])
-        for which, gradient in enumerate((slopes.alpha, slopes.push)):
-            moved = [alpha.copy(), push.copy()]
+        for which, gradient in enumerate((slopes.alpha, slopes.signed_beta)):
+            moved = [alpha.copy(), signed_beta.copy()]
             moved[which][:, i] += 1e-7
             change = (value_and_gradient(*args, *moved).value - slopes.value) / 1e-7
             assert np.allclose(change, gradient[:, i], atol=1e-4, rtol=1e-4)

@@ -20,9 +20,9 @@ from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation
 from surefoot.tasks import Task
 
 if TYPE_CHECKING:
-    from surefoot.verify.margin_descent import Reach
+    from surefoot.verify.margin_descent import ClippedBall
 
-Singles = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 _MOST_INPUTS, _MOST_VALUES = 256, 2**21
 """Inputs and values of a batch: enough to fill the processor, few enough to fit into memory."""
 _ENOUGH = 1e-3
@@ -54,14 +54,14 @@ class AttackBench:
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
         """The inputs of these tasks, all towards one target at a time until they are broken."""
-        from surefoot.verify.margin_descent import reach
+        from surefoot.verify.margin_descent import clipped_ball
 
         begun = time.perf_counter()
         rows = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
         signature, x = self.model.signature, self.inputs.x[rows]
         labels, targets = self.references[rows], self._ranked(x, self.references[rows])
         radius = level_of(self.perturbation)
-        within = reach(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
+        within = clipped_ball(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
         clean = self._breaks(x, labels)
         sloped, discarded = np.full(len(rows), radius == 0), np.zeros(len(rows), int)
         hit_any = np.zeros(len(rows), bool)
@@ -73,7 +73,7 @@ class AttackBench:
             begin = self._begin(x[left], rows[left], start)
             aim = labels[left], targets[left, rank]
             points, claimed, seen = self._descent(_part(within, left), begin, *aim)
-            hit = _part(within, left).holds(points) & self._breaks(points, labels[left])
+            hit = _part(within, left).contains(points) & self._breaks(points, labels[left])
             sloped[left] |= seen
             discarded[left] += claimed & ~hit
             hit_any[left] |= hit
@@ -86,19 +86,19 @@ class AttackBench:
             for outcome, lost in zip(outcomes, discarded, strict=True)
         ]
 
-    def _ranked(self, x: Singles, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _ranked(self, x: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The other classes of each row, the highest score first."""
         scores = to_host(self.model.predict(self.model.place(x))).astype(np.float64)
         scores[np.arange(len(x)), labels] = -np.inf
         return np.argsort(-scores, axis=1, kind="stable")[:, :-1].astype(np.int64)
 
-    def _breaks(self, points: Singles, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _breaks(self, points: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """In which rows the model itself, in its own arithmetic, breaks the property."""
         scores = self.model.predict(self.model.place(points))
         severity = self.prop.severity(scores, beside(scores, labels))
         return np.asarray(to_host(severity) >= self.prop.limit)
 
-    def _begin(self, x: Singles, rows: NDArray[np.intp], start: int) -> Singles:
+    def _begin(self, x: Float32Array, rows: NDArray[np.intp], start: int) -> Float32Array:
         """The inputs themselves, or a perturbation of each that has a name of its own."""
         if start == 0:
             return x
@@ -112,13 +112,13 @@ class AttackBench:
 
     def _descent(
         self,
-        within: Reach,
-        begun: Singles,
+        within: ClippedBall,
+        begun: Float32Array,
         labels: NDArray[np.int64],
         rivals: NDArray[np.int64],
-    ) -> tuple[Singles, NDArray[np.bool_], NDArray[np.bool_]]:
+    ) -> tuple[Float32Array, NDArray[np.bool_], NDArray[np.bool_]]:
         """The lowest points, whether the search takes them for broken, whether it saw a slope."""
-        from surefoot.verify.margin_descent import descend
+        from surefoot.verify.margin_descent import minimise_margin
 
         place = self.model.place
         there = replace(within, x=place(within.x), low=place(within.low), high=place(within.high))
@@ -138,16 +138,16 @@ class AttackBench:
         def enough(lowest: Array) -> bool:
             return bool((lowest < -slack).all())
 
-        best, lowest = descend(
+        best, lowest = minimise_margin(
             slope,
-            there.inside,
-            there.step,
+            there.project,
+            there.direction,
             place(begun),
             within.radius,
             self.attack.iterations,
             enough,
         )
-        points = within.settled(to_host(best).astype(np.float32))
+        points = within.moved_inside(to_host(best).astype(np.float32))
         return points, np.asarray(to_host(lowest) <= 0), np.asarray(to_host(seen), bool)
 
 
@@ -164,5 +164,5 @@ def beside(like: Array, values: NDArray[Any]) -> Array:
     return array_namespace(like).asarray(values, device=device(like))
 
 
-def _part(whole: Reach, rows: NDArray[np.intp]) -> Reach:
+def _part(whole: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:
     return replace(whole, x=whole.x[rows], low=whole.low[rows], high=whole.high[rows])

@@ -20,7 +20,7 @@ from surefoot.tasks import Task
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
     from surefoot.verify.bracket import BracketResult
-    from surefoot.verify.external_verifier import External
+    from surefoot.verify.external_verifier import ExternalVerifier
 
 Floats = NDArray[np.float64]
 
@@ -53,16 +53,16 @@ class ProofRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnProver:
+class BuiltInProver:
     """Ours, on the network as it was read."""
 
     network: Network
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
-        from surefoot.verify.bracket_search import critical
+        from surefoot.verify.bracket_search import bracket_radius
 
-        return critical(
+        return bracket_radius(
             self.network,
             x,
             label,
@@ -79,18 +79,18 @@ class OwnProver:
 
 
 @dataclass(frozen=True, eq=False)
-class OtherProver:
+class ExternalProver:
     """Another program, on the file itself; its time is the clock's."""
 
-    external: External
+    external: ExternalVerifier
     graph: Path
     classes: int
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
-        from surefoot.verify.external_verifier import critical_by
+        from surefoot.verify.external_bracket import bracket_radius_externally
 
-        return critical_by(
+        return bracket_radius_externally(
             self.external,
             self.graph,
             x,
@@ -106,7 +106,7 @@ class OtherProver:
 
 
 @dataclass(frozen=True, eq=False)
-class ProvingBench:
+class ProofBench:
     """Answers a try at one input; trial r is of the subject's r-th row, round and round.
 
     Each round has the time of the next effort. At level 0 the bracket is to be closed; at another,

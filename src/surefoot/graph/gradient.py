@@ -1,4 +1,4 @@
-"""Gradients of an ONNX file: onnxruntime runs it forwards, we walk its nodes back."""
+"""Gradients of an ONNX file: onnxruntime runs it forwards, its nodes are walked back here."""
 
 from __future__ import annotations
 
@@ -12,107 +12,125 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.graph.onnx_session import quiet_session
-from surefoot.graph.operator_gradients import ONE, SEVERAL, Seen, Values, pulled
+from surefoot.graph.operator_gradients import (
+    MULTI_INPUT,
+    SINGLE_INPUT,
+    OperatorRun,
+    Values,
+    input_gradients,
+)
 from surefoot.graph.score_rows import as_rows
 
-_NO_SLOPE = {"Shape", "Size", "ConstantOfShape", "ArgMax", "Equal", "Greater", "Less", "NonZero"}
-_SAME = {"Identity", "ZipMap"}
-_LAST = {"Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME}
+_STEP_OPERATORS = {
+    "Shape",
+    "Size",
+    "ConstantOfShape",
+    "ArgMax",
+    "Equal",
+    "Greater",
+    "Less",
+    "NonZero",
+}
+_SAME_VALUES = {"Identity", "ZipMap"}
+_LEFT_OUT_AT_END = {"Softmax", "LogSoftmax", "Sigmoid", "Relu", *_SAME_VALUES}
 
 
 @dataclass(frozen=True, eq=False)
-class Tape:
-    """The nodes on the way from the input to the scores, and a session that shows their values.
+class GradientGraph:
+    """The nodes between the input and the scores, and a session that gives all their values.
 
     A Softmax, Sigmoid or ReLU at the end is left out: the order of the scores is that before it,
-    and the gradient does not fade. `plain` says that what is left are logits.
+    and the gradient does not vanish. `gives_logits` says that something was left out.
     """
 
     session: Any
-    feed: str
-    scores: str
+    input_name: str
+    scores_name: str
     nodes: tuple[Any, ...]
-    needs: frozenset[str]
+    smooth: frozenset[str]
     constants: Mapping[str, Values]
-    shown: tuple[str, ...]
+    fetched: tuple[str, ...]
     opset: int
-    plain: bool
+    gives_logits: bool
 
-    def slope(
+    def margin_and_gradient(
         self, x: NDArray[Any], labels: NDArray[np.int64], rivals: NDArray[np.int64], logits: bool
     ) -> tuple[Values, Values]:
-        """How far each row's label leads its rival, and the gradient of it in x.
+        """The margin of each row's label over its rival, and its gradient in x.
 
-        Of scores that are no logits it is the lead of their logarithms.
+        Of scores that are no logits it is the margin of their logarithms.
         """
-        values = self.run(x)
-        rows = as_rows(values[self.scores], len(x))
+        values = self.forward(x)
+        rows = as_rows(values[self.scores_name], len(x))
         weights, each = np.zeros_like(rows), np.arange(len(x))
         if rows.shape[1] == 1:
             weights[:, 0] = np.where(labels == 1, 1.0, -1.0)
-            return (rows * weights)[:, 0], self.back(values, weights)
+            return (rows * weights)[:, 0], self.backward(values, weights)
         weights[each, labels], weights[each, rivals] = 1.0, -1.0
         if logits:
-            return (rows * weights).sum(axis=1), self.back(values, weights)
-        sure = np.maximum(rows, np.finfo(np.float32).tiny)
-        return (np.log(sure) * weights).sum(axis=1), self.back(values, weights / sure)
+            return (rows * weights).sum(axis=1), self.backward(values, weights)
+        positive = np.maximum(rows, np.finfo(np.float32).tiny)
+        return (np.log(positive) * weights).sum(axis=1), self.backward(values, weights / positive)
 
-    def run(self, x: NDArray[Any]) -> dict[str, Values]:
-        """The values of all tensors that the way back needs; floats in single precision."""
-        found = self.session.run(list(self.shown), {self.feed: x})
-        values = {self.feed: x, **dict(zip(self.shown, found, strict=True)), **self.constants}
+    def forward(self, x: NDArray[Any]) -> dict[str, Values]:
+        """The values of all tensors that the backward pass needs; floats in single precision."""
+        fetched = self.session.run(list(self.fetched), {self.input_name: x})
+        by_name = dict(zip(self.fetched, fetched, strict=True))
+        values = {self.input_name: x, **by_name, **self.constants}
         return {name: _single(value) for name, value in values.items()}
 
-    def back(self, values: Mapping[str, Values], weights: Values) -> Values:
+    def backward(self, values: Mapping[str, Values], weights: Values) -> Values:
         """The gradient in the input of the sum of weights · scores, row by row."""
-        scores = values[self.scores]
-        slopes = {self.scores: weights.reshape(scores.shape)}
+        scores = values[self.scores_name]
+        gradients = {self.scores_name: weights.reshape(scores.shape)}
         for node in reversed(self.nodes):
-            mine = tuple(slopes.get(name) for name in node.output)
-            if all(g is None for g in mine):
+            output_gradients = tuple(gradients.get(name) for name in node.output)
+            if all(g is None for g in output_gradients):
                 continue
-            seen = Seen(
+            op = OperatorRun(
                 node.op_type,
                 self.opset,
                 _attributes(node),
                 tuple(values[name] if name else None for name in node.input),
                 tuple(values[name] for name in node.output if name in values),
-                mine,
+                output_gradients,
             )
-            wanted = {i for i, name in enumerate(node.input) if name in self.needs}
-            for place, g in pulled(seen, wanted).items():
+            places = {i for i, name in enumerate(node.input) if name in self.smooth}
+            for place, g in input_gradients(op, places).items():
                 name = node.input[place]
-                slopes[name] = slopes[name] + g if name in slopes else g
-        found = slopes.get(self.feed)
-        return np.zeros(values[self.feed].shape, np.float32) if found is None else _single(found)
+                gradients[name] = gradients[name] + g if name in gradients else g
+        gradient = gradients.get(self.input_name)
+        if gradient is None:
+            return np.zeros(values[self.input_name].shape, np.float32)
+        return _single(gradient)
 
 
-def read_tape(path: Path, feed: str, fetch: str) -> Tape:
-    """The tape of a file; an operator whose slope is not known is refused by name."""
+def read_gradient_graph(path: Path, input_name: str, output_name: str) -> GradientGraph:
+    """The graph of a file; an operator whose gradient is not known is refused by name."""
     onnx = _onnx()
     model = onnx.load(str(path))
     graph = model.graph
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
     constants = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
-    scores, plain = _last(graph, fetch)
-    needs = _dependent(graph, feed)
-    nodes = _way(graph, scores, needs)
+    scores, gives_logits = _scores_tensor(graph, output_name)
+    smooth = _smooth_tensors(graph, input_name)
+    nodes = _nodes_between(graph, scores, smooth)
     for node in nodes:
-        _check(node, needs)
-    wanted = {name for node in nodes for name in (*node.input, *node.output) if name}
-    shown = tuple(sorted({scores, *wanted} - {feed, *constants}))
+        _check_known(node, smooth)
+    used = {name for node in nodes for name in (*node.input, *node.output) if name}
+    fetched = tuple(sorted({scores, *used} - {input_name, *constants}))
     del graph.output[:]
-    graph.output.extend(onnx.ValueInfoProto(name=name) for name in shown)
-    return Tape(
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in fetched)
+    return GradientGraph(
         quiet_session(model.SerializeToString()),
-        feed,
+        input_name,
         scores,
         nodes,
-        frozenset(needs),
-        {name: value for name, value in constants.items() if name in wanted},
-        shown,
+        frozenset(smooth),
+        {name: value for name, value in constants.items() if name in used},
+        fetched,
         opset,
-        plain,
+        gives_logits,
     )
 
 
@@ -126,52 +144,52 @@ def _onnx() -> Any:  # noqa: ANN401  the module
     return onnx
 
 
-def _last(graph: Any, fetch: str) -> tuple[str, bool]:  # noqa: ANN401  of onnx
+def _scores_tensor(graph: Any, output_name: str) -> tuple[str, bool]:  # noqa: ANN401  of onnx
     """The tensor before what only squeezes the scores, and whether something was left out."""
-    makers = {out: node for node in graph.node for out in node.output}
-    name, plain = fetch, False
-    while (node := makers.get(name)) is not None and node.op_type in _LAST:
+    producers = {out: node for node in graph.node for out in node.output}
+    name, gives_logits = output_name, False
+    while (node := producers.get(name)) is not None and node.op_type in _LEFT_OUT_AT_END:
         name = node.input[0]
-        plain = plain or node.op_type not in _SAME
-    return name, plain
+        gives_logits = gives_logits or node.op_type not in _SAME_VALUES
+    return name, gives_logits
 
 
-def _dependent(graph: Any, feed: str) -> set[str]:  # noqa: ANN401  of onnx
+def _smooth_tensors(graph: Any, input_name: str) -> set[str]:  # noqa: ANN401  of onnx
     """The tensors that change with the input, smoothly as far as the operators' names tell."""
-    found = {feed}
+    smooth = {input_name}
     for node in graph.node:
-        if not _is_step(node) and found & set(node.input):
-            found |= set(node.output)
-    return found - {""}
+        if not _is_step(node) and smooth & set(node.input):
+            smooth |= set(node.output)
+    return smooth - {""}
 
 
 def _is_step(node: Any) -> bool:  # noqa: ANN401  of onnx
-    """Whether its outputs are whole numbers, so without slope."""
+    """Whether its outputs are whole numbers, so without gradient."""
     from onnx import TensorProto
 
-    smooth = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+    floats = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
     if node.op_type == "Cast":
-        return _attributes(node)["to"] not in smooth
-    return node.op_type in _NO_SLOPE
+        return _attributes(node)["to"] not in floats
+    return node.op_type in _STEP_OPERATORS
 
 
-def _way(graph: Any, scores: str, needs: set[str]) -> tuple[Any, ...]:  # noqa: ANN401  of onnx
+def _nodes_between(graph: Any, scores: str, smooth: set[str]) -> tuple[Any, ...]:  # noqa: ANN401  of onnx
     """The nodes between input and scores, in the file's order."""
-    wanted, kept = {scores}, []
+    used, nodes = {scores}, []
     for node in reversed(graph.node):
-        if wanted & set(node.output) and needs & set(node.output):
-            wanted |= set(node.input) & needs
-            kept.append(node)
-    return tuple(kept[::-1])
+        if used & set(node.output) and smooth & set(node.output):
+            used |= set(node.input) & smooth
+            nodes.append(node)
+    return tuple(nodes[::-1])
 
 
-def _check(node: Any, needs: set[str]) -> None:  # noqa: ANN401  of onnx
-    places = {i for i, name in enumerate(node.input) if name in needs}
-    known = node.op_type in SEVERAL or (node.op_type in ONE and places == {0})
+def _check_known(node: Any, smooth: set[str]) -> None:  # noqa: ANN401  of onnx
+    places = {i for i, name in enumerate(node.input) if name in smooth}
+    known = node.op_type in MULTI_INPUT or (node.op_type in SINGLE_INPUT and places == {0})
     if not known or node.domain not in ("", "ai.onnx"):
         raise InvalidArgument(
             f"the gradient of the operator {node.op_type} is not known"
-            + (" for a second input" if node.op_type in ONE else "")
+            + (" for a second input" if node.op_type in SINGLE_INPUT else "")
         )
 
 

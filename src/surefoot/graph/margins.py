@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.graph.network import Floats, Network, Question
+from surefoot.graph.network import Floats, MarginQuestion, Network
 
-_LEAST_NUMBER = 2.0**-125
+_UNDERFLOW = 2.0**-125
 """What underflow adds to a sum, 2⁻¹⁴⁹, in units of the rounding of float32, 2⁻²⁴."""
-_LOST = 2.0**52
+_LOSS_AS_SIZE = 2.0**52
 """What multiplying layers out in float64 lost, as a size: float32 loses more of the same sums."""
 
 
@@ -23,20 +23,20 @@ class Margins:
     first is of the input.
     """
 
-    question: Question
+    question: MarginQuestion
     gains: tuple[Floats, ...]
     constant: Floats
 
     def margin(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """The margins and their gradients."""
-        return self._both(points, row)[:2]
+        return self._margins_and_sizes(points, row)[:2]
 
     def half_ratio(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Of the first half the margins, of the others the margins beside the size of their sums.
 
         And the directions of their gradients.
         """
-        margin, slope, size, growth = self._both(points, row)
+        margin, slope, size, growth = self._margins_and_sizes(points, row)
         half = len(points) // 2
         ratio = margin[half:] / size[half:]
         slope[half:] -= ratio[:, None] * growth[half:]
@@ -44,9 +44,11 @@ class Margins:
 
     def size(self, points: Floats, row: NDArray[np.intp]) -> Floats:
         """The size of the sums behind the margins."""
-        return self._both(points, row)[2]
+        return self._margins_and_sizes(points, row)[2]
 
-    def _both(self, points: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, Floats, Floats]:
+    def _margins_and_sizes(
+        self, points: Floats, row: NDArray[np.intp]
+    ) -> tuple[Floats, Floats, Floats, Floats]:
         outputs, on = [points], []
         for layer in self.question.hidden:
             v = outputs[-1] @ layer.weights.T + layer.bias
@@ -68,15 +70,15 @@ class Margins:
         return margin, slope, size, growth
 
 
-def margins_of(question: Question) -> Margins:
+def margins_with_sizes(question: MarginQuestion) -> Margins:
     """The margins of a question, with the gains of every layer."""
     gain, loss = np.abs(question.rows), question.loss
-    constant = np.abs(question.offsets) + _LOST * loss.constant
-    gains = [gain + _LOST * loss.factor[:, None]]
+    constant = np.abs(question.offsets) + _LOSS_AS_SIZE * loss.constant
+    gains = [gain + _LOSS_AS_SIZE * loss.factor[:, None]]
     for layer in question.hidden[::-1]:
-        lost = _LOST * layer.lost.constant
-        constant = constant + gain @ (np.abs(layer.bias) + lost + _LEAST_NUMBER)
-        factor = _LOST * (gain @ layer.lost.factor)
+        lost = _LOSS_AS_SIZE * layer.rounding_loss.constant
+        constant = constant + gain @ (np.abs(layer.bias) + lost + _UNDERFLOW)
+        factor = _LOSS_AS_SIZE * (gain @ layer.rounding_loss.factor)
         gain = gain @ np.abs(layer.weights)
         gains.append(gain + factor[:, None])
     return Margins(question, tuple(gains[::-1]), constant + np.finfo(np.float64).tiny)
@@ -89,6 +91,8 @@ def score_sizes(network: Network, x: Floats) -> Floats:
     times this, n the terms of all sums on the way.
     """
     *hidden, last = network.layers
-    sizes = margins_of(Question(tuple(hidden), last.weights, last.bias, last.lost))
+    sizes = margins_with_sizes(
+        MarginQuestion(tuple(hidden), last.weights, last.bias, last.rounding_loss)
+    )
     every = np.arange(network.classes)
     return np.stack([sizes.size(np.repeat(one[None], len(every), 0), every) for one in x])

@@ -1,4 +1,4 @@
-"""A network as the prover sees it: dense float64 layers, and what it means to keep a label."""
+"""A network for proofs: dense float64 layers, and what it means to keep a label."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
-    """How far rows are from real arithmetic: by at most constant + factor·Σ|h|, each by itself.
+class RoundingLoss:
+    """How far rows are from real arithmetic: each by at most constant + factor·Σ|h|.
 
     Layers without an activation between them are multiplied out in float64; this is what that lost.
     """
@@ -26,22 +26,24 @@ class Loss:
         """The limits where Σ|h| is at most `total`."""
         return self.constant + self.factor * total
 
-    def like(self, shape: tuple[int, ...]) -> Loss:
+    def like(self, shape: tuple[int, ...]) -> RoundingLoss:
         """The same for a broader shape."""
-        return Loss(np.broadcast_to(self.constant, shape), np.broadcast_to(self.factor, shape))
+        return RoundingLoss(
+            np.broadcast_to(self.constant, shape), np.broadcast_to(self.factor, shape)
+        )
 
-    def take(self, rows: list[int]) -> Loss:
+    def take(self, rows: list[int]) -> RoundingLoss:
         """Of some rows."""
-        return Loss(self.constant[rows], self.factor[rows])
+        return RoundingLoss(self.constant[rows], self.factor[rows])
 
-    def plus(self, other: Loss) -> Loss:
+    def plus(self, other: RoundingLoss) -> RoundingLoss:
         """Of sums or differences of rows."""
-        return Loss(self.constant + other.constant, self.factor + other.factor)
+        return RoundingLoss(self.constant + other.constant, self.factor + other.factor)
 
 
-def no_loss(rows: int) -> Loss:
+def no_rounding_loss(rows: int) -> RoundingLoss:
     """Nothing was multiplied out."""
-    return Loss(np.zeros(rows), np.zeros(rows))
+    return RoundingLoss(np.zeros(rows), np.zeros(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Layer:
     weights: Floats
     bias: Floats
     slope: Floats
-    loss: Loss | None = None
+    loss: RoundingLoss | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.weights)
@@ -69,14 +71,14 @@ class Layer:
             )
         if not ((self.slope >= 0) & (self.slope <= 1)).all():
             raise InvalidArgument(
-                f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: the "
-                "relaxation needs a convex activation"
+                f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: proofs "
+                "need a convex activation"
             )
 
     @property
-    def lost(self) -> Loss:
+    def rounding_loss(self) -> RoundingLoss:
         """What multiplying out lost, nothing if nothing was."""
-        return self.loss or no_loss(len(self.bias))
+        return self.loss or no_rounding_loss(len(self.bias))
 
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""
@@ -84,7 +86,7 @@ class Layer:
         return np.maximum(v, self.slope * v)
 
 
-def linear(weights: Floats, bias: Floats, loss: Loss | None = None) -> Layer:
+def linear_layer(weights: Floats, bias: Floats, loss: RoundingLoss | None = None) -> Layer:
     """A layer without activation."""
     return Layer(weights, bias, np.ones(len(bias)), loss)
 
@@ -104,16 +106,19 @@ class Network:
 
     def __post_init__(self) -> None:
         widths = [int(np.prod(self.shape)), *(len(layer.bias) for layer in self.layers)]
-        fed = [layer.weights.shape[1] for layer in self.layers]
-        if not self.layers or fed != widths[:-1]:
+        taken = [layer.weights.shape[1] for layer in self.layers]
+        if not self.layers or taken != widths[:-1]:
             raise InvalidArgument(
-                f"the layers take {fed} values and are given {widths[:-1]}: they do not fit"
+                f"each layer must take what the one before gives: {taken} values are taken, "
+                f"{widths[:-1]} are given"
             )
         if not (self.layers[-1].slope == 1).all():
-            raise InvalidArgument("the last layer must be linear: say ends_in_relu for a last ReLU")
+            raise InvalidArgument(
+                "the last layer must be linear: pass ends_in_relu=True for a last ReLU"
+            )
         if self.classes < 2:
             raise InvalidArgument(
-                "a network of one score has no label to keep: give it one score for each class"
+                "a network needs one score for each class, got 1 score: export it with two"
             )
 
     @property
@@ -142,13 +147,13 @@ class Network:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class MarginQuestion:
     """Margins rows·h + offsets on the last hidden layer; the label is kept where all exceed 0."""
 
     hidden: tuple[Layer, ...]
     rows: Floats
     offsets: Floats
-    loss: Loss
+    loss: RoundingLoss
 
     def margins(self, x: Floats) -> Floats:
         """All margins of a batch of flat inputs."""
@@ -158,7 +163,7 @@ class Question:
         return h @ self.rows.T + self.offsets
 
 
-def keeps(network: Network, label: int) -> Question:
+def margin_question(network: Network, label: int) -> MarginQuestion:
     """What must be positive for `label` to stay the label.
 
     With a last ReLU a score below zero ties with all others below zero, and the first of them wins.
@@ -167,35 +172,37 @@ def keeps(network: Network, label: int) -> Question:
     *hidden, last = network.layers
     if not 0 <= label < network.classes:
         raise InvalidArgument(
-            f"the network has labels 0 to {network.classes - 1}, got {label}: give one of them"
+            f"label must be one of the network's labels 0 to {network.classes - 1}, got {label}"
         )
-    weights, bias, loss = last.weights, last.bias, last.lost
+    weights, bias, loss = last.weights, last.bias, last.rounding_loss
     others = [j for j in range(network.classes) if j != label]
     if network.ends_in_relu and label == 0:
         slope = np.ones(network.classes)
         slope[0] = 0.0
         hidden.append(Layer(weights, bias, slope, loss))
         weights, bias = np.eye(network.classes), np.zeros(network.classes)
-        loss = no_loss(network.classes)
+        loss = no_rounding_loss(network.classes)
     rows, offsets = weights[label] - weights[others], bias[label] - bias[others]
     lost = loss.take([label] * len(others)).plus(loss.take(others))
     if network.ends_in_relu and label != 0:
         rows, offsets = np.vstack([rows, weights[label]]), np.append(offsets, bias[label])
         own = loss.take([label])
-        lost = Loss(np.append(lost.constant, own.constant), np.append(lost.factor, own.factor))
+        lost = RoundingLoss(
+            np.append(lost.constant, own.constant), np.append(lost.factor, own.factor)
+        )
     if not hidden:
-        margins, none = linear(rows, offsets, lost), no_loss(len(rows))
-        return Question((margins,), np.eye(len(rows)), np.zeros(len(rows)), none)
-    return Question(tuple(hidden), rows, offsets, lost)
+        margins, none = linear_layer(rows, offsets, lost), no_rounding_loss(len(rows))
+        return MarginQuestion((margins,), np.eye(len(rows)), np.zeros(len(rows)), none)
+    return MarginQuestion(tuple(hidden), rows, offsets, lost)
 
 
-def normalised(network: Network, scale: Floats, shift: Floats) -> Network:
+def with_normalisation(network: Network, scale: Floats, shift: Floats) -> Network:
     """The network after its inputs were multiplied by `scale` and then moved by `shift`."""
     first, *rest = network.layers
     terms = (first.weights.shape[1] + 4) * 2.0**-52
     bias, size = first.bias + first.weights @ shift, np.abs(first.weights)
-    lost = first.lost
+    lost = first.rounding_loss
     constant = lost.at(float(np.abs(shift).sum())) + terms * (size @ np.abs(shift) + np.abs(bias))
-    loss = Loss(constant, lost.factor * np.abs(scale).max())
+    loss = RoundingLoss(constant, lost.factor * np.abs(scale).max())
     before = Layer(first.weights * scale, bias, first.slope, loss)
     return replace(network, layers=(before, *rest))

@@ -25,23 +25,23 @@ def require_onnx() -> Any:  # noqa: ANN401  the module
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class ParsedGraph:
     """The parsed file: the input, the tensor whose argmax is the label, how it ends.
 
-    `wide` is the model with its float32 constants in float64.
+    `model_float64` is the model with its float32 constants in float64.
     """
 
     model: Any
-    wide: Any
-    feed: str
+    model_float64: Any
+    input_name: str
     dtype: Any
     shape: tuple[int, ...]
-    scores: str
+    scores_name: str
     ends_in_relu: bool
     ends_in_softmax: bool
 
 
-def parse_graph(source: Source, shape: tuple[int, ...] | None) -> Graph:
+def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
     """The file with its input and its ending found; `shape` of one input where it is left open."""
     onnx = require_onnx()
     try:
@@ -67,7 +67,7 @@ def parse_graph(source: Source, shape: tuple[int, ...] | None) -> Graph:
             "in float32"
         )
     ending = _label_tensor(onnx, model.graph)
-    return Graph(model, wide, feeds[0].name, dtype, _full_shape(dims, shape), *ending)
+    return ParsedGraph(model, wide, feeds[0].name, dtype, _full_shape(dims, shape), *ending)
 
 
 def _widened(onnx: Any, model: Any) -> Any:  # noqa: ANN401
@@ -98,29 +98,29 @@ def _widened(onnx: Any, model: Any) -> Any:  # noqa: ANN401
 def _full_shape(dims: list[int], shape: tuple[int, ...] | None) -> tuple[int, ...]:
     """The input's shape with a batch of one."""
     lead = dims[:1] if len(dims) == 1 and dims[0] > 1 else [1]
-    found = (*lead, *dims[1:])
+    full = (*lead, *dims[1:])
     if shape is not None:
-        found = tuple(shape) if len(shape) == len(dims) else (1, *shape)
-        fits = len(found) == len(dims) and all(
-            d in (0, f) for d, f in zip(dims[1:], found[1:], strict=False)
+        full = tuple(shape) if len(shape) == len(dims) else (1, *shape)
+        fits = len(full) == len(dims) and all(
+            d in (0, f) for d, f in zip(dims[1:], full[1:], strict=False)
         )
         if not fits:
             raise InvalidArgument(
-                f"the file's input is {dims}, which an input of {shape} cannot be"
+                f"the file takes inputs of shape {dims}, got {shape}: give the shape of one input"
             )
-    if 0 in found or dims[:1] > [1] < dims[1:]:
+    if 0 in full or dims[:1] > [1] < dims[1:]:
         raise InvalidArgument(
             f"the file leaves its input's shape open or fixes a batch ({dims}): give shape=(…) of "
             "one input, or export it with a batch of 1"
         )
-    return found
+    return full
 
 
 def _label_tensor(onnx: Any, graph: Any) -> tuple[str, bool, bool]:  # noqa: ANN401
     """The tensor whose argmax is the label, and whether a ReLU and a Softmax follow it."""
-    makers = {out: node for node in graph.node for out in node.output}
+    producers = {out: node for node in graph.node for out in node.output}
     name, softmax = graph.output[0].name, False
-    while (node := makers.get(name)) is not None:
+    while (node := producers.get(name)) is not None:
         over_last = attributes_of(onnx, node).get("axis", -1) in (-1, 1)
         if node.op_type in ("Softmax", "LogSoftmax") and over_last:
             softmax = softmax or node.op_type == "Softmax"

@@ -10,24 +10,25 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.affine_operators import AFFINE, apply_affine
-from surefoot.graph.affine_value import Value, unit_value
-from surefoot.graph.network import Floats, Layer, Loss, Network, linear
-from surefoot.graph.onnx_file import Graph, Source, attributes_of, parse_graph, require_onnx
+from surefoot.graph.affine_value import AffineValue, layer_outputs
+from surefoot.graph.network import Floats, Layer, Network, RoundingLoss, linear_layer
+from surefoot.graph.onnx_file import ParsedGraph, Source, attributes_of, parse_graph, require_onnx
 from surefoot.graph.reader_check import check_reader
 
 __all__ = ["check_reader", "read_network"]
 
-_MOST = 120_000_000
-_CAN = sorted({*AFFINE, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"})
+_MOST_WEIGHTS = 120_000_000
+"""Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
+_OPERATORS = sorted({*AFFINE, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"})
 
 
 @dataclass(eq=False)
-class _Reading:
+class _ReaderState:
     """What is known while the nodes are walked through."""
 
     layers: list[Layer]
     constants: dict[str, NDArray[Any]]
-    values: dict[str, Value] = field(default_factory=dict)
+    values: dict[str, AffineValue] = field(default_factory=dict)
 
 
 def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Network:
@@ -38,32 +39,34 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
     """
     graph = parse_graph(source, shape)
     helper = require_onnx().numpy_helper
-    reading = _Reading([], {i.name: helper.to_array(i) for i in graph.wide.graph.initializer})
+    state = _ReaderState(
+        [], {i.name: helper.to_array(i) for i in graph.model_float64.graph.initializer}
+    )
     n = int(np.prod(graph.shape))
     _check_size(n, n, "the input")
-    reading.values[graph.feed] = unit_value(np.eye(n).reshape(n, *graph.shape))
-    nodes = _until(graph)
+    state.values[graph.input_name] = layer_outputs(np.eye(n).reshape(n, *graph.shape))
+    nodes = _nodes_before_scores(graph)
     for i, node in enumerate(nodes):
-        needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores}
-        _checked_step(reading, node, needed)
-    if graph.scores not in reading.values:
-        raise InvalidArgument(f"the output {graph.scores} does not depend on the input")
-    scores = linear(*_matrix(reading.values[graph.scores]))
+        needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores_name}
+        _read_node(state, node, needed)
+    if graph.scores_name not in state.values:
+        raise InvalidArgument(f"the output {graph.scores_name} does not depend on the input")
+    scores = linear_layer(*_matrix(state.values[graph.scores_name]))
     one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
-    return Network((*reading.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
+    return Network((*state.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)
 
 
-def _until(graph: Graph) -> list[Any]:
+def _nodes_before_scores(graph: ParsedGraph) -> list[Any]:
     """The nodes that the label depends on, in the file's order."""
-    wanted, kept = {graph.scores}, []
-    for node in reversed(graph.wide.graph.node):
-        if wanted & set(node.output):
-            wanted |= set(node.input)
-            kept.append(node)
-    return kept[::-1]
+    used, nodes = {graph.scores_name}, []
+    for node in reversed(graph.model_float64.graph.node):
+        if used & set(node.output):
+            used |= set(node.input)
+            nodes.append(node)
+    return nodes[::-1]
 
 
-def _checked_step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+def _read_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401
     """One node, or a sentence that says why it cannot be read."""
     if node.domain not in ("", "ai.onnx"):
         raise InvalidArgument(
@@ -71,7 +74,7 @@ def _checked_step(reading: _Reading, node: Any, needed: set[str]) -> None:  # no
             "of ONNX itself, or a statistical method, which takes any model"
         )
     try:
-        _step(reading, node, needed)
+        _read_known_node(state, node, needed)
     except InvalidArgument:
         raise
     except Exception as error:
@@ -83,37 +86,37 @@ def _checked_step(reading: _Reading, node: Any, needed: set[str]) -> None:  # no
         ) from error
 
 
-def _step(reading: _Reading, node: Any, needed: set[str]) -> None:  # noqa: ANN401
+def _read_known_node(state: _ReaderState, node: Any, needed: set[str]) -> None:  # noqa: ANN401
     onnx = require_onnx()
-    at, values = attributes_of(onnx, node), reading.values
+    attributes, values = attributes_of(onnx, node), state.values
     inputs = [name for name in node.input if name]
     known = [name for name in inputs if name in values]
     out = node.output[0]
     if node.op_type == "Shape" and known:
-        reading.constants[out] = np.array(values[inputs[0]].shape, np.int64)
+        state.constants[out] = np.array(values[inputs[0]].shape, np.int64)
     elif not known:
-        reading.constants[out] = _folded(onnx, node, [reading.constants[i] for i in inputs])
+        state.constants[out] = _folded(onnx, node, [state.constants[i] for i in inputs])
     elif node.op_type in ("Relu", "LeakyRelu"):
-        slope = 0.0 if node.op_type == "Relu" else float(at.get("alpha", 0.01))
-        _activate(reading, inputs[0], out, slope, needed)
+        slope = 0.0 if node.op_type == "Relu" else float(attributes.get("alpha", 0.01))
+        _activate(state, inputs[0], out, slope, needed)
     elif node.op_type in ("Add", "Sub") and len(known) == 2:
         second = values[inputs[1]]
         sign = np.asarray(-1.0 if node.op_type == "Sub" else 1.0)
         values[out] = values[inputs[0]].plus(second.scaled(sign))
     else:
-        others = [reading.constants.get(name) for name in node.input if name not in known]
+        others = [state.constants.get(name) for name in node.input if name not in known]
         swapped = bool(inputs) and inputs[0] not in known
-        made = None
+        value = None
         if len(known) == 1:
-            made = apply_affine(node.op_type, values[known[0]], others, at, swapped)
-        if made is None:
+            value = apply_affine(node.op_type, values[known[0]], others, attributes, swapped)
+        if value is None:
             raise InvalidArgument(
                 f"proofs do not read the operator {node.op_type} on values that depend on the "
-                f"input: use a network of {', '.join(_CAN)}, or a statistical method, which takes "
-                "any model"
+                f"input: use a network of {', '.join(_OPERATORS)}, or a statistical method, which "
+                "takes any model"
             )
-        _check_size(len(made.columns), made.constant.size, node.op_type)
-        values[out] = made
+        _check_size(len(value.columns), value.constant.size, node.op_type)
+        values[out] = value
 
 
 def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  # noqa: ANN401
@@ -132,10 +135,10 @@ def _folded(onnx: Any, node: Any, inputs: list[NDArray[Any]]) -> NDArray[Any]:  
     return np.asarray(run(None, dict(zip(names, inputs, strict=True)))[0])
 
 
-def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[str]) -> None:
+def _activate(state: _ReaderState, name: str, out: str, slope: float, needed: set[str]) -> None:
     """A new layer: the activated tensor, and beside it every tensor that is needed later."""
-    kept = [k for k in reading.values if k in needed]
-    parts = [reading.values[name], *(reading.values[k] for k in kept)]
+    carried = [k for k in state.values if k in needed]
+    parts = [state.values[name], *(state.values[k] for k in carried)]
     total = sum(p.constant.size for p in parts)
     _check_size(total, total, "a layer")
     matrices = [_matrix(p) for p in parts]
@@ -146,24 +149,24 @@ def _activate(reading: _Reading, name: str, out: str, slope: float, needed: set[
     slopes = np.concatenate(
         [np.full(p.constant.size, 1.0 if i else slope) for i, p in enumerate(parts)]
     )
-    reading.layers.append(Layer(weights, bias, slopes, Loss(lost, factor)))
+    state.layers.append(Layer(weights, bias, slopes, RoundingLoss(lost, factor)))
     unit, start = np.eye(total), 0
-    reading.values = {}
-    for key, part in zip([out, *kept], parts, strict=True):
+    state.values = {}
+    for key, part in zip([out, *carried], parts, strict=True):
         stop = start + part.constant.size
-        reading.values[key] = unit_value(unit[:, start:stop].reshape(total, *part.shape))
+        state.values[key] = layer_outputs(unit[:, start:stop].reshape(total, *part.shape))
         start = stop
 
 
-def _matrix(value: Value) -> tuple[Floats, Floats, Loss]:
+def _matrix(value: AffineValue) -> tuple[Floats, Floats, RoundingLoss]:
     flat = value.columns.reshape(len(value.columns), -1)
-    loss = Loss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
+    loss = RoundingLoss(value.loss.constant.reshape(-1), value.loss.factor.reshape(-1))
     return np.ascontiguousarray(flat.T), value.constant.reshape(-1).copy(), loss
 
 
 def _check_size(n: int, m: int, what: str) -> None:
-    if n * m > _MOST:
+    if n * m > _MOST_WEIGHTS:
         raise InvalidArgument(
-            f"{what} would need {n:,} × {m:,} weights as a dense layer, more than {_MOST:,}: "
-            "proofs are for small networks; a statistical method takes any model"
+            f"{what} would need {n:,} × {m:,} weights as a dense layer, at most {_MOST_WEIGHTS:,} "
+            "are allowed: proofs are for small networks; a statistical method takes any model"
         )

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.graph.margins import score_sizes
 from surefoot.graph.network import Floats, Network
-from surefoot.graph.onnx_file import Graph, Source, parse_graph, require_onnx
+from surefoot.graph.onnx_file import ParsedGraph, Source, parse_graph, require_onnx
 
-_READING = 1e-9
+_FLOAT64_SHARE = 1e-9
 """Allowed against a second evaluation in float64, as a share of the largest difference of the two
 scores; a misread attribute moves it by more than 1e-3, two orders of summation by 1e-14."""
-_RUNNING = 1e-4
+_FLOAT32_SHARE = 1e-4
 """The same against onnxruntime in float32, which differs by up to 1e-5 on natural networks."""
-_CLEAR = 1e-5
+_CLEAR_LEAD = 1e-5
 """A difference of two probabilities that rounding in Softmax does not turn round."""
 
 
@@ -55,21 +55,25 @@ def check_reader(
     where the model's output has another label: then a proof about them would be worthless.
     """
     graph = parse_graph(source, network.shape)
-    x = _inputs(graph, low, high, inputs, seed)
+    x = _random_inputs(graph, low, high, inputs, seed)
     ours = _raw_scores(network, x.astype(np.float64))
     widest = max(layer.weights.shape[1] for layer in network.layers)
     terms = widest * len(network.layers)
     sizes = score_sizes(network, x.reshape(len(x), -1).astype(np.float64))
     pairs = _Pairs(_pairs(ours), sizes[:, :, None] + sizes[:, None, :])
-    _compare(pairs, _reference(graph, x), _READING, terms * 2.0**-52, "onnx's reference")
+    _compare(
+        pairs, _reference_scores(graph, x), _FLOAT64_SHARE, terms * 2.0**-52, "onnx's reference"
+    )
     unit = terms * float(np.finfo(graph.dtype).eps)
-    run, output = _as_run(graph, x)
-    apart = _compare(pairs, run, _RUNNING, unit, "onnxruntime")
-    _check_labels(network, x, pairs.allowed(_RUNNING, unit), output)
-    return apart
+    run, output = _runtime_scores(graph, x)
+    difference = _compare(pairs, run, _FLOAT32_SHARE, unit, "onnxruntime")
+    _check_labels(network, x, pairs.allowed(_FLOAT32_SHARE, unit), output)
+    return difference
 
 
-def _inputs(graph: Graph, low: float, high: float, count: int, seed: int) -> NDArray[Any]:
+def _random_inputs(
+    graph: ParsedGraph, low: float, high: float, count: int, seed: int
+) -> NDArray[Any]:
     """Random points, random corners and points mostly at the lower end, in turn."""
     share = np.random.default_rng(seed).random((count, *graph.shape))
     share[1::3] = np.rint(share[1::3])
@@ -77,13 +81,13 @@ def _inputs(graph: Graph, low: float, high: float, count: int, seed: int) -> NDA
     return np.asarray((low + share * (high - low)).astype(graph.dtype))
 
 
-def _reference(graph: Graph, x: NDArray[Any]) -> Floats:
+def _reference_scores(graph: ParsedGraph, x: NDArray[Any]) -> Floats:
     """The scores of the file in float64."""
     from onnx.reference import ReferenceEvaluator
 
     try:
-        run = ReferenceEvaluator(_until_scores(graph, graph.wide)).run
-        scores = [run(None, {graph.feed: one.astype(np.float64)})[0].reshape(-1) for one in x]
+        run = ReferenceEvaluator(_until_scores(graph, graph.model_float64)).run
+        scores = [run(None, {graph.input_name: one.astype(np.float64)})[0].reshape(-1) for one in x]
     except Exception as error:
         text = " ".join(str(error).split())[:160]
         raise InvalidArgument(
@@ -93,30 +97,32 @@ def _reference(graph: Graph, x: NDArray[Any]) -> Floats:
     return np.stack(scores).astype(np.float64)
 
 
-def _as_run(graph: Graph, x: NDArray[Any]) -> tuple[Floats, Floats]:
+def _runtime_scores(graph: ParsedGraph, x: NDArray[Any]) -> tuple[Floats, Floats]:
     """The scores and the output by onnxruntime."""
     import onnxruntime
 
     model, both = _until_scores(graph, graph.model), graph.model.graph.output[0]
-    if both.name != graph.scores:
+    if both.name != graph.scores_name:
         model.graph.output.append(both)
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 4
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
     )
-    told = [[part.reshape(-1) for part in session.run(None, {graph.feed: one})] for one in x]
-    scores = np.stack([parts[0] for parts in told]).astype(np.float64)
-    return scores, np.stack([parts[-1] for parts in told]).astype(np.float64)
+    outputs = [
+        [part.reshape(-1) for part in session.run(None, {graph.input_name: one})] for one in x
+    ]
+    scores = np.stack([parts[0] for parts in outputs]).astype(np.float64)
+    return scores, np.stack([parts[-1] for parts in outputs]).astype(np.float64)
 
 
-def _until_scores(graph: Graph, source: Any) -> Any:  # noqa: ANN401  ONNX models
+def _until_scores(graph: ParsedGraph, source: Any) -> Any:  # noqa: ANN401  ONNX models
     """The model with the scores as its output."""
     onnx = require_onnx()
     model = onnx.ModelProto()
     model.CopyFrom(source)
     del model.graph.output[:]
-    model.graph.output.append(onnx.helper.make_empty_tensor_value_info(graph.scores))
+    model.graph.output.append(onnx.helper.make_empty_tensor_value_info(graph.scores_name))
     return model
 
 
@@ -145,12 +151,12 @@ def _check_labels(network: Network, x: NDArray[Any], allowed: Floats, output: Fl
     top = real.argmax(axis=1)
     for i, label in enumerate(top):
         lead = np.delete(real[i, label] - real[i], label)
-        slack = _CLEAR if network.ends_in_softmax else np.delete(allowed[i, label], label)
-        given = int(output[i].argmax())
-        if (lead > slack).all() and given != label:
+        slack = _CLEAR_LEAD if network.ends_in_softmax else np.delete(allowed[i, label], label)
+        run_label = int(output[i].argmax())
+        if (lead > slack).all() and run_label != label:
             raise InvalidArgument(
-                f"onnxruntime gives label {given} where the layers read give {label}: what follows "
-                "the scores in the file changes the label; export only the scores"
+                f"onnxruntime gives label {run_label} where the layers read give {label}: what "
+                "follows the scores in the file changes the label; export only the scores"
             )
 
 

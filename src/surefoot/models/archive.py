@@ -21,7 +21,9 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 
 _MOST_BYTES = 16 * 2**30
-_DEEPEST = 100
+"""Of an unpacked archive, so that a crafted one cannot fill the memory."""
+_MOST_NESTING = 100
+"""Of a program's JSON: far below Python's own limit of recursion."""
 
 Parts = Mapping[str, bytes]
 
@@ -32,7 +34,9 @@ def read_parts(path: Path) -> Parts:
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if not m.is_dir()]
             if sum(m.file_size for m in members) > _MOST_BYTES:
-                raise InvalidArgument(f"{path} unpacks to more than {_MOST_BYTES // 2**30} GiB")
+                raise InvalidArgument(
+                    f"{path} unpacks to more than {_MOST_BYTES // 2**30} GiB: export it again"
+                )
             names = [m.filename.partition("/")[2] or m.filename for m in members]
             # torch finds parts whatever their case
             if len({n.lower() for n in names}) < len(names):
@@ -42,7 +46,7 @@ def read_parts(path: Path) -> Parts:
         raise InvalidArgument(f"{path} is a damaged archive ({error}): save it again") from error
 
 
-def packed(parts: Parts) -> io.BytesIO:
+def pack_parts(parts: Parts) -> io.BytesIO:
     """The parts as an archive of ours."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -71,13 +75,13 @@ def is_script(parts: Parts) -> bool:
 
 def plain_script(parts: Parts) -> Parts:
     """What torch needs of a program that only computes; ValueError says what else it does."""
-    kept = {n: content for n, content in parts.items() if _SCRIPT_PARTS.fullmatch(n)}
-    for name, content in kept.items():
-        if name.startswith("code/") and (found := _WRITES.search(content)):
-            raise ValueError(f"calls {found[1].decode()} in {name}")
-        if name.endswith((".py", ".pkl")) and (found := _FOREIGN.search(content)):
-            raise ValueError(f"uses an extension ({found[0].decode()}) in {name}")
-    return kept
+    needed = {n: content for n, content in parts.items() if _SCRIPT_PARTS.fullmatch(n)}
+    for name, content in needed.items():
+        if name.startswith("code/") and (match := _WRITES.search(content)):
+            raise ValueError(f"calls {match[1].decode()} in {name}")
+        if name.endswith((".py", ".pkl")) and (match := _FOREIGN.search(content)):
+            raise ValueError(f"uses an extension ({match[0].decode()}) in {name}")
+    return needed
 
 
 # --- torch.export -----------------------------------------------------------------------------
@@ -134,7 +138,7 @@ def plain_export(parts: Parts, tensors_only: Callable[[bytes], bool]) -> Parts:
 
     `tensors_only` tells whether the safe unpickler reads a part.
     """
-    kept = dict(parts)
+    needed = dict(parts)
     for name, content in parts.items():
         if not _EXPORT_PARTS.fullmatch(name):
             raise ValueError(f"holds {name}")
@@ -143,12 +147,12 @@ def plain_export(parts: Parts, tensors_only: Callable[[bytes], bool]) -> Parts:
         if name.endswith("_config.json"):
             _check_payloads(_json(name, content))
         if name.startswith("extra/"):
-            del kept[name]
+            del needed[name]
     program = _json("models/model.json", parts.get("models/model.json", b""))
     _check(program)
-    kept["models/model.json"] = json.dumps(_without_metadata(program)).encode()
-    kept[_SAMPLE] = b""  # torch reads it, and needs it for nothing we do
-    return kept
+    needed["models/model.json"] = json.dumps(_without_metadata(program)).encode()
+    needed[_SAMPLE] = b""  # torch reads it, and needs it for nothing we do
+    return needed
 
 
 def _json(name: str, content: bytes) -> Any:  # noqa: ANN401
@@ -192,7 +196,7 @@ def _check(value: Any, key: str = "", *, argument: bool = False, depth: int = 0)
 
     `argument`: whether it is a constant argument of an operator; those are quoted.
     """
-    if depth > _DEEPEST:
+    if depth > _MOST_NESTING:
         raise ValueError("is nested too deeply")
     if isinstance(value, dict):
         node = "target" in value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
-from surefoot.graph.gradient import Tape, read_tape
+from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
 from surefoot.graph.score_rows import as_rows
-from surefoot.models.prepare import Normalise
-from surefoot.models.scores import both_classes, model_at_work, sign
-from surefoot.results import Interval
+from surefoot.models.load_options import LoadOptions
+from surefoot.models.normalise import Normalise
+from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.subject import Array, Scores, Signature
 
 _DTYPES: dict[str, type[np.generic]] = {
@@ -60,7 +60,7 @@ class OnnxGraph:
     @property
     def plain(self) -> bool:
         """Whether the graph is given the inputs as they are."""
-        return self.normalise.idle
+        return self.normalise.is_identity
 
     def prepared(self, x: Array) -> Array:
         """What the graph is given for a batch of inputs."""
@@ -72,8 +72,8 @@ class OnnxModel:
     """A session with what is needed to feed it and to read its answer."""
 
     session: Any
-    feed: str
-    fetch: str
+    input_name: str
+    output_name: str
     dtype: type[np.generic]
     batch: int | None
     normalise: Normalise
@@ -90,7 +90,7 @@ class OnnxModel:
 
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the file fixes one."""
-        with model_at_work():
+        with model_errors():
             ready = _cast(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return as_rows(raw, len(x))
@@ -103,32 +103,34 @@ class OnnxModel:
         return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
     @cached_property
-    def _tape(self) -> Tape:
+    def _gradient_graph(self) -> GradientGraph:
         if self.path is None:
             raise InvalidArgument("the ONNX file of this model is not known")
-        return read_tape(self.path, self.feed, self.fetch)
+        return read_gradient_graph(self.path, self.input_name, self.output_name)
 
     def margin_and_gradient(
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """By walking the graph back; a Softmax at the end is left out of it."""
         n, size = len(x), self.batch or len(x)
-        with model_at_work():
-            tape = self._tape
+        with model_errors():
+            graph = self._gradient_graph
             ready = _cast(self.normalise(x), self.dtype)
             short = -n % size
             padded = np.concatenate([ready, np.repeat(ready[-1:], short, axis=0)])
             own, other = (np.concatenate([v, np.repeat(v[-1:], short)]) for v in (labels, rivals))
-            logits = tape.plain or self.signature.scores is Scores.LOGITS
+            logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
             pieces = [
-                tape.slope(padded[i : i + size], own[i : i + size], other[i : i + size], logits)
+                graph.margin_and_gradient(
+                    padded[i : i + size], own[i : i + size], other[i : i + size], logits
+                )
                 for i in range(0, n + short, size)
             ]
-            margins, slopes = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
-            return margins, np.asarray(self.normalise.back(slopes), np.float32)
+            margins, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
+            return margins, np.asarray(self.normalise.gradient_before(gradients), np.float32)
 
     def _run(self, x: NDArray[Any]) -> NDArray[Any]:
-        return _table(self.session.run([self.fetch], {self.feed: x})[0])
+        return _table(self.session.run([self.output_name], {self.input_name: x})[0])
 
     def _in_pieces(self, x: NDArray[Any], size: int) -> NDArray[Any]:
         short = -len(x) % size
@@ -157,14 +159,11 @@ def _table(output: Any) -> NDArray[Any]:  # noqa: ANN401  a tensor or a list of 
 
 def open_onnx(
     path: Path,
-    *,
-    bounds: Interval | None,
-    normalise: Normalise,
-    scores: Scores | None,
-    shape: tuple[int, ...] | None,
-    output: str | None,
+    options: LoadOptions,
 ) -> OnnxModel:
     """Load the file and run it once to learn what it returns."""
+    options.refuse_device()
+    normalise, scores, output = options.normalise, options.scores, options.output
     session = _session(path)
     feeds = session.get_inputs()
     if len(feeds) != 1:
@@ -174,29 +173,29 @@ def open_onnx(
     if feed.type not in _DTYPES:
         raise InvalidArgument(f"{path} takes {feed.type}: numbers are supported")
     dtype = _DTYPES[feed.type]
-    row, batch = _row_shape(path, list(feed.shape), shape)
+    row, batch = _row_shape(path, list(feed.shape), options.shape)
     normalise.check(row)
     whole = np.issubdtype(dtype, np.integer)
-    fetch = _fetch(path, session, output)
+    output_name = _output_name(path, session, output)
     words = [
-        normalise.words(),
-        f"answers from output {fetch}" if output is not None else "",
+        normalise.description(),
+        f"answers from output {output_name}" if output is not None else "",
         f"rounded to whole numbers ({np.dtype(dtype).name})" if whole else "",
     ]
-    blank = Signature(
+    draft = Signature(
         shape=row,
         classes=0,
         scores=scores or Scores.LOGITS,
         digest=_digest(path),
         covers="the bytes of the ONNX file",
-        bounds=bounds,
+        bounds=options.bounds,
         whole_numbers=bool(whole),
         thread_safe=True,
         preparation=", ".join(w for w in words if w),
     )
-    draft = OnnxModel(session, feed.name, fetch, dtype, batch, normalise, blank)
-    signature = sign(blank, draft.rows, scores)
-    return OnnxModel(session, feed.name, fetch, dtype, batch, normalise, signature, path)
+    model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
+    signature = complete_signature(draft, model.rows, scores)
+    return replace(model, signature=signature, path=path)
 
 
 def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
@@ -211,18 +210,18 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
 
 
 def _row_shape(
-    path: Path, given: list[Any], hint: tuple[int, ...] | None
+    path: Path, declared: list[Any], hint: tuple[int, ...] | None
 ) -> tuple[tuple[int, ...], int | None]:
     """The shape of one input and the fixed batch size, if any."""
-    if len(given) < 2:
-        raise InvalidArgument(f"{path} takes an input of shape {given}: it has no batch axis")
-    batch = given[0] if isinstance(given[0], int) and given[0] > 0 else None
-    row = given[1:]
+    if len(declared) < 2:
+        raise InvalidArgument(f"{path} takes an input of shape {declared}: it has no batch axis")
+    batch = declared[0] if isinstance(declared[0], int) and declared[0] > 0 else None
+    row = declared[1:]
     if all(isinstance(n, int) and n > 0 for n in row):
         return tuple(row), batch
     if hint is None:
         raise InvalidArgument(
-            f"{path} leaves its input shape {row} open: say shape=(…), the shape of one input"
+            f"{path} leaves its input shape {row} open: pass shape=(…) of one input"
         )
     fits = len(hint) == len(row) and all(
         not isinstance(n, int) or n == m for n, m in zip(row, hint, strict=True)
@@ -232,14 +231,14 @@ def _row_shape(
     return tuple(hint), batch
 
 
-def _fetch(path: Path, session: Any, wanted: str | None) -> str:  # noqa: ANN401
+def _output_name(path: Path, session: Any, name: str | None) -> str:  # noqa: ANN401
     """The output that holds scores: the one named, else a float table, else a list of maps."""
     outputs = session.get_outputs()
     names = [o.name for o in outputs]
-    if wanted is not None:
-        if wanted not in names:
-            raise InvalidArgument(f"{path} has no output {wanted!r}: it has {', '.join(names)}")
-        return wanted
+    if name is not None:
+        if name not in names:
+            raise InvalidArgument(f"{path} has no output {name!r}: it has {', '.join(names)}")
+        return name
     for kind in ("tensor(float", "tensor(double", "seq(map("):
         for o in outputs:
             if o.type.startswith(kind):
@@ -267,9 +266,9 @@ def _digest(path: Path) -> str:
 def _external(content: bytes) -> set[str]:
     """The values of `location` in external_data entries, read off the protobuf encoding."""
     names = set()
-    for found in _LOCATION.finditer(content):
-        length, start = found[1][0] & 0x7F, found.end()
-        if len(found[1]) == 2:
-            length |= found[1][1] << 7
+    for match in _LOCATION.finditer(content):
+        length, start = match[1][0] & 0x7F, match.end()
+        if len(match[1]) == 2:
+            length |= match[1][1] << 7
         names.add(content[start : start + length].decode(errors="replace"))
     return names

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.score_rows import as_rows
-from surefoot.models.prepare import Normalise
-from surefoot.models.scores import both_classes, model_at_work, sign
-from surefoot.results import Interval
+from surefoot.models.load_options import LoadOptions
+from surefoot.models.normalise import Normalise
+from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.subject import Array, Scores, Signature
 
 _READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
@@ -52,7 +52,7 @@ class PythonModel:
 
     def rows(self, x: Array) -> Array:
         """What the function returns."""
-        with model_at_work():
+        with model_errors():
             return as_rows(np.asarray(self._answer(x, self.normalise(x))), len(x))
 
     def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401
@@ -81,19 +81,19 @@ def _writes(run: Callable[[NDArray[Any]], Any], x: NDArray[Any]) -> tuple[bool, 
     PyTorch does not keep to read-only arrays, but it warns of them: a function that hands its
     batch to `torch.from_numpy` is taken for one that writes.
     """
-    given = x.copy()
-    with warnings.catch_warnings(record=True) as heard, _every_warning_of_torch():
+    batch = x.copy()
+    with warnings.catch_warnings(record=True) as caught, _every_warning_of_torch():
         warnings.simplefilter("always")
         try:
-            answer = run(_locked(given))
+            answer = run(_locked(batch))
         except Exception as error:
             if not _READ_ONLY.search(str(error)):
                 raise
             return True, run(x.copy())
-    warned = [w for w in heard if _READ_ONLY.search(str(w.message))]
-    for other in (w for w in heard if w not in warned):
+    warned = [w for w in caught if _READ_ONLY.search(str(w.message))]
+    for other in (w for w in caught if w not in warned):
         warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    if np.array_equal(given, x):
+    if np.array_equal(batch, x):
         return bool(warned), answer
     return True, run(x.copy())
 
@@ -112,17 +112,21 @@ def _every_warning_of_torch() -> Iterator[None]:
         torch.set_warn_always(False)
 
 
+def is_classifier(source: Any) -> bool:  # noqa: ANN401
+    """Whether it has `predict_proba` or can be called."""
+    return hasattr(source, "predict_proba") or callable(source)
+
+
 def wrap_callable(
     source: Any,  # noqa: ANN401
-    *,
-    bounds: Interval | None,
-    normalise: Normalise,
-    scores: Scores | None,
-    shape: tuple[int, ...] | None,
+    options: LoadOptions,
 ) -> PythonModel:
     """An estimator with `predict_proba`, or a function of a batch."""
+    options.refuse_output()
+    shape, scores, normalise = options.shape, options.scores, options.normalise
     run: Callable[[NDArray[Any]], Any]
     if hasattr(source, "predict_proba"):
+        options.refuse_device()
         if shape is None and hasattr(source, "n_features_in_"):
             shape = (int(source.n_features_in_),)
         digest, covers = _object_digest(source)
@@ -132,27 +136,27 @@ def wrap_callable(
         run = source
     if shape is None:
         raise InvalidArgument(
-            "a Python callable does not say its input: give shape=(…) of one input"
+            "a Python callable does not say the shape of its input: pass shape=(…) of one input"
         )
     normalise.check(shape)
-    blank = Signature(
+    draft = Signature(
         shape=shape,
         classes=0,
         scores=scores or Scores.LOGITS,
         digest=digest,
         covers=covers,
-        bounds=bounds,
-        preparation=normalise.words(),
+        bounds=options.bounds,
+        preparation=normalise.description(),
     )
     private = False
 
     def first_rows(x: NDArray[np.float32]) -> Array:
         nonlocal private
-        with model_at_work():
+        with model_errors():
             private, answer = _writes(run, normalise(x))
             return as_rows(np.asarray(answer), len(x))
 
-    signature = sign(blank, first_rows, scores, by_answers=True)
+    signature = complete_signature(draft, first_rows, scores, digest_answers=True)
     return PythonModel(run, normalise, signature, private)
 
 
@@ -178,16 +182,16 @@ def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     return digest, "only the name and the source text of the function, not what it calls"
 
 
-def named_object(name: str) -> Any:  # noqa: ANN401
+def import_object(name: str) -> Any:  # noqa: ANN401
     """What `package.module:attribute` names; the current folder can be imported from."""
     module_name, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module_name)
+        value: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise InvalidArgument(
             f"{name} names nothing that can be imported ({error}): write package.module:function"
@@ -196,15 +200,4 @@ def named_object(name: str) -> Any:  # noqa: ANN401
         raise InvalidArgument(
             f"{name} cannot be imported: its module raised {type(error).__name__} ({error})"
         ) from error
-    return found
-
-
-def unpickled(path: Path) -> Any:  # noqa: ANN401
-    """The object in a trusted pickle or joblib file."""
-    try:
-        if path.suffix.lower() == ".joblib":
-            return importlib.import_module("joblib").load(path)
-        with path.open("rb") as file:
-            return pickle.load(file)  # noqa: S301  the caller said the file is trusted
-    except Exception as error:
-        raise InvalidArgument(f"{path} cannot be unpickled ({error})") from error
+    return value

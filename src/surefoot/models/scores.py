@@ -15,12 +15,16 @@ from surefoot.errors import ModelFailed, OutOfMemory, SurefootError
 from surefoot.results import Interval
 from surefoot.subject import Array, Model, Scores, Signature
 
-_NO_ROOM = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
+_MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
 _PROBES = 8
+"""Inputs of the first run, which tells classes and scores: enough that logits do not look like
+probabilities by chance."""
+_PROBE_SEED = 20240607
+"""Part of the digest of models in memory: another value would name them anew."""
 
 
 @contextmanager
-def model_at_work() -> Iterator[None]:
+def model_errors() -> Iterator[None]:
     """Turn whatever the model raises into one of our two errors."""
     try:
         yield
@@ -29,7 +33,7 @@ def model_at_work() -> Iterator[None]:
     except MemoryError as error:
         raise OutOfMemory(str(error) or "out of memory") from error
     except Exception as error:
-        if any(sign in str(error).lower() for sign in _NO_ROOM):
+        if any(sign in str(error).lower() for sign in _MEMORY_WORDS):
             raise OutOfMemory(str(error)) from error
         text = " ".join(str(error).split())
         text = text if len(text) <= 300 else f"{text[:100]} … {text[-190:]}"
@@ -61,44 +65,44 @@ def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
 
 def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
     """A few arbitrary inputs to see what a model returns; always the same ones."""
-    rng = np.random.default_rng(20240607)
+    rng = np.random.default_rng(_PROBE_SEED)
     low, high = (bounds.low, bounds.high) if bounds else (0.0, 1.0)
     return rng.uniform(low, high, (_PROBES, *shape)).astype(np.float32)
 
 
-def sign(
-    blank: Signature,
+def complete_signature(
+    draft: Signature,
     run: Callable[[NDArray[np.float32]], Array],
     stated: Scores | None,
     *,
-    by_answers: bool = False,
+    digest_answers: bool = False,
 ) -> Signature:
     """Complete a signature from one run: number of classes, kind of scores.
 
-    `run` gives the rows before `both_classes`. `by_answers`: the digest covers them too, for
+    `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
     models in memory, where state can hide that no digest of code or weights sees.
     """
-    x = probe(blank.shape, blank.bounds)
+    x = probe(draft.shape, draft.bounds)
     rows = run(x)
     values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
-    seen = Scores.PROBABILITIES if looks_like_probabilities(values) else Scores.LOGITS
-    if stated is Scores.PROBABILITIES and seen is Scores.LOGITS and np.isfinite(values).all():
+    observed = Scores.PROBABILITIES if looks_like_probabilities(values) else Scores.LOGITS
+    if stated is Scores.PROBABILITIES and observed is Scores.LOGITS and np.isfinite(values).all():
         raise ModelFailed(
-            "the model is said to return probabilities, but its rows add up to "
+            "scores is 'probabilities', but the rows of the model add up to "
             f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
-            "say scores=logits instead"
+            "pass scores=logits instead"
         )
-    signed = replace(blank, classes=max(2, rows.shape[1]), scores=stated or seen)
-    if not by_answers:
+    signed = replace(draft, classes=max(2, rows.shape[1]), scores=stated or observed)
+    if not digest_answers:
         return signed
     answers = ",".join(f"{v:.5e}" for v in values.ravel())
-    digest = hashlib.sha256(f"{blank.digest}\0{answers}".encode()).hexdigest()
-    covers = f"{blank.covers}, and the answers to {_PROBES} fixed inputs"
+    digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
+    covers = f"{draft.covers}, and the answers to {_PROBES} fixed inputs"
     return replace(signed, digest=digest, covers=covers)
 
 
 @dataclass(frozen=True)
-class Softmaxed:
+class SoftmaxModel:
     """A model of logits, read as probabilities."""
 
     model: Model
@@ -119,4 +123,4 @@ class Softmaxed:
 
 def as_probabilities(model: Model) -> Model:
     """The model itself if it returns probabilities, else its softmax."""
-    return model if model.signature.scores is Scores.PROBABILITIES else Softmaxed(model)
+    return model if model.signature.scores is Scores.PROBABILITIES else SoftmaxModel(model)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import io
-import warnings
-import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,31 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.score_rows import as_rows
-from surefoot.models.archive import (
-    is_export,
-    is_script,
-    packed,
-    plain_export,
-    plain_script,
-    read_parts,
-)
-from surefoot.models.prepare import Normalise
-from surefoot.models.scores import both_classes, model_at_work, sign
-from surefoot.results import Interval
+from surefoot.models.load_options import LoadOptions
+from surefoot.models.normalise import Normalise
+from surefoot.models.scores import both_classes, complete_signature, model_errors
+from surefoot.models.torch_files import read_module, require_torch
 from surefoot.subject import Array, Scores, Signature
-
-
-def require_torch() -> Any:  # noqa: ANN401  the module
-    """PyTorch, or the line that installs it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingPackage(
-            "this model needs PyTorch: pip install torch (surefoot's extra 'torch')"
-        ) from error
-    return torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +47,7 @@ class TorchModel:
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
-        with model_at_work(), require_torch().inference_mode():
+        with model_errors(), require_torch().inference_mode():
             ready, before = self._ready(x), _writes_to(x)
             rows = as_rows(_tensor(self.run(ready)), len(x)).float()
             if _writes_to(x) != before:
@@ -86,7 +65,7 @@ class TorchModel:
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch, model = require_torch(), self.full or self
-        with model_at_work(), torch.enable_grad():
+        with model_errors(), torch.enable_grad():
             at = x.detach().clone().requires_grad_()
             rows = as_rows(_tensor(model.run(model._ready(at))), len(x)).float()
             scores = both_classes(rows, self.signature.scores)
@@ -120,28 +99,60 @@ def _tensor(output: Any) -> Any:  # noqa: ANN401
 
 def wrap_module(
     module: Any,  # noqa: ANN401
-    *,
-    bounds: Interval | None,
-    normalise: Normalise,
-    scores: Scores | None,
-    shape: tuple[int, ...] | None,
-    device: str | None,
-    half: bool = False,
+    options: LoadOptions,
     digest: str = "",
-    covers: str = "the structure and the weights of the module",
 ) -> TorchModel:
-    """A module as a model; it must be in evaluation mode already."""
-    torch = require_torch()
+    """A module as a model; `digest` is that of its file, without one it is in memory."""
+    options.refuse_output()
     if not digest and any(part.training for part in module.modules()):
         raise InvalidArgument(
             "the module is in training mode, where dropout and batch norm make its answers "
             "random: call module.eval() first"
         )
+    shape = options.shape
     if shape is None:
         raise InvalidArgument(
-            "a PyTorch module does not say its input: give shape=(…) of one input"
+            "a PyTorch module does not say the shape of its input: pass shape=(…) of one input"
         )
-    normalise.check(shape)
+    options.normalise.check(shape)
+    module, where, dtype = _on_device(module, options.device)
+    draft = Signature(
+        shape=shape,
+        classes=0,
+        scores=options.scores or Scores.LOGITS,
+        digest=digest or _module_digest(module),
+        covers="the bytes of the file" if digest else "the structure and the weights of the module",
+        bounds=options.bounds,
+        thread_safe=where.type == "cuda",
+        preparation=options.normalise.description(),
+    )
+    model = TorchModel(module, where, dtype, options.normalise, draft)
+    try:
+        signature, private = _signed(model, options.scores, digest_answers=not digest)
+    except ModelFailed as error:
+        raise ModelFailed(
+            f"{error} (inputs of shape {shape} were tried: if the model takes another, pass "
+            "--shape)"
+        ) from error
+    model = replace(model, signature=signature, private=private)
+    return _halved(model) if options.half else model
+
+
+def is_module(source: Any) -> bool:  # noqa: ANN401
+    """Whether it is a PyTorch module, without importing PyTorch."""
+    return hasattr(source, "state_dict") and hasattr(source, "forward")
+
+
+def open_torch(path: Path, options: LoadOptions) -> TorchModel:
+    """The model in an exported, scripted or (trusted only) pickled file."""
+    options.refuse_output()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return wrap_module(read_module(path, options.trust), options, digest)
+
+
+def _on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    """The module on its device, the device, and the type of its weights."""
+    torch = require_torch()
     weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
     where = getattr(weights, "device", torch.device("cpu"))
     if device:
@@ -150,32 +161,17 @@ def wrap_module(
             module = module.to(where)
         except Exception as error:
             raise InvalidArgument(
-                f"device {device!r} cannot be used ({_first_line(error)}): say cpu, or cuda on a "
+                f"device {device!r} cannot be used ({_first_line(error)}): pass cpu, or cuda on a "
                 "machine that has it"
             ) from error
-    blank = Signature(
-        shape=shape,
-        classes=0,
-        scores=scores or Scores.LOGITS,
-        digest=digest or _module_digest(module),
-        covers=covers,
-        bounds=bounds,
-        thread_safe=where.type == "cuda",
-        preparation=normalise.words(),
-    )
-    dtype = weights.dtype if weights is not None and weights.is_floating_point() else torch.float32
-    draft = TorchModel(module, where, dtype, normalise, blank)
-    try:
-        signature, private = _signed(draft, scores, by_answers=not digest)
-    except ModelFailed as error:
-        raise ModelFailed(
-            f"{error} (inputs of shape {shape} were tried: if the model takes another, say --shape)"
-        ) from error
-    made = replace(draft, signature=signature, private=private)
-    return _halved(made) if half else made
+    if weights is None or not weights.is_floating_point():
+        return module, where, torch.float32
+    return module, where, weights.dtype
 
 
-def _signed(draft: TorchModel, scores: Scores | None, by_answers: bool) -> tuple[Signature, bool]:
+def _signed(
+    draft: TorchModel, scores: Scores | None, digest_answers: bool
+) -> tuple[Signature, bool]:
     """The signature, and whether the module writes to its batch."""
 
     def rows(x: NDArray[np.float32]) -> Array:
@@ -186,18 +182,20 @@ def _signed(draft: TorchModel, scores: Scores | None, by_answers: bool) -> tuple
         return answer
 
     try:
-        return sign(draft.signature, rows, scores, by_answers=by_answers), False
+        return complete_signature(
+            draft.signature, rows, scores, digest_answers=digest_answers
+        ), False
     except ChangesInput:
         own = replace(draft, private=True)
         run = lambda x: own.rows(own.place(x))  # noqa: E731
-        return sign(draft.signature, run, scores, by_answers=by_answers), True
+        return complete_signature(draft.signature, run, scores, digest_answers=digest_answers), True
 
 
 def _halved(model: TorchModel) -> TorchModel:
     """The model in half precision; the original stays at hand, to be compared with."""
     torch = require_torch()
-    told = "; ".join(filter(None, [model.signature.preparation, "run in half precision"]))
-    signature = replace(model.signature, preparation=told)
+    preparation = "; ".join(filter(None, [model.signature.preparation, "run in half precision"]))
+    signature = replace(model.signature, preparation=preparation)
     try:
         module = copy.deepcopy(model.run).half()
     except Exception as error:
@@ -221,61 +219,3 @@ def _module_digest(module: Any) -> str:  # noqa: ANN401
         whole.update(f"{name}\0{tuple(value.shape)}\0{value.dtype}\0".encode())
         whole.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return whole.hexdigest()
-
-
-def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
-    """The module in a file: exported, scripted, or (trusted only) pickled."""
-    torch = require_torch()
-    if not zipfile.is_zipfile(path):
-        return _unpickle(path, trust, "is not an exported or scripted PyTorch model")
-    parts = read_parts(path)
-    exported, scripted = is_export(parts), is_script(parts)
-    if not (exported or scripted):
-        return _unpickle(path, trust, "is a pickle")
-    file: str | io.BytesIO = str(path)
-    if not trust:
-        try:
-            file = packed(plain_export(parts, _tensors_only) if exported else plain_script(parts))
-        except ValueError as error:
-            raise InvalidArgument(
-                f"{path} {error}, which could run code when the model is read or used: convert it "
-                "to ONNX, or say --trust (trust=True) if you made the file yourself"
-            ) from error
-    if exported:
-        return _loaded(path, lambda: torch.export.load(file).module())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
-
-
-def _loaded(path: Path, load: Any) -> Any:  # noqa: ANN401
-    try:
-        return load()
-    except Exception as error:
-        text = " ".join(str(error).split())[:200]
-        raise InvalidArgument(f"{path} cannot be read as a PyTorch model ({text})") from error
-
-
-def _tensors_only(content: bytes) -> bool:
-    """Whether the safe unpickler reads it; where it does not, torch takes the full one."""
-    try:
-        require_torch().load(io.BytesIO(content), weights_only=True)
-    except Exception:  # noqa: BLE001  whatever it is, it is not plain tensors
-        return not content
-    return True
-
-
-def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
-    if not trust:
-        raise InvalidArgument(
-            f"{path} {what}; reading one can run any code: export it with torch.export.save, or "
-            "say --trust (trust=True) if you made the file yourself"
-        )
-    torch = require_torch()
-    module = _loaded(path, lambda: torch.load(str(path), map_location="cpu", weights_only=False))
-    if not hasattr(module, "forward"):
-        raise InvalidArgument(
-            f"{path} holds {type(module).__name__}, not a network: export the module, "
-            "not its weights alone"
-        )
-    return module.eval()

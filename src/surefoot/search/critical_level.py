@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from surefoot.errors import InvalidArgument
-from surefoot.evidence import Proof
+from surefoot.evidence import Proof, closed_to
 from surefoot.procedure import Ask, Needs
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
@@ -120,7 +120,7 @@ class CriticalLevel:
         """Ask for one try after the other until the bracket is narrow enough."""
         found = yield Ask(0.0, 1)
         for _ in self.efforts[1:]:
-            if found.width <= self.tolerance * (1 + 1e-9):
+            if closed_to(found.low, found.far, self.tolerance):
                 break
             found = found + (yield Ask(0.0, 1, known=found))
         return bracket_of(found, self.assumption)

@@ -17,14 +17,14 @@ _RADIUS = 0.01
 
 def real_arithmetic(study: Setup) -> Finding:
     """Margins as run against margins in real arithmetic, around some of the inputs."""
-    from surefoot.verify.float32 import distance_from_real
+    from surefoot.verify.float32 import margin_difference
 
     def outputs(points: NDArray[np.float32]) -> NDArray[np.floating]:
         return to_host(study.model.predict(study.model.place(points)))
 
     bounds = bounds_of(study)
     some = study.fitted.x[:: max(1, len(study.fitted) // _INPUTS)][:_INPUTS]
-    found = distance_from_real(
+    found = margin_difference(
         read_model(study).network, outputs, some, _RADIUS * bounds.width, bounds, seed=study.seed
     )
     return Finding("real arithmetic", "odd" if found.labels else "good", found.sentence)

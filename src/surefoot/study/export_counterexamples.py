@@ -20,7 +20,7 @@ from surefoot.study.setup import Setup
 from surefoot.study.verifiers import graph_of
 
 if TYPE_CHECKING:
-    from surefoot.verify.vnnlib import Property
+    from surefoot.verify.vnnlib import BoxProperty
 
 _LONGEST = 60
 
@@ -86,9 +86,9 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
 
 def _property(
     study: Setup, i: int, radius: float, bounds: Interval, point: np.ndarray | None
-) -> Property:
+) -> BoxProperty:
     """The box, as the graph is given it; the counterexample is in it as the graph was given it."""
-    from surefoot.verify.vnnlib import Property, box_property
+    from surefoot.verify.vnnlib import BoxProperty, box_property
 
     x, label = study.fitted.x[i], int(study.references[i])
     classes = study.model.signature.classes
@@ -107,7 +107,7 @@ def _property(
         single = point.astype(np.float32).reshape(shape)
         given = np.asarray(graph.prepared(single), np.float32).astype(np.float64).reshape(-1)
         lower, upper = np.minimum(lower, given), np.maximum(upper, given)
-    return Property(lower, upper, made.label, made.classes)
+    return BoxProperty(lower, upper, made.label, made.classes)
 
 
 def _names(ids: Sequence[str]) -> dict[str, str]:

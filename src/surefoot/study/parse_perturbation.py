@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.models.python import named_object
+from surefoot.models.python import import_object
 from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.severity import LONGEST_SMALL
@@ -151,7 +151,7 @@ def _random_level(
 
 def _own(text: str) -> Perturbation:
     """A perturbation of the user's own, from an importable module."""
-    value: Perturbation = named_object(text)
+    value: Perturbation = import_object(text)
     if not hasattr(value, "apply") or not hasattr(value, "draw"):
         raise InvalidArgument(
             f"@{text} is {type(value).__name__}, not a perturbation: see sf.perturb.Batched"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engine.proof_bench import ProvingBench, unpacked
+from surefoot.engine.proof_bench import ProofBench, unpacked
 from surefoot.engine.worst_inputs import png
 from surefoot.evidence import Proof
 from surefoot.executors import cores
@@ -35,7 +35,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
     bounds, inputs, method = bounds_of(study), study.fitted, study.method
     prover, read = prover_for(study)
     network, reader = (None, None) if read is None else (read.network, read.apart)
-    bench = ProvingBench(
+    bench = ProofBench(
         inputs, study.references, study.model, prover, bounds, method.tolerance, method.efforts,
         study.seed,
     )  # fmt: skip

@@ -69,14 +69,14 @@ def points_drawn(
 
 def _near_tie(study: Setup, network: Network, row: int, radius: float) -> PointsDrawn:
     """Whether a point near a tie, within the proved radius, gets another label as run."""
-    from surefoot.verify.near_ties import contradiction
+    from surefoot.verify.near_ties import find_contradiction
 
     def labels(points: NDArray[np.float32]) -> NDArray[np.int64]:
         scores = to_host(study.model.predict(study.model.place(points)))
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
     x, label = study.fitted.x[row], int(study.references[row])
-    found = contradiction(
+    found = find_contradiction(
         network, labels, x, label, radius, bounds_of(study), study.seed, _NEAR_TIES
     )
     return PointsDrawn(radius, _NEAR_TIES, int(found is not None), near_ties=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.engine.proof_bench import OtherProver, OwnProver, Prover
+from surefoot.engine.proof_bench import BuiltInProver, ExternalProver, Prover
 from surefoot.errors import InvalidArgument
 from surefoot.results import Interval
 from surefoot.study.setup import Setup
@@ -45,20 +45,22 @@ def prover_for(study: Setup) -> tuple[Prover, Reading | None]:
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
         read = read_model(study)
-        return OwnProver(read.network), read
-    from surefoot.verify.external_verifier import External
+        return BuiltInProver(read.network), read
+    from surefoot.verify.external_verifier import ExternalVerifier
 
     if not graph.plain:
         raise InvalidArgument(
             f"--verifier {command}: it reads the file, and these inputs are normalised before it; "
             "export a file that normalises by itself"
         )
-    return OtherProver(External(command), graph.path, study.model.signature.classes), None
+    return ExternalProver(
+        ExternalVerifier(command), graph.path, study.model.signature.classes
+    ), None
 
 
 def read_model(study: Setup) -> Reading:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
-    from surefoot.graph.network import normalised
+    from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import check_reader, read_network
 
     graph, bounds = graph_of(study), bounds_of(study)
@@ -70,4 +72,4 @@ def read_model(study: Setup) -> Reading:
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
     shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
     scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
-    return Reading(normalised(network, scale, shift), apart)
+    return Reading(with_normalisation(network, scale, shift), apart)

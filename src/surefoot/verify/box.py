@@ -8,7 +8,9 @@ import numpy as np
 
 from surefoot.graph.network import Floats
 
-_IN_CACHE = 32
+_ROWS_IN_CACHE = 32
+"""Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
+Chosen by hand; results do not depend on it, only the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,8 @@ class Box:
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
         value, falling = a @ self.x + c, np.empty(len(c))
-        for i in range(0, len(c), _IN_CACHE):
-            part = slice(i, i + _IN_CACHE)
+        for i in range(0, len(c), _ROWS_IN_CACHE):
+            part = slice(i, i + _ROWS_IN_CACHE)
             size = np.abs(a[part])
             room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
             near = np.minimum(room, radius[part, None])

@@ -1,9 +1,9 @@
 """Branch and bound whose nodes are valued by the radius proved for them.
 
 Every open node is split on a neuron that may still be on either side; a node is closed when its
-margin is proved positive up to the target radius, when its region is proved empty, or, when no
-neuron is left, by the multipliers of an exact linear program. The least radius over all open nodes
-is proved at any moment, so a tree that is cut short still gives a lower end.
+margin is proved positive up to the aim, when its region is proved empty, or, when no neuron is
+left, by the multipliers of an exact linear program. The least radius over all open nodes is proved
+at any moment, so a tree that is cut short still gives a lower end.
 """
 
 from __future__ import annotations
@@ -15,21 +15,58 @@ from typing import Protocol
 import numpy as np
 
 from surefoot.graph.network import Floats
-from surefoot.verify.branching import choose
-from surefoot.verify.counterexample_search import Target, descend_margins, polish, shrink
-from surefoot.verify.layer_bounds import Expired, Scene, proved_forms, proved_radius
-from surefoot.verify.leaf_lp import settle_leaf
-from surefoot.verify.linear_relaxation import Multipliers, improve
-from surefoot.verify.node_pool import Nodes, Pool, join, roots, split
+from surefoot.verify.branching import choose_neuron
+from surefoot.verify.counterexample_search import (
+    AttackProblem,
+    descend_margins,
+    refine_lowest,
+)
+from surefoot.verify.layer_bounds import Expired
+from surefoot.verify.leaf_lp import solve_leaf
+from surefoot.verify.multiplier_search import Multipliers, optimise_multipliers
+from surefoot.verify.proof_nodes import NodeBatch, OpenNodes, join_nodes, root_nodes, split_nodes
+from surefoot.verify.proved_bounds import (
+    LayerBounds,
+    LinearBounds,
+    proved_linear_bounds,
+    proved_radius,
+)
 
-_MEMORY = 1 << 30
-_LEAST = 16
-_CAREFUL = 0.25
+_NODE_MEMORY = 1 << 30
+"""Bytes of open nodes from which on the newest are branched first, so that the queue stops growing.
+1 GiB, chosen by hand; proofs are true whatever it is."""
+_BYTES_PER_NEURON = 17
+"""Of one node: lower, upper, alpha and beta in float32 and the sign in one byte."""
+_LEAST_BATCH = 16
+"""Nodes of the smallest batch, also in a large network: fewer do not fill a matrix product. Chosen
+by hand; proofs are true whatever it is."""
+_ATTACK_STEPS = 15
+_ATTACK_FIRST_STEP = 0.25
+"""Steps of a descent from a node's worst point, and the first as a share of the radius: the point
+is already near, long steps would leave it. Chosen by hand; a proof does not depend on them."""
+_ATTACK_RADIUS = 0.97
+"""A counterexample is sought up to this share of the distance of the best so far: one that is
+hardly nearer is not worth a search. Chosen by hand; a proof does not depend on it."""
+_POINTLESS = 0.1
+"""Share of the tolerance by which the aim may fall below the tree's radius before the tree is given
+up for a smaller box. Chosen by hand; a proof does not depend on it."""
+_FLOAT32_SLACK = 1e-6
+"""A float32 bound above this share of its terms is most likely positive in float64 too; eight units
+of float32's rounding. It only ends a search."""
 
 
 @dataclass(frozen=True)
-class Growth:
-    """How a tree is grown; nothing here can make a proof wrong."""
+class TreeSettings:
+    """How a tree is searched; nothing here can make a proof wrong.
+
+    Steps are steps of Adam for the multipliers of a node: `steps` where a batch is full, up to
+    `most_steps` where it is not, `root_steps` at the root, `long_steps` every `long_every` levels
+    for nodes that gained nothing; `rates` are its step sizes for α and β. `batch` is the largest
+    number of nodes bounded at once and `work` their multiplications. `candidates` are the neurons
+    tried for a split, `tries` the descents for a counterexample after each batch. `steps`,
+    `long_steps` and `long_every` are measured (docs/decisions/prover.md), the others chosen by
+    hand.
+    """
 
     steps: int = 4
     most_steps: int = 60
@@ -43,23 +80,24 @@ class Growth:
     tries: int = 24
 
 
-DEFAULT = Growth()
-PATIENT = Growth(steps=12)
+DEFAULT_SETTINGS = TreeSettings()
+LONG_SEARCH = TreeSettings(steps=12)
+"""Fewer nodes, each searched longer: what one of the two does not close, the other may."""
 
 
-class Upper(Protocol):
-    """The upper end while a tree grows: `offer` takes a point that may be a counterexample."""
+class UpperEnd(Protocol):
+    """The upper end of a bracket while a tree is searched."""
 
     @property
     def high(self) -> float:
         """The distance of the nearest counterexample so far."""
 
-    def offer(self, point: Floats) -> bool:
+    def try_counterexample(self, point: Floats) -> bool:
         """Whether the point was accepted as a nearer counterexample."""
 
 
 @dataclass(frozen=True)
-class Grown:
+class TreeResult:
     """What a tree proved: the label is kept within `low`. `closed`: up to where it was meant to."""
 
     low: float
@@ -67,120 +105,131 @@ class Grown:
     nodes: int
 
 
-def grow(
-    scene: Scene,
-    target: Target,
-    upper: Upper,
+def prove_by_branching(
+    bounds: LayerBounds,
+    problem: AttackProblem,
+    upper: UpperEnd,
     spare: float,
     tolerance: float,
     expired: Expired,
-    growth: Growth = DEFAULT,
+    settings: TreeSettings = DEFAULT_SETTINGS,
     on_low: Callable[[float], None] = lambda low: None,
-) -> Grown:
-    """Prove the label up to min(the scene's radius, upper end − `spare`), or as far as time allows.
+) -> TreeResult:
+    """Prove the label up to min(the box's radius, upper end − `spare`), or as far as time allows.
 
-    Stops early when a counterexample makes the scene's radius pointless.
+    Stops early when a counterexample makes the box's radius pointless.
     """
-    radius = scene.box.radius
-    pool, count, settled = Pool(), len(scene.rows), radius
-    batch = _batch(scene, growth)
-    most = max(growth.batch, _MEMORY // (17 * max(1, len(scene.lower))))
+    radius = bounds.box.radius
+    open_nodes, count, leaves_low = OpenNodes(), len(bounds.rows), radius
+    batch = _batch_size(bounds, settings)
+    most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
 
     def aim() -> float:
         return min(radius, upper.high - spare)
 
-    nodes, a = bound(scene, roots(scene), growth.root_steps, growth.rates)
-    pool.put(nodes.take(nodes.radius < aim()))
-    reached = min(float(nodes.radius.min(initial=radius)), radius)
-    while pool.size:
+    root, slopes = bound_nodes(bounds, root_nodes(bounds), settings.root_steps, settings.rates)
+    open_nodes.put(root.take(root.radius < aim()))
+    proved = min(float(root.radius.min(initial=radius)), radius)
+    while open_nodes.size:
         # Nodes closed so far are proved up to the aim, which only falls, not up to the radius.
-        low = min(pool.least(), settled, aim())
-        if low > reached:
-            reached = low
+        low = min(open_nodes.least(), leaves_low, aim())
+        if low > proved:
+            proved = low
             on_low(low)
-        if expired() or upper.high <= radius or aim() < radius - 0.1 * tolerance:
-            return Grown(reached, False, count)
-        some = pool.get(batch, most)
-        some = some.take(some.radius < aim())
-        if not len(some):
+        if expired() or upper.high <= radius or aim() < radius - _POINTLESS * tolerance:
+            return TreeResult(proved, False, count)
+        nodes = open_nodes.get(batch, most)
+        nodes = nodes.take(nodes.radius < aim())
+        if not len(nodes):
             continue
-        column, undecided = choose(scene, some, growth.candidates)
+        column, undecided = choose_neuron(bounds, nodes, settings.candidates)
         for i in np.flatnonzero(~undecided):
             if expired():
-                return Grown(reached, False, count)
-            settled = min(settled, _leaf(scene, some.take(slice(i, i + 1)), upper, aim()))
-        some, column = some.take(undecided), column[undecided]
-        if not len(some):
+                return TreeResult(proved, False, count)
+            leaf = nodes.take(slice(i, i + 1))
+            leaves_low = min(leaves_low, _leaf_radius(bounds, leaf, upper, aim()))
+        nodes, column = nodes.take(undecided), column[undecided]
+        if not len(nodes):
             continue
-        children = split(some, column)
-        count += 2 * len(some)
-        steps = min(growth.most_steps, growth.steps * max(1, batch // len(some)))
-        children, a = _bound_children(scene, children, steps, growth)
-        _search(scene, target, children, a, upper, aim(), growth.tries)
-        pool.put(children.take(children.radius < aim()))
-    return Grown(min(settled, aim()), True, count)
+        count += 2 * len(nodes)
+        steps = min(settings.most_steps, settings.steps * max(1, batch // len(nodes)))
+        children, slopes = _bound_children(bounds, split_nodes(nodes, column), steps, settings)
+        _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
+        open_nodes.put(children.take(children.radius < aim()))
+    return TreeResult(min(leaves_low, aim()), True, count)
 
 
-def _batch(scene: Scene, growth: Growth) -> int:
+def _batch_size(bounds: LayerBounds, settings: TreeSettings) -> int:
     """How many nodes at once: fewer in a large network, so that the clock is read often enough."""
-    each = 8.0 * growth.steps * sum(w.size for w in scene.chain.weights)
-    return int(min(growth.batch, max(_LEAST, growth.work / max(1.0, each))))
+    each = 8.0 * settings.steps * sum(w.size for w in bounds.layers.weights)
+    return int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
 
 
-def _bound_children(scene: Scene, nodes: Nodes, steps: int, growth: Growth) -> tuple[Nodes, Floats]:
+def _bound_children(
+    bounds: LayerBounds, nodes: NodeBatch, steps: int, settings: TreeSettings
+) -> tuple[NodeBatch, Floats]:
     """Bound nodes briefly; those that gained nothing get a long search every second level.
 
     An empty region needs large multipliers, and on the way to them the bound first gets worse: a
     short search would come back to where it began in every generation.
     """
     inherited = nodes.radius
-    nodes, a = bound(scene, nodes, steps, growth.rates)
-    stuck = (nodes.radius <= inherited) & (nodes.radius < scene.box.radius)
-    stuck &= nodes.depth % growth.long_every == 0
+    nodes, slopes = bound_nodes(bounds, nodes, steps, settings.rates)
+    stuck = (nodes.radius <= inherited) & (nodes.radius < bounds.box.radius)
+    stuck &= nodes.depth % settings.long_every == 0
     if not stuck.any():
-        return nodes, a
-    again, slopes = bound(scene, nodes.take(stuck), growth.long_steps, growth.rates)
-    return join([nodes.take(~stuck), again]), np.concatenate([a[~stuck], slopes])
+        return nodes, slopes
+    longer, longer_slopes = bound_nodes(
+        bounds, nodes.take(stuck), settings.long_steps, settings.rates
+    )
+    return join_nodes([nodes.take(~stuck), longer]), np.concatenate([slopes[~stuck], longer_slopes])
 
 
-def bound(
-    scene: Scene, nodes: Nodes, steps: int, rates: tuple[float, float]
-) -> tuple[Nodes, Floats]:
-    """The nodes with better multipliers and the radius they prove; and the forms' slopes."""
-    lines = nodes.lines(scene.slope)
-    rows, offsets = scene.rows[nodes.row], scene.offsets[nodes.row]
-    found = improve(
-        scene.single,
-        scene.depth,
+def bound_nodes(
+    bounds: LayerBounds, nodes: NodeBatch, steps: int, rates: tuple[float, float]
+) -> tuple[NodeBatch, Floats]:
+    """The nodes with better multipliers and the radius they prove; and their bounds' slopes."""
+    lines = nodes.lines(bounds.slope)
+    rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
+    alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
+    best = optimise_multipliers(
+        bounds.layers_float32,
+        bounds.depth,
         rows.astype(np.float32),
         offsets.astype(np.float32),
         lines.astype(np.float32),
         nodes.sign.astype(np.float32),
-        Multipliers(np.clip(nodes.alpha, lines.least, lines.most).astype(np.float32), nodes.beta),
+        Multipliers(alpha, nodes.beta),
         steps,
         rates,
-        _enough(scene),
+        _positive_in_float32(bounds),
     )
-    forms = proved_forms(
-        scene, scene.depth, rows, offsets, lines, found.alpha, found.beta * nodes.sign
+    proved = proved_linear_bounds(
+        bounds, bounds.depth, rows, offsets, lines, best.alpha, best.beta * nodes.sign
     )
-    whole = scene.box.floor(forms.a, forms.c)
-    radius = np.where(whole > 0, scene.box.radius, nodes.radius)
-    short = np.flatnonzero(whole <= 0)
+    least = bounds.box.floor(proved.a, proved.c)
+    radius = np.where(least > 0, bounds.box.radius, nodes.radius)
+    short = np.flatnonzero(least <= 0)
     if len(short):
-        part = type(forms)(forms.a[short], forms.c[short])
-        better = proved_radius(scene.box, part, nodes.radius[short])
+        part = LinearBounds(proved.a[short], proved.c[short])
+        better = proved_radius(bounds.box, part, nodes.radius[short])
         radius[short] = np.maximum(radius[short], better)
-    return replace(nodes, alpha=found.alpha, beta=found.beta, radius=radius), forms.a
+    return replace(nodes, alpha=best.alpha, beta=best.beta, radius=radius), proved.a
 
 
-def _enough(scene: Scene) -> float:
+def _positive_in_float32(bounds: LayerBounds) -> float:
     """A float32 value that float64 will most likely confirm as positive."""
-    return float(1e-6 * (np.abs(scene.rows) @ scene.tops[-1]).max())
+    return float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
 
 
-def _search(
-    scene: Scene, target: Target, nodes: Nodes, a: Floats, upper: Upper, aim: float, tries: int
+def _attack(
+    bounds: LayerBounds,
+    problem: AttackProblem,
+    nodes: NodeBatch,
+    slopes: Floats,
+    upper: UpperEnd,
+    aim: float,
+    tries: int,
 ) -> None:
     """Look for a counterexample from the worst points of open nodes, the weakest and some others.
 
@@ -192,17 +241,18 @@ def _search(
         return
     others = order[tries // 2 :: max(1, 2 * len(order) // tries)]
     chosen = np.concatenate([order[: tries // 2], others])
-    within = max(aim, 0.97 * upper.high) if np.isfinite(upper.high) else aim
-    start = scene.box.worst(a[chosen]).astype(np.float32)
-    points, margin = descend_margins(target, start, nodes.row[chosen], within, 15, _CAREFUL)
+    radius = max(aim, _ATTACK_RADIUS * upper.high) if np.isfinite(upper.high) else aim
+    start = bounds.box.worst(slopes[chosen]).astype(np.float32)
+    points, margin = descend_margins(
+        problem, start, nodes.row[chosen], radius, _ATTACK_STEPS, _ATTACK_FIRST_STEP
+    )
     if margin.min() <= 0:
-        found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
-        upper.offer(found.astype(np.float64))
+        upper.try_counterexample(refine_lowest(problem, points, margin).astype(np.float64))
 
 
-def _leaf(scene: Scene, node: Nodes, upper: Upper, aim: float) -> float:
-    """The radius proved for a node without undecided neurons; its counterexample is offered."""
-    settled = settle_leaf(scene, node, aim)
-    if settled.point is not None:
-        upper.offer(settled.point)
-    return max(settled.radius, float(node.radius[0]))
+def _leaf_radius(bounds: LayerBounds, node: NodeBatch, upper: UpperEnd, aim: float) -> float:
+    """The radius proved for a node without undecided neurons; its counterexample is tried."""
+    leaf = solve_leaf(bounds, node, aim)
+    if leaf.point is not None:
+        upper.try_counterexample(leaf.point)
+    return max(leaf.radius, float(node.radius[0]))

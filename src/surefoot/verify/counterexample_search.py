@@ -11,14 +11,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.graph.network import Floats, Question
-from surefoot.verify.margin_descent import Singles, descend
+from surefoot.graph.network import Floats, MarginQuestion
+from surefoot.verify.margin_descent import Float32Array, minimise_margin
 
-_SHRINKS = 12
+_BOUNDARY_POINTS = 12
+"""Points tried on the way from the input to a counterexample, in each of two rounds: the place
+where the label changes is then known to 1/169 of the way."""
 _BISECTIONS = 16
-_NOISE = (0.0, 0.1, 0.3)
-_FIRST = (0.2, 0.5, 1.0)
-_OUTWARDS = 40
+"""Halvings of the distance at which the linear model is 0. Chosen by hand; the point is checked."""
+_NOISE_SHARES = (0.0, 0.1, 0.3)
+_FIRST_STEPS = (0.2, 0.5, 1.0)
+"""Starts around the input and lengths of first steps, as shares of the radius. Far starts and long
+steps alone ended on the same plateau on some networks; the values are chosen by hand."""
+_GRADIENT_POINTS = 40
+_NEAREST_SHARE = 1e-6
+"""Points along the gradient from an input that has lost already, and the nearest of them as a share
+of the largest radius. Chosen by hand; what they find is checked."""
+_FIRST_SHARE = 0.5
+_CLOSEST_SHARE = 0.985
+"""Radius of a descent as a share of the best distance so far, first and at most: beyond it there is
+hardly anything to gain. Chosen by hand; what is found is checked."""
+_FULL_ROUNDS = 3
+"""Rounds against every margin, before only the lowest few are followed. Chosen by hand."""
+_CLOSER_ROUNDS = 6
+_SLIGHTLY_NEARER = 0.9995
+"""Rounds of moving a counterexample closer, and the share of its distance that each must stay
+within. Chosen by hand; what is found is checked."""
+_BROKEN_MARGIN = -1e-5
+"""Margin of the linear model at the point aimed at: at 0 rounding in float32 would decide."""
+_MOVE_SHARES = (1.0, 0.5, 0.25)
+"""Shares of the way to the nearest point of the linear model that are tried, the whole first."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +54,19 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
-    """The question in float32 about one input, in its domain."""
+class AttackProblem:
+    """The margins of one input's question in float32, and its domain."""
 
-    weights: tuple[Singles, ...]
-    bias: tuple[Singles, ...]
-    slope: tuple[Singles, ...]
-    rows: Singles
-    offsets: Singles
-    x: Singles
+    weights: tuple[Float32Array, ...]
+    bias: tuple[Float32Array, ...]
+    slope: tuple[Float32Array, ...]
+    rows: Float32Array
+    offsets: Float32Array
+    x: Float32Array
     low: float
     high: float
 
-    def margins(self, points: Singles) -> Singles:
+    def margins(self, points: Float32Array) -> Float32Array:
         """All margins of some points."""
         h = points
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
@@ -53,8 +75,8 @@ class Target:
         return h @ self.rows.T + self.offsets
 
     def margin_and_gradient(
-        self, points: Singles, row: NDArray[np.intp]
-    ) -> tuple[Singles, Singles]:
+        self, points: Float32Array, row: NDArray[np.intp]
+    ) -> tuple[Float32Array, Float32Array]:
         """One margin of each point and its gradient."""
         h, signs = points, []
         for w, b, s in zip(self.weights, self.bias, self.slope, strict=True):
@@ -67,21 +89,21 @@ class Target:
             g = np.where(on, g, g * s) @ w
         return margin, g
 
-    def inside(self, points: Singles, radius: float) -> Singles:
+    def project(self, points: Float32Array, radius: float) -> Float32Array:
         """The points brought into the ball and the domain."""
         lower = np.maximum(self.x - np.float32(radius), np.float32(self.low))
         upper = np.minimum(self.x + np.float32(radius), np.float32(self.high))
         return np.clip(points, lower, upper)
 
-    def distance(self, points: Singles) -> Singles:
+    def distance(self, points: Float32Array) -> Float32Array:
         """How far points are from the input."""
         return np.asarray(np.abs(points - self.x).max(axis=-1))
 
 
-def target_of(question: Question, x: Floats, low: float, high: float) -> Target:
+def attack_problem(question: MarginQuestion, x: Floats, low: float, high: float) -> AttackProblem:
     """The question in float32."""
     single = np.float32
-    return Target(
+    return AttackProblem(
         tuple(layer.weights.astype(single) for layer in question.hidden),
         tuple(layer.bias.astype(single) for layer in question.hidden),
         tuple(layer.slope.astype(single) for layer in question.hidden),
@@ -93,29 +115,29 @@ def target_of(question: Question, x: Floats, low: float, high: float) -> Target:
     )
 
 
-def outwards(target: Target, reach: float) -> Floats:
+def points_along_gradient(problem: AttackProblem, largest_radius: float) -> Floats:
     """Points ever farther down the lowest margin's slope, from an input that has lost already."""
-    row = target.margins(target.x[None])[0].argmin()[None]
-    way = np.sign(target.margin_and_gradient(target.x[None], row)[1][0])
-    radii = np.geomspace(1e-6 * reach, reach, _OUTWARDS)[:, None]
-    return np.asarray(np.clip(target.x - radii * way, target.low, target.high), np.float64)
+    row = problem.margins(problem.x[None])[0].argmin()[None]
+    way = np.sign(problem.margin_and_gradient(problem.x[None], row)[1][0])
+    radii = np.geomspace(_NEAREST_SHARE * largest_radius, largest_radius, _GRADIENT_POINTS)[:, None]
+    return np.asarray(np.clip(problem.x - radii * way, problem.low, problem.high), np.float64)
 
 
 def descend_margins(
-    target: Target,
-    start: Singles,
+    problem: AttackProblem,
+    start: Float32Array,
     row: NDArray[np.intp],
     radius: float,
     steps: int,
     first: float = 1.0,
-) -> tuple[Singles, Singles]:
+) -> tuple[Float32Array, Float32Array]:
     """Signed gradient steps with momentum inside the ball: the lowest points and their margins.
 
     `first` is the length of the first step as a share of the radius.
     """
-    return descend(
-        lambda points: target.margin_and_gradient(points, row),
-        lambda points: target.inside(points, radius),
+    return minimise_margin(
+        lambda points: problem.margin_and_gradient(points, row),
+        lambda points: problem.project(points, radius),
         np.sign,
         start,
         radius,
@@ -125,118 +147,130 @@ def descend_margins(
     )
 
 
-def shrink(target: Target, point: Singles) -> Singles:
+def shrink_to_boundary(problem: AttackProblem, point: Float32Array) -> Float32Array:
     """The point on the way from the input to `point` where the label changes, about."""
-    way = point - target.x
-    held, broken = 0.0, 1.0
+    way = point - problem.x
+    unbroken, broken = 0.0, 1.0
     for _ in range(2):
-        share = np.linspace(held, broken, _SHRINKS + 2, dtype=np.float32)[1:-1]
-        bad = target.margins(target.x + share[:, None] * way).min(axis=1) <= 0
-        first = int(bad.argmax()) if bad.any() else len(bad)
-        held = float(share[first - 1]) if first else held
-        broken = float(share[first]) if first < len(bad) else broken
-    return np.asarray(target.x + np.float32(broken) * way)
+        share = np.linspace(unbroken, broken, _BOUNDARY_POINTS + 2, dtype=np.float32)[1:-1]
+        breaks = problem.margins(problem.x + share[:, None] * way).min(axis=1) <= 0
+        first = int(breaks.argmax()) if breaks.any() else len(breaks)
+        unbroken = float(share[first - 1]) if first else unbroken
+        broken = float(share[first]) if first < len(breaks) else broken
+    return np.asarray(problem.x + np.float32(broken) * way)
 
 
-def polish(target: Target, point: Singles, rounds: int) -> Singles:
+def move_closer(problem: AttackProblem, point: Float32Array) -> Float32Array:
     """A closer counterexample: the nearest point of the margin's linear model, again and again."""
-    best, distance, at = point, float(target.distance(point)), point
-    for _ in range(rounds):
-        row = target.margins(at[None])[0].argmin()[None]
-        margin, g = target.margin_and_gradient(at[None], row)
-        aim = _nearest(target, g[0], float(margin[0] - g[0] @ at), distance)
-        shares = np.array([[1.0], [0.5], [0.25]], np.float32)
-        tries = target.inside(at + shares * (aim - at), 0.9995 * distance)
-        bad = target.margins(tries).min(axis=1) <= 0
-        if not bad.any():
+    best, distance = point, float(problem.distance(point))
+    for _ in range(_CLOSER_ROUNDS):
+        row = problem.margins(best[None])[0].argmin()[None]
+        margin, g = problem.margin_and_gradient(best[None], row)
+        nearest = _nearest_zero(problem, g[0], float(margin[0] - g[0] @ best), distance)
+        shares = np.array(_MOVE_SHARES, np.float32)[:, None]
+        tries = problem.project(best + shares * (nearest - best), _SLIGHTLY_NEARER * distance)
+        breaks = problem.margins(tries).min(axis=1) <= 0
+        if not breaks.any():
             break
-        nearer = shrink(target, tries[int(bad.argmax())])
-        if (new := float(target.distance(nearer))) >= distance:
+        nearer = shrink_to_boundary(problem, tries[int(breaks.argmax())])
+        if (new := float(problem.distance(nearer))) >= distance:
             break
-        best, distance, at = nearer, new, nearer
+        best, distance = nearer, new
     return best
 
 
-def _nearest(target: Target, g: Singles, constant: float, most: float) -> Singles:
+def _nearest_zero(
+    problem: AttackProblem, g: Float32Array, constant: float, most: float
+) -> Float32Array:
     """The nearest point with g·x + constant below zero, if one lies within `most`."""
-    room = np.where(g > 0, target.x - np.float32(target.low), np.float32(target.high) - target.x)
-    size, base = np.abs(g), float(g @ target.x) + constant
-    held, broken = 0.0, most
+    room = np.where(
+        g > 0, problem.x - np.float32(problem.low), np.float32(problem.high) - problem.x
+    )
+    size, base = np.abs(g), float(g @ problem.x) + constant
+    unbroken, broken = 0.0, most
     for _ in range(_BISECTIONS):
-        mid = (held + broken) / 2
-        if base - float(size @ np.minimum(room, np.float32(mid))) <= -1e-5:
+        mid = (unbroken + broken) / 2
+        if base - float(size @ np.minimum(room, np.float32(mid))) <= _BROKEN_MARGIN:
             broken = mid
         else:
-            held = mid
-    return np.asarray(target.x - np.sign(g) * np.minimum(room, np.float32(broken)))
+            unbroken = mid
+    return np.asarray(problem.x - np.sign(g) * np.minimum(room, np.float32(broken)))
 
 
-def nearby(
-    target: Target, reach: float, effort: Effort, rng: np.random.Generator
-) -> Singles | None:
+def refine_lowest(
+    problem: AttackProblem, points: Float32Array, margin: Float32Array
+) -> Float32Array:
+    """The point of the lowest margin, a counterexample, drawn towards the input."""
+    point = shrink_to_boundary(problem, points[int(margin.argmin())])
+    return move_closer(problem, point)
+
+
+def find_counterexample(
+    problem: AttackProblem, largest_radius: float, effort: Effort, rng: np.random.Generator
+) -> Float32Array | None:
     """A counterexample as close as this effort finds one, or nothing.
 
     Descents at a share of the best distance so far, from the last round's points and random ones,
     against every margin first and then against the lowest few.
     """
-    count, n = len(target.rows), len(target.x)
-    best: Singles | None = None
-    distance, share = reach, 0.5
+    count, n = len(problem.rows), len(problem.x)
+    best: Float32Array | None = None
+    distance, share = largest_radius, _FIRST_SHARE
     order = np.arange(count)
-    warm = np.repeat(target.x[None], count, axis=0)
+    last_points = np.repeat(problem.x[None], count, axis=0)
     for turn in range(effort.rounds):
-        kept = order[: count if turn < 3 else effort.targets]
+        chosen = order[: count if turn < _FULL_ROUNDS else effort.targets]
         radius = share * distance
-        starts = [warm[kept]]
+        starts = [last_points[chosen]]
         for _ in range(effort.starts if turn else 0):
-            noise = rng.uniform(-radius, radius, (len(kept), n)).astype(np.float32)
-            starts.append(target.x + noise)
-        row = np.tile(kept, len(starts))
-        points, margin = descend_margins(target, np.concatenate(starts), row, radius, effort.steps)
-        table = margin.reshape(len(starts), len(kept))
-        warm[kept] = points.reshape(len(starts), len(kept), n)[
-            table.argmin(0), np.arange(len(kept))
+            noise = rng.uniform(-radius, radius, (len(chosen), n)).astype(np.float32)
+            starts.append(problem.x + noise)
+        row = np.tile(chosen, len(starts))
+        points, margin = descend_margins(problem, np.concatenate(starts), row, radius, effort.steps)
+        table = margin.reshape(len(starts), len(chosen))
+        last_points[chosen] = points.reshape(len(starts), len(chosen), n)[
+            table.argmin(0), np.arange(len(chosen))
         ]
         lowest = np.full(count, np.inf)
-        lowest[kept] = table.min(axis=0)
+        lowest[chosen] = table.min(axis=0)
         order = np.argsort(lowest, kind="stable")
         if margin.min() <= 0:
-            found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
-            if (near := float(target.distance(found))) < distance or best is None:
-                best, distance = found, min(near, distance)
+            point = refine_lowest(problem, points, margin)
+            if (near := float(problem.distance(point))) < distance or best is None:
+                best, distance = point, min(near, distance)
         elif best is None:
-            share = min((1 + share) / 2, 1.0) if turn < 3 else 1.0
+            share = min((1 + share) / 2, 1.0) if turn < _FULL_ROUNDS else 1.0
         else:
-            share = min((1 + share) / 2, 0.985)
+            share = min((1 + share) / 2, _CLOSEST_SHARE)
     return best
 
 
-def nearer(
-    target: Target, distance: float, effort: Effort, rng: np.random.Generator
-) -> Singles | None:
+def find_nearer_counterexample(
+    problem: AttackProblem, distance: float, effort: Effort, rng: np.random.Generator
+) -> Float32Array | None:
     """A counterexample nearer than `distance`, or nothing.
 
     Descents with short and long first steps from the input and from points close to it: far points
     and long steps can all end on the same plateau.
     """
-    best: Singles | None = None
-    kept = np.arange(len(target.rows))
+    best: Float32Array | None = None
+    chosen = np.arange(len(problem.rows))
     for _ in range(effort.rounds):
-        radius = 0.985 * distance
-        noise = np.repeat(np.array(_NOISE), len(kept))[:, None]
-        around = noise * rng.uniform(-radius, radius, (len(noise), len(target.x)))
-        start = (target.x + around).astype(np.float32)
-        row, lowest = np.tile(kept, len(_NOISE)), np.full(len(target.rows), np.inf)
-        found = None
-        for first in _FIRST:
-            points, margin = descend_margins(target, start, row, radius, effort.steps, first)
+        radius = _CLOSEST_SHARE * distance
+        noise = np.repeat(np.array(_NOISE_SHARES), len(chosen))[:, None]
+        around = noise * rng.uniform(-radius, radius, (len(noise), len(problem.x)))
+        start = (problem.x + around).astype(np.float32)
+        row, lowest = np.tile(chosen, len(_NOISE_SHARES)), np.full(len(problem.rows), np.inf)
+        point = None
+        for first in _FIRST_STEPS:
+            points, margin = descend_margins(problem, start, row, radius, effort.steps, first)
             np.minimum.at(lowest, row, margin)
             if margin.min() <= 0:
-                found = polish(target, shrink(target, points[int(margin.argmin())]), 6)
+                point = refine_lowest(problem, points, margin)
                 break
-        if found is not None and float(target.distance(found)) < distance:
-            best, distance = found, float(target.distance(found))
-        elif len(kept) <= effort.targets:
+        if point is not None and float(problem.distance(point)) < distance:
+            best, distance = point, float(problem.distance(point))
+        elif len(chosen) <= effort.targets:
             break
-        kept = np.argsort(lowest, kind="stable")[: effort.targets]
+        chosen = np.argsort(lowest, kind="stable")[: effort.targets]
     return best

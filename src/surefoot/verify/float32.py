@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats, Network
 from surefoot.results import Interval
-from surefoot.verify.margin_descent import Singles
+from surefoot.verify.margin_descent import Float32Array
 from surefoot.verify.near_ties import points_near_ties
 
-Outputs = Callable[[Singles], NDArray[np.floating]]
+Outputs = Callable[[Float32Array], NDArray[np.floating]]
 
 
-class Place(StrEnum):
+class PointKind(StrEnum):
     """Where a difference was measured."""
 
     CLEAN = "a clean input"
@@ -31,12 +31,12 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True)
-class Largest:
+class LargestDifference:
     """The largest of some differences, of which input, and where."""
 
     value: float
     input: int
-    place: Place
+    place: PointKind
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class MarginDifference:
     margin. `labels` counts points whose label differs. A measurement, which bounds nothing.
     """
 
-    absolute: Largest
-    relative: Largest
+    absolute: LargestDifference
+    relative: LargestDifference
     labels: int
     points: int
 
     @property
     def sentence(self) -> str:
-        """What was measured, and that it is no assurance."""
+        """What was measured, and that it assures nothing."""
         return (
             f"On {self.points:,} points tried, margins as run in float32 differ from real "
             f"arithmetic by up to {self.relative.value:.1e} of the clean margin (at "
@@ -63,7 +63,7 @@ class MarginDifference:
         )
 
 
-def distance_from_real(
+def margin_difference(
     network: Network,
     outputs: Outputs,
     x: NDArray[np.floating],
@@ -80,11 +80,11 @@ def distance_from_real(
     """
     if not len(x) or draws < 1 or not radius > 0:
         raise InvalidArgument(
-            f"a comparison needs an input, draws and a radius above 0, got {len(x)} inputs, "
+            f"a comparison needs inputs, draws ≥ 1 and a radius above 0, got {len(x)} inputs, "
             f"{draws} draws and radius {radius}"
         )
     rng = np.random.default_rng(seed)
-    absolute = relative = Largest(-1.0, 0, Place.CLEAN)
+    absolute = relative = LargestDifference(-1.0, 0, PointKind.CLEAN)
     labels = points = 0
     for i, one in enumerate(x):
         clean = np.asarray(one, np.float32)
@@ -92,43 +92,47 @@ def distance_from_real(
         label = int(real.argmax())
         margin = real[label] - np.delete(real, label).max()
         for place, batch in _points(network, clean, label, radius, bounds, rng, draws).items():
-            apart, other = _apart(network, outputs, batch, label)
+            difference, other = _largest_difference(network, outputs, batch, label)
             labels, points = labels + other, points + len(batch)
-            share = 0.0 if apart == 0 else apart / margin if margin > 0 else np.inf
-            absolute = max(absolute, Largest(apart, i, place), key=lambda one: one.value)
-            relative = max(relative, Largest(share, i, place), key=lambda one: one.value)
+            share = 0.0 if difference == 0 else difference / margin if margin > 0 else np.inf
+            absolute = max(
+                absolute, LargestDifference(difference, i, place), key=lambda one: one.value
+            )
+            relative = max(relative, LargestDifference(share, i, place), key=lambda one: one.value)
     return MarginDifference(absolute, relative, labels, points)
 
 
 def _points(
     network: Network,
-    clean: Singles,
+    clean: Float32Array,
     label: int,
     radius: float,
     bounds: Interval,
     rng: np.random.Generator,
     draws: int,
-) -> dict[Place, Singles]:
+) -> dict[PointKind, Float32Array]:
     wide = clean.astype(np.float64)
     low, high = np.maximum(wide - radius, bounds.low), np.minimum(wide + radius, bounds.high)
     random = rng.uniform(low, high, (draws, *clean.shape)).astype(np.float32)
     near = points_near_ties(network, clean, label, radius, bounds, rng, draws)
     return {
-        Place.CLEAN: clean[None],
-        Place.RANDOM: random,
-        Place.NEAR_TIE: near.reshape(-1, *clean.shape),
+        PointKind.CLEAN: clean[None],
+        PointKind.RANDOM: random,
+        PointKind.NEAR_TIE: near.reshape(-1, *clean.shape),
     }
 
 
-def _apart(network: Network, outputs: Outputs, batch: Singles, label: int) -> tuple[float, int]:
+def _largest_difference(
+    network: Network, outputs: Outputs, batch: Float32Array, label: int
+) -> tuple[float, int]:
     """The largest difference of a margin to the label, and how many labels differ."""
     run = np.asarray(outputs(batch), np.float64)
     real = network.outputs(batch)
     with np.errstate(invalid="ignore"):
-        apart = np.abs(_to(run, label) - _to(real, label)).max()
+        difference = np.abs(_margins_to(run, label) - _margins_to(real, label)).max()
     other = int((run.argmax(axis=1) != real.argmax(axis=1)).sum())
-    return float(apart) if np.isfinite(apart) else np.inf, other
+    return float(difference) if np.isfinite(difference) else np.inf, other
 
 
-def _to(scores: Floats, label: int) -> Floats:
+def _margins_to(scores: Floats, label: int) -> Floats:
     return scores[:, label, None] - scores

@@ -1,4 +1,4 @@
-"""Linear lower bounds of a network over a box: one pass down, one pass up for the gradient.
+"""Linear lower bounds of a network over a box: one backward pass, one forward for the gradient.
 
 The relaxation is α/β-CROWN (Xu et al. 2021; Wang et al. 2021): above an undecided neuron lies the
 chord, below it a line of free slope α, and a neuron fixed to one side by branching adds a
@@ -18,7 +18,7 @@ Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class HiddenLayers:
     """Hidden layers over a box, in one precision; undecided neurons come first in each layer.
 
     `slope` holds the slope of the decided neurons; `columns` where a layer's undecided ones stand.
@@ -29,60 +29,69 @@ class Chain:
     slope: tuple[Array, ...]
     columns: tuple[slice, ...]
     centre: Array
-    half: Array
+    half_width: Array
 
     @cached_property
-    def middle(self) -> Array:
+    def sums_at_centre(self) -> Array:
         """The first layer's sums at the centre."""
         return np.asarray(self.bias[0] + self.weights[0] @ self.centre)
 
     @cached_property
-    def spread(self) -> Array:
-        """The first layer's weights per half width of the box."""
-        return np.asarray(self.weights[0] * self.half)
+    def scaled_weights(self) -> Array:
+        """The first layer's weights times the half widths of the box."""
+        return np.asarray(self.weights[0] * self.half_width)
 
-    def single(self) -> Chain:
+    def float32(self) -> HiddenLayers:
         """The same in float32, for searching."""
-        return Chain(
-            _single(self.weights),
-            _single(self.bias),
-            _single(self.slope),
+        return HiddenLayers(
+            _as_float32(self.weights),
+            _as_float32(self.bias),
+            _as_float32(self.slope),
             self.columns,
             self.centre.astype(np.float32),
-            self.half.astype(np.float32),
+            self.half_width.astype(np.float32),
         )
 
 
-def _single(parts: tuple[Array, ...]) -> tuple[Array, ...]:
+def _as_float32(parts: tuple[Array, ...]) -> tuple[Array, ...]:
     return tuple(part.astype(np.float32) for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """The lines about undecided neurons, (nodes or 1, columns): below `above`·v + `lift`."""
+class ActivationLines:
+    """Lines around undecided neurons, (nodes or 1, columns).
 
-    above: Array
-    lift: Array
-    least: Array
-    most: Array
+    A neuron's output is at most `upper_slope`·v + `upper_offset`; below it lies a line through 0 of
+    any slope from `least_slope` to `most_slope`.
+    """
 
-    def take(self, index: NDArray[Any]) -> Lines:
+    upper_slope: Array
+    upper_offset: Array
+    least_slope: Array
+    most_slope: Array
+
+    def take(self, index: NDArray[Any]) -> ActivationLines:
         """The lines of some nodes."""
-        if len(self.above) == 1:
+        if len(self.upper_slope) == 1:
             return self
-        return Lines(self.above[index], self.lift[index], self.least[index], self.most[index])
+        return ActivationLines(
+            self.upper_slope[index],
+            self.upper_offset[index],
+            self.least_slope[index],
+            self.most_slope[index],
+        )
 
-    def astype(self, kind: type[np.floating[Any]]) -> Lines:
+    def astype(self, kind: type[np.floating[Any]]) -> ActivationLines:
         """The same in another precision."""
-        return Lines(
-            self.above.astype(kind),
-            self.lift.astype(kind),
-            self.least.astype(kind),
-            self.most.astype(kind),
+        return ActivationLines(
+            self.upper_slope.astype(kind),
+            self.upper_offset.astype(kind),
+            self.least_slope.astype(kind),
+            self.most_slope.astype(kind),
         )
 
 
-def lines_between(lower: Array, upper: Array, slope: Array) -> Lines:
+def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLines:
     """The chord above max(v, slope·v) on [lower, upper] and the range of slopes below it."""
     undecided = (lower < 0) & (upper > 0)
     width = np.where(undecided, upper - lower, 1.0)
@@ -91,198 +100,108 @@ def lines_between(lower: Array, upper: Array, slope: Array) -> Lines:
     lift = np.where(undecided, lower * (slope - above), 0.0)
     least = np.where(undecided, slope, decided)
     most = np.where(undecided, 1.0, decided)
-    return Lines(above, lift, least, most)
+    return ActivationLines(above, lift, least, most)
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
-    """rows·h ≥ before[0]·v_0 + constant, v_0 the first layer's sums; and what led there.
+class BackwardPass:
+    """rows·h ≥ sum_coefficients[0]·v_0 + constant, where v_0 are the first layer's sums.
 
-    `after[j]` are the coefficients of layer j's outputs, `before[j]` those of its sums.
+    `output_coefficients[j]` multiply the outputs of layer j, `sum_coefficients[j]` its sums.
     """
 
-    after: list[Array]
-    before: list[Array]
+    output_coefficients: list[Array]
+    sum_coefficients: list[Array]
     constant: Array
 
 
-def descend(
-    chain: Chain,
+def propagate_back(
+    layers: HiddenLayers,
     depth: int,
     rows: Array,
     constant: Array,
-    lines: Lines,
+    lines: ActivationLines,
     alpha: Array,
-    push: Array | None,
-) -> Descent:
-    """Bring rows·h (h the outputs of layer `depth` − 1) down to the first layer's sums."""
+    signed_beta: Array | None,
+) -> BackwardPass:
+    """Bound rows·h, h the outputs of layer `depth` − 1, by the sums of the first layer."""
     after: list[Array] = [rows] * depth
     before: list[Array] = [rows] * depth
-    lam = rows
+    coefficients = rows
     for j in range(depth - 1, -1, -1):
-        cols = chain.columns[j]
+        cols = layers.columns[j]
         m = cols.stop - cols.start
-        z = lam * chain.slope[j]
-        below = np.minimum(lam[:, :m], 0.0)
-        constant = constant + (below * lines.lift[:, cols]).sum(axis=1)
-        z[:, :m] = below * lines.above[:, cols] + (lam[:, :m] - below) * alpha[:, cols]
-        if push is not None:
-            z[:, :m] -= push[:, cols]
-        after[j], before[j] = lam, z
+        z = coefficients * layers.slope[j]
+        below = np.minimum(coefficients[:, :m], 0.0)
+        constant = constant + (below * lines.upper_offset[:, cols]).sum(axis=1)
+        z[:, :m] = (
+            below * lines.upper_slope[:, cols] + (coefficients[:, :m] - below) * alpha[:, cols]
+        )
+        if signed_beta is not None:
+            z[:, :m] -= signed_beta[:, cols]
+        after[j], before[j] = coefficients, z
         if j:
-            constant = constant + z @ chain.bias[j]
-            lam = z @ chain.weights[j]
-    return Descent(after, before, constant)
+            constant = constant + z @ layers.bias[j]
+            coefficients = z @ layers.weights[j]
+    return BackwardPass(after, before, constant)
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class BoundGradient:
     """The bound at the box's radius and its gradient."""
 
     value: Array
     alpha: Array
-    push: Array
+    signed_beta: Array
 
 
 def value_and_gradient(
-    chain: Chain,
+    layers: HiddenLayers,
     depth: int,
     rows: Array,
     constant: Array,
-    lines: Lines,
+    lines: ActivationLines,
     alpha: Array,
-    push: Array | None,
-) -> Slopes:
-    """The bound over the whole box, and its gradient in `alpha` and `push`.
+    signed_beta: Array | None,
+) -> BoundGradient:
+    """The bound over the whole box, and its gradient in `alpha` and `signed_beta`.
 
     The gradient is one forward pass of the relaxed network at the bound's worst point.
     """
-    fall = descend(chain, depth, rows, constant, lines, alpha, push)
-    value, reach = _at_worst(chain, fall)
-    v = chain.middle - np.copysign(1.0, reach, out=reach) @ chain.spread.T
-    to_alpha, to_push = np.empty_like(alpha), np.empty_like(alpha)
+    backward = propagate_back(layers, depth, rows, constant, lines, alpha, signed_beta)
+    value, widths = _value_at_worst_point(layers, backward)
+    v = layers.sums_at_centre - np.copysign(1.0, widths, out=widths) @ layers.scaled_weights.T
+    to_alpha, to_signed_beta = np.empty_like(alpha), np.empty_like(alpha)
     for j in range(depth):
-        cols = chain.columns[j]
+        cols = layers.columns[j]
         m = cols.stop - cols.start
-        lam, sums = fall.after[j][:, :m], v[:, :m]
-        to_alpha[:, cols] = np.maximum(lam, 0.0) * sums
-        to_push[:, cols] = -sums
+        coefficients, sums = backward.output_coefficients[j][:, :m], v[:, :m]
+        to_alpha[:, cols] = np.maximum(coefficients, 0.0) * sums
+        to_signed_beta[:, cols] = -sums
         if j + 1 < depth:
-            h = v * chain.slope[j]
-            chord = lines.above[:, cols] * sums + lines.lift[:, cols]
-            h[:, :m] = np.where(lam < 0, chord, alpha[:, cols] * sums)
-            v = h @ chain.weights[j + 1].T + chain.bias[j + 1]
-    return Slopes(value, to_alpha, to_push)
+            h = v * layers.slope[j]
+            chord = lines.upper_slope[:, cols] * sums + lines.upper_offset[:, cols]
+            h[:, :m] = np.where(coefficients < 0, chord, alpha[:, cols] * sums)
+            v = h @ layers.weights[j + 1].T + layers.bias[j + 1]
+    return BoundGradient(value, to_alpha, to_signed_beta)
 
 
 def value_only(
-    chain: Chain,
+    layers: HiddenLayers,
     depth: int,
     rows: Array,
     constant: Array,
-    lines: Lines,
+    lines: ActivationLines,
     alpha: Array,
-    push: Array | None,
+    signed_beta: Array | None,
 ) -> Array:
     """The bound over the whole box."""
-    return _at_worst(chain, descend(chain, depth, rows, constant, lines, alpha, push))[0]
+    return _value_at_worst_point(
+        layers, propagate_back(layers, depth, rows, constant, lines, alpha, signed_beta)
+    )[0]
 
 
-def _at_worst(chain: Chain, fall: Descent) -> tuple[Array, Array]:
-    z = fall.before[0]
-    reach = z @ chain.spread
-    return fall.constant + z @ chain.middle - np.abs(reach).sum(axis=1), reach
-
-
-@dataclass(frozen=True, eq=False)
-class Multipliers:
-    """Slopes and multipliers of each node, found by search; any values give a true bound."""
-
-    alpha: Array
-    beta: Array
-
-
-def improve(
-    chain: Chain,
-    depth: int,
-    rows: Array,
-    constant: Array,
-    lines: Lines,
-    sign: Array | None,
-    start: Multipliers,
-    steps: int,
-    rates: tuple[float, float],
-    enough: float,
-) -> Multipliers:
-    """The best multipliers met in `steps` steps of Adam; a row above `enough` is left alone."""
-    best = np.full(len(rows), -np.inf, rows.dtype)
-    found = Multipliers(start.alpha.copy(), start.beta.copy())
-    live = np.arange(len(rows))
-    now, climbs = start, _moments(start)
-    for step in range(steps + 1):
-        going = best[live] <= enough
-        if not going.any():
-            break
-        if going.sum() < 0.7 * len(live):
-            index = np.flatnonzero(going)
-            live, rows, constant, lines = (
-                live[index],
-                rows[index],
-                constant[index],
-                lines.take(index),
-            )
-            sign = None if sign is None else sign[index]
-            now = Multipliers(now.alpha[index], now.beta[index] if sign is not None else now.beta)
-            climbs = tuple(a[index] if len(a) == len(going) else a for a in climbs)
-        push = None if sign is None else now.beta * sign
-        if step == steps:
-            slopes = None
-            value = value_only(chain, depth, rows, constant, lines, now.alpha, push)
-        else:
-            slopes = value_and_gradient(chain, depth, rows, constant, lines, now.alpha, push)
-            value = slopes.value
-        better = value > best[live]
-        at = live[better]
-        best[at] = value[better]
-        found.alpha[at] = now.alpha[better]
-        if sign is not None:
-            found.beta[at] = now.beta[better]
-        if slopes is not None:
-            now = _climb(now, slopes, sign, lines, climbs, step, rates)
-    return found
-
-
-def _moments(start: Multipliers) -> tuple[Array, ...]:
-    return tuple(np.zeros_like(a) for a in (start.alpha, start.alpha, start.beta, start.beta))
-
-
-def _climb(
-    now: Multipliers,
-    slopes: Slopes,
-    sign: Array | None,
-    lines: Lines,
-    climbs: tuple[Array, ...],
-    step: int,
-    rates: tuple[float, float],
-) -> Multipliers:
-    alpha = now.alpha + rates[0] * _adam(slopes.alpha, climbs[0], climbs[1], step)
-    np.clip(alpha, lines.least, lines.most, out=alpha)
-    if sign is None:
-        return Multipliers(alpha, now.beta)
-    beta = now.beta + rates[1] * _adam(slopes.push * sign, climbs[2], climbs[3], step)
-    np.maximum(beta, 0.0, out=beta)
-    beta *= sign != 0
-    return Multipliers(alpha, beta)
-
-
-def _adam(gradient: Array, first: Array, second: Array, step: int) -> Array:
-    """Adam's direction (Kingma & Ba 2015); the moments are updated where they stand."""
-    first *= 0.9
-    first += 0.1 * gradient
-    second *= 0.999
-    second += 0.001 * gradient * gradient
-    root = np.sqrt(second)
-    root *= 1 / np.sqrt(1 - 0.999 ** (step + 1))
-    root += 1e-8
-    step_size = 1 / (1 - 0.9 ** (step + 1))
-    return np.asarray(first * np.float32(step_size) / root)
+def _value_at_worst_point(layers: HiddenLayers, backward: BackwardPass) -> tuple[Array, Array]:
+    z = backward.sum_coefficients[0]
+    widths = z @ layers.scaled_weights
+    return backward.constant + z @ layers.sums_at_centre - np.abs(widths).sum(axis=1), widths

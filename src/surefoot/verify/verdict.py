@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from surefoot.graph.network import Floats, Network
 from surefoot.verify.bracket import Replay
-from surefoot.verify.bracket_search import Clock, critical
+from surefoot.verify.bracket_search import Clock, bracket_radius
+from surefoot.verify.search_steps import WHOLE_DOMAIN
+
+_TOLERANCE = 0.002
+"""Width at which a bracket is closed, at most; with a goal it only guides the search."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Refuted:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Neither was found in the time given."""
+    """Neither was bracket in the time given."""
 
     reason: str
 
@@ -48,11 +52,11 @@ def verdict(
     clock: Clock = time.monotonic,
 ) -> Proved | Refuted | Unknown:
     """Whether the label is constant within `radius`; an attack that finds nothing is no proof."""
-    found = critical(
+    bracket = bracket_radius(
         network,
         x,
         label,
-        tolerance=min(0.002, radius / 10),
+        tolerance=min(_TOLERANCE, radius / 10),
         seconds=seconds,
         low=low,
         high=high,
@@ -61,8 +65,8 @@ def verdict(
         replay=replay,
         clock=clock,
     )
-    if found.low >= radius or found.reason.startswith("proved for the whole domain"):
+    if bracket.low >= radius or bracket.reason.startswith(WHOLE_DOMAIN):
         return Proved()
-    if found.witness is not None and found.high <= radius:
-        return Refuted(found.witness)
-    return Unknown(found.reason)
+    if bracket.witness is not None and bracket.high <= radius:
+        return Refuted(bracket.witness)
+    return Unknown(bracket.reason)

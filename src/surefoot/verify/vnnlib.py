@@ -17,13 +17,14 @@ from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats
 
 _DIGITS = 17
+"""Decimal digits that give back any float64."""
 _BOUND = re.compile(r"\(assert\s+\((<=|>=)\s+X_(\d+)\s+([-+.\deE]+)\s*\)\s*\)")
 _OUTPUT = re.compile(r"\(\s*(<=|>=)\s+Y_(\d+)\s+Y_(\d+)\s*\)")
 _COUNT = re.compile(r"\(declare-const\s+([XY])_(\d+)\s+Real\s*\)")
 
 
 @dataclass(frozen=True, eq=False)
-class Property:
+class BoxProperty:
     """No input between `lower` and `upper` may give another label than `label`."""
 
     lower: Floats
@@ -49,25 +50,23 @@ def box_property(
     *,
     low: float = 0.0,
     high: float = 1.0,
-) -> Property:
+) -> BoxProperty:
     """The box of `radius` about x within [low, high], rounded outwards but never out of it."""
     flat = np.asarray(x, np.float64).reshape(-1)
     lower = np.maximum(np.nextafter(flat - radius, -np.inf), low)
     upper = np.minimum(np.nextafter(flat + radius, np.inf), high)
-    return Property(lower, upper, label, classes)
+    return BoxProperty(lower, upper, label, classes)
 
 
-def write_property(wanted: Property) -> str:
+def write_property(box: BoxProperty) -> str:
     """The text of a VNN-LIB file."""
-    lines = [f"; label {wanted.label} is kept in the box: unsat means proved"]
-    lines += [f"(declare-const X_{i} Real)" for i in range(len(wanted.lower))]
-    lines += [f"(declare-const Y_{j} Real)" for j in range(wanted.classes)]
-    for i, (lower, upper) in enumerate(zip(wanted.lower, wanted.upper, strict=True)):
+    lines = [f"; label {box.label} is kept in the box: unsat means proved"]
+    lines += [f"(declare-const X_{i} Real)" for i in range(len(box.lower))]
+    lines += [f"(declare-const Y_{j} Real)" for j in range(box.classes)]
+    for i, (lower, upper) in enumerate(zip(box.lower, box.upper, strict=True)):
         lines.append(f"(assert (>= X_{i} {_decimal(float(lower))}))")
         lines.append(f"(assert (<= X_{i} {_decimal(float(upper))}))")
-    beaten = [
-        f"    (and (>= Y_{j} Y_{wanted.label}))" for j in range(wanted.classes) if j != wanted.label
-    ]
+    beaten = [f"    (and (>= Y_{j} Y_{box.label}))" for j in range(box.classes) if j != box.label]
     return "\n".join([*lines, "(assert (or", *beaten, "))", ""])
 
 
@@ -76,7 +75,7 @@ def _decimal(value: float) -> str:
     return f"{value:.{_DIGITS}g}"
 
 
-def read_property(text: str) -> Property:
+def read_property(text: str) -> BoxProperty:
     """A property of the form `write_property` writes; anything else is refused."""
     plain = re.sub(r";[^\n]*", "", text)
     names = {(kind, int(i)) for kind, i in _COUNT.findall(plain)}
@@ -92,8 +91,10 @@ def read_property(text: str) -> Property:
         else:
             upper[i] = min(upper[i], value)
     if not (inputs and np.isfinite(lower).all() and np.isfinite(upper).all()):
-        raise InvalidArgument("every input of a property needs a lower and an upper bound")
-    return Property(lower, upper, _label(plain, classes), classes)
+        raise InvalidArgument(
+            "every input of a property needs a lower and an upper bound, got some without: add them"
+        )
+    return BoxProperty(lower, upper, _label(plain, classes), classes)
 
 
 def _label(plain: str, classes: int) -> int:
@@ -108,12 +109,13 @@ def _label(plain: str, classes: int) -> int:
     label = labels.pop() if len(labels) == 1 else -1
     if label < 0 or left_over or others != [j for j in range(classes) if j != label]:
         raise InvalidArgument(
-            "the property is not 'no other score reaches the label's': only boxes with one label "
-            "are read"
+            "only properties of the form 'no other score reaches that of the one label' are read: "
+            "this one differs"
         )
     if classes > 2 and "(or" not in shape:
         raise InvalidArgument(
-            "the property asks for all scores at once, not for any: it needs (or …)"
+            "the property must ask for any score above the label's, got all at once: join them "
+            "by (or …)"
         )
     return label
 
@@ -125,16 +127,16 @@ def write_instances(instances: list[Instance]) -> str:
 
 def read_instances(text: str) -> list[Instance]:
     """The lines of instances.csv."""
-    found = []
+    instances = []
     for number, line in enumerate(text.splitlines(), 1):
         parts = [part.strip() for part in line.split(",")]
         if parts == [""]:
             continue
         try:
-            network, wanted, seconds = parts
-            found.append(Instance(network, wanted, float(seconds)))
+            network, prop, seconds = parts
+            instances.append(Instance(network, prop, float(seconds)))
         except ValueError as error:
             raise InvalidArgument(
                 f"line {number} is {line!r}: write network,property,seconds"
             ) from error
-    return found
+    return instances

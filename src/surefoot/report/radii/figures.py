@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from surefoot.evidence import closed_to
 from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
 from surefoot.report.radii.tables import brackets_of, radii_in, tolerance_of
 from surefoot.results import Quantile
@@ -91,10 +92,10 @@ def times_figure(record: Record) -> str:
     tolerance = tolerance_of(record)
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
     clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
-    most = math.inf if tolerance is None else tolerance * (1 + 1e-6)
+    limit = math.inf if tolerance is None else tolerance
     rows = [
         {"radius": b.low, "seconds": max(b.seconds, 1e-3),
-         "kind": kinds[math.isinf(b.high) or b.high - b.low > most]}
+         "kind": kinds[math.isinf(b.high) or not closed_to(b.low, b.high, limit)]}
         for _, b in brackets_of(record)
         if b.seconds is not None
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import closed_to
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import Table
@@ -41,9 +42,8 @@ def tolerance_of(record: Record) -> float | None:
 
 def closed(record: Record, tolerance: float) -> int:
     """How many brackets are as narrow as requested, or proved for every point within bounds."""
-    widest = tolerance * (1 + _ROUNDING)
     return sum(
-        b.reason.startswith("proved for the whole") or b.high - b.low <= widest
+        b.reason.startswith("proved for the whole") or closed_to(b.low, b.high, tolerance)
         for _, b in brackets_of(record)
     )
 

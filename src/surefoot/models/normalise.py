@@ -31,13 +31,13 @@ class Normalise:
             raise InvalidArgument(f"mean must be finite, got {self.mean}")
 
     @property
-    def idle(self) -> bool:
+    def is_identity(self) -> bool:
         """Whether it changes nothing."""
         return set(self.mean) == {0.0} and set(self.std) == {1.0}
 
-    def words(self) -> str:
+    def description(self) -> str:
         """What it does, for the record."""
-        return "" if self.idle else f"normalised with mean {self.mean} and std {self.std}"
+        return "" if self.is_identity else f"normalised with mean {self.mean} and std {self.std}"
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse a number of channels that the shape does not have."""
@@ -45,7 +45,7 @@ class Normalise:
 
     def __call__(self, x: Array) -> Array:
         """Normalise a batch."""
-        if self.idle:
+        if self.is_identity:
             return x
         shape = x.shape[1:]
         mean, std = _spread(self.mean, shape), _spread(self.std, shape)
@@ -54,9 +54,9 @@ class Normalise:
         xp = array_namespace(x)
         return (x - xp.asarray(mean, device=x.device)) / xp.asarray(std, device=x.device)
 
-    def back(self, gradient: NDArray[np.floating]) -> NDArray[np.floating]:
+    def gradient_before(self, gradient: NDArray[np.floating]) -> NDArray[np.floating]:
         """The gradient in what was normalised."""
-        return gradient if self.idle else gradient / _spread(self.std, gradient.shape[1:])
+        return gradient if self.is_identity else gradient / _spread(self.std, gradient.shape[1:])
 
 
 def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:

@@ -1,0 +1,93 @@
+"""PyTorch modules read from files: exported, scripted, or (trusted only) pickled."""
+
+from __future__ import annotations
+
+import io
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.models.archive import (
+    is_export,
+    is_script,
+    pack_parts,
+    plain_export,
+    plain_script,
+    read_parts,
+)
+
+
+def require_torch() -> Any:  # noqa: ANN401  the module
+    """PyTorch, or the line that installs it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingPackage(
+            "this model needs PyTorch: pip install torch (surefoot's extra 'torch')"
+        ) from error
+    return torch
+
+
+def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
+    """The module in a file: exported, scripted, or (trusted only) pickled."""
+    torch = require_torch()
+    if not zipfile.is_zipfile(path):
+        return _unpickle(path, trust, "is not an exported or scripted PyTorch model")
+    parts = read_parts(path)
+    exported, scripted = is_export(parts), is_script(parts)
+    if not (exported or scripted):
+        return _unpickle(path, trust, "is a pickle")
+    file: str | io.BytesIO = str(path)
+    if not trust:
+        try:
+            file = pack_parts(
+                plain_export(parts, _tensors_only) if exported else plain_script(parts)
+            )
+        except ValueError as error:
+            raise InvalidArgument(
+                f"{path} {error}, which could run code when the model is read or used: convert it "
+                "to ONNX, or pass --trust (trust=True) if you made the file yourself"
+            ) from error
+    if exported:
+        return _loaded(path, lambda: torch.export.load(file).module())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
+
+
+def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401
+    try:
+        return load()
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise InvalidArgument(
+            f"{path} cannot be read as a PyTorch model ({text}): export it again"
+        ) from error
+
+
+def _tensors_only(content: bytes) -> bool:
+    """Whether the safe unpickler reads it; where it does not, torch takes the full one."""
+    try:
+        require_torch().load(io.BytesIO(content), weights_only=True)
+    except Exception:  # noqa: BLE001  whatever it is, it is not plain tensors
+        return not content
+    return True
+
+
+def _unpickle(path: Path, trust: bool, what: str) -> Any:  # noqa: ANN401
+    if not trust:
+        raise InvalidArgument(
+            f"{path} {what}; reading one can run any code: export it with torch.export.save, or "
+            "pass --trust (trust=True) if you made the file yourself"
+        )
+    torch = require_torch()
+    module = _loaded(path, lambda: torch.load(str(path), map_location="cpu", weights_only=False))
+    if not hasattr(module, "forward"):
+        raise InvalidArgument(
+            f"{path} holds {type(module).__name__}, not a network: export the module, "
+            "not its weights alone"
+        )
+    return module.eval()
