@@ -1,4 +1,4 @@
-"""`surefoot doctor`: is the model wired up as you think?"""
+"""`surefoot doctor`: do model and data fit together?"""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, show_findings
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.terminal import HOLDS, print_findings
 
 BAD = 3
-"""Nothing but a refuted requirement exits with 1."""
+"""Not 1: that is for a refuted requirement."""
 
 
-@o.expanded
+@o.expand_options
 def doctor(
     model: o.ModelArg,
     data: o.DataArg,
     *,
-    reading: o.Reading,
+    inputs: InputOptions,
     perturb: Annotated[
-        str, typer.Option(help="Also check this perturbation, such as linf:8/255.")
+        str, typer.Option(help="Also check this perturbation, for example linf:8/255.")
     ] = "linf:0",
+    seed: o.SeedOption = 1,
     json: o.Json = False,
 ) -> int:
-    """Check model and data before a run, in plain words. Exit code 3 if something is bad.
+    """Check that model and data fit together before a run.
+
+    Exit code 3 if something is wrong.
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
@@ -34,27 +38,27 @@ def doctor(
     from surefoot.store.records import Finding
     from surefoot.study.parse_perturbation import parse_perturbation
 
-    loaded, inputs = reading.load(model, data)
+    loaded, chosen = inputs.load(model, data, seed)
     signature = loaded.signature
-    checks = tuple(examine(inputs, loaded, parse_perturbation(perturb, inputs.frame)))
+    checks = tuple(examine(chosen, loaded, parse_perturbation(perturb, chosen.frame)))
     findings = (
         Finding(
             "model",
             "good",
-            f"takes {signature.shape}, gives {signature.classes} classes; "
+            f"takes inputs of shape {signature.shape}, returns {signature.classes} classes; "
             f"sha256 {signature.digest[:12]} covers {signature.covers}"
             + (f"; inputs {signature.preparation}" if signature.preparation else ""),
         ),
         Finding(
             "data",
             "good",
-            f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
-            f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
+            f"{len(chosen)} inputs of shape {chosen.x.shape[1:]} from {chosen.source} "
+            f"({chosen.selection}; {chosen.reading}); sha256 {chosen.digest()[:12]}",
         ),
         *(Finding(c.name, str(c.verdict), c.finding) for c in checks),
     )
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in findings], ensure_ascii=False))
     else:
-        show_findings(findings)
+        print_findings(findings)
     return BAD if any(c.verdict is Verdict.BAD for c in checks) else HOLDS

@@ -1,4 +1,4 @@
-"""`surefoot perturb`: what the catalogue holds, and what a perturbation looks like."""
+"""`surefoot perturb`: the catalogue, and what a perturbation does to an image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, open_console, show_table
+from surefoot.cli.numbers import number_list
+from surefoot.cli.output_files import check_file
+from surefoot.cli.terminal import HOLDS, open_console, print_table
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
@@ -19,76 +21,103 @@ if TYPE_CHECKING:
 
     from surefoot.subject import Perturbation
 
+_SHEET, _SAMPLES = "sheet.png", 4
 _COLUMNS = 5
+"""As many as there are published severities."""
 
 
 def perturb(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, …")
+        str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, and so on.")
     ] = None,
     image: Annotated[
-        str | None, typer.Argument(metavar="[IMAGE]", help="An image, or test.npz (its first).")
+        str | None,
+        typer.Argument(metavar="[IMAGE]", help="An image file, or test.npz (its first image)."),
     ] = None,
-    every: Annotated[bool, typer.Option("--list", help="List the catalogue.")] = False,
-    sheet: Annotated[str, typer.Option(help="Where to write the contact sheet.")] = "sheet.png",
-    samples: Annotated[int, typer.Option(min=1, max=50, help="Rows of the sheet.")] = 4,
-    levels: Annotated[str | None, typer.Option(help="Columns: 0,0.5,1.")] = None,
-    seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1,
+    every: Annotated[bool, typer.Option("--list", help="List all perturbations.")] = False,
+    sheet: Annotated[
+        str | None, typer.Option(help=f"Write the contact sheet here (default: {_SHEET}).")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, max=50, help=f"Rows of the sheet: samples (default: {_SAMPLES})."),
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Columns of the sheet: levels, such as 0,0.5,1.")
+    ] = None,
+    seed: o.SeedOption = 1,
     json: o.Json = False,
 ) -> int:
-    """List the perturbations, define one, or show it on an image: levels across, samples down.
+    """List all perturbations, explain one, or show it on an image.
 
-    Without a level the sheet shows the published severities 1 to 5.
+    Without arguments: the list. With a name: its definition. With a name and an image: a contact
+    sheet, one column per level and one row per sample; without a level it shows the published
+    severities 1 to 5.
 
-    Example: surefoot perturb rotation:30 cat.png --sheet sheet.png
+    Example: surefoot perturb rotation:30 test.npz --sheet sheet.png
     """
-    if every or name is None:
-        _list(json)
+    if every or name is None or image is None:
+        _refuse_without_image({"--sheet": sheet, "--samples": samples, "--levels": levels})
+        if every or name is None:
+            _list(json)
+        else:
+            _explain(name, json)
         return HOLDS
-    if image is None:
-        _define(name)
-        return HOLDS
-    o.check_file(sheet)
+    path, rows = sheet or _SHEET, samples or _SAMPLES
+    check_file(path)
     pixels = _read_image(image)
-    shown, columns = _shown(name, pixels.shape[1:], levels)
-    _write(pixels, shown, columns, samples, seed, sheet)
+    perturbation, columns = _perturbation(name, pixels.shape[1:], levels)
+    _write(pixels, perturbation, columns, rows, seed, path)
+    if json:
+        typer.echo(jsonlib.dumps({"sheet": path, "levels": columns, "samples": rows}))
+        return HOLDS
     typer.echo(
-        f"{shown.phrase.replace('{level}', 'the level above each column')}\n"
-        f"{len(columns)} levels, {samples} samples: {sheet}"
+        f"{perturbation.phrase.replace('{level}', 'the level above each column')}\n"
+        f"{len(columns)} levels, {rows} samples: {path}"
     )
     return HOLDS
+
+
+def _refuse_without_image(options: dict[str, object]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise InvalidArgument(f"{option} {value} needs an image: surefoot perturb fog cat.png")
 
 
 def _list(as_json: bool) -> None:
     from surefoot.report.tables import Table
     from surefoot.study.perturbation_catalogue import entries
 
-    found = entries()
+    catalogue = entries()
     if as_json:
-        typer.echo(jsonlib.dumps([e.__dict__ for e in found], ensure_ascii=False))
+        typer.echo(jsonlib.dumps([e.__dict__ for e in catalogue], ensure_ascii=False))
         return
-    rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in found)
+    rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in catalogue)
     headings = ("name", "of", "levels", "severities 1-5, small and large images", "options")
-    note = "A level below 0 is the other direction; it is written in a range, as rotation:-10..10."
-    show_table(open_console(), Table("Perturbations", headings, rows, 5, note))
+    note = "A negative level is the other direction; write it in a range: rotation:-10..10."
+    print_table(open_console(), Table("Perturbations", headings, rows, 5, note))
 
 
-def _define(name: str) -> None:
+def _explain(name: str, as_json: bool) -> None:
     from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.perturbation_catalogue import entries
 
     if name.startswith("@"):
-        typer.echo(parse_perturbation(name).phrase.replace("{level}", "its level"))
+        phrase = parse_perturbation(name).phrase.replace("{level}", "its level")
+        typer.echo(jsonlib.dumps({"definition": phrase}) if as_json else phrase)
         return
-    found = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
-    if found is None or not re.fullmatch(r"[^+|]*", name):
-        parse_perturbation(name)  # says what is wrong, if something is
-        raise InvalidArgument(f"{name} is built from several: ask for one of them by its name")
-    lines = [f"{found.kind}, of {found.of}; levels {found.levels}", "", found.definition]
-    if found.severities:
-        lines += ["", f"published severities 1 to 5, small; large images: {found.severities}"]
-    if found.options:
-        lines += ["", f"options: {found.options}"]
+    entry = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
+    if entry is None or not re.fullmatch(r"[^+|]*", name):
+        parse_perturbation(name)  # refuses an unknown name, with close ones
+        raise InvalidArgument(f"{name} combines several perturbations: give the name of one")
+    if as_json:
+        typer.echo(jsonlib.dumps(entry.__dict__, ensure_ascii=False))
+        return
+    lines = [f"{entry.kind}, of {entry.of}; levels {entry.levels}", "", entry.definition]
+    if entry.severities:
+        lines += ["", f"published severities 1 to 5, small; large images: {entry.severities}"]
+    if entry.options:
+        lines += ["", f"options: {entry.options}"]
     typer.echo("\n".join(lines))
 
 
@@ -116,44 +145,45 @@ def _first(path: str) -> NDArray[np.float32]:
 
     inputs = load_inputs(path)
     if not inputs.frame:
-        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
-    found: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
-    if found.min() < 0 or found.max() > 1:
+        raise InvalidArgument(f"{path} has no images but rows of shape {inputs.x.shape[1:]}")
+    pixels: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
+    if pixels.min() < 0 or pixels.max() > 1:
         raise InvalidArgument(
-            f"{path} holds values from {found.min():g} to {found.max():g}: save images in 0 to 1"
+            f"{path} has values from {pixels.min():g} to {pixels.max():g}: save images in 0 to 1"
         )
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(pixels)
 
 
-def _shown(
+def _perturbation(
     name: str, frame: tuple[int, ...], levels: str | None
 ) -> tuple[Perturbation, list[float]]:
     """The perturbation and the levels of the columns, 0 first."""
     from surefoot.perturb._ops.levels import level_of
     from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.registry import number
 
-    wanted = None if levels is None else [number(part) for part in levels.split(",")]
+    columns = None if levels is None else list(number_list(levels))
     if ":" in name or name.startswith("@"):
-        made = parse_perturbation(name, frame)
-        return made, wanted or [level_of(made) * i / _COLUMNS for i in range(_COLUMNS + 1)]
-    if wanted:
-        return parse_perturbation(f"{name}:{max(wanted)!r}", frame), wanted
-    found: list[Any] = [parse_perturbation(f"{name}:s{i}", frame) for i in range(1, 6)]
-    return found[-1], [0.0, *(p.level for p in found)]
+        perturbation = parse_perturbation(name, frame)
+        return perturbation, columns or [
+            level_of(perturbation) * i / _COLUMNS for i in range(_COLUMNS + 1)
+        ]
+    if columns:
+        return parse_perturbation(f"{name}:{max(columns)!r}", frame), columns
+    severities: list[Any] = [parse_perturbation(f"{name}:s{i}", frame) for i in range(1, 6)]
+    return severities[-1], [0.0, *(p.level for p in severities)]
 
 
 def _write(
     image: NDArray[np.float32],
-    shown: Perturbation,
+    perturbation: Perturbation,
     levels: list[float],
     samples: int,
     seed: int,
     path: str,
 ) -> None:
-    from surefoot.study.contact_sheet import sheet as drawn
+    from surefoot.study.contact_sheet import sheet
 
-    whole = drawn(image, shown, levels, samples, seed)
+    whole = sheet(image, perturbation, levels, samples, seed)
     try:
         whole.save(path)
     except (OSError, ValueError) as error:
