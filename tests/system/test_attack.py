@@ -15,7 +15,7 @@ def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(desk):
     assert "L∞ ball of radius 8/255 within [0, 1]" in done.stdout
     assert "A failed attack proves nothing" in done.stdout
     found = json.loads(desk.run("show", "--json").stdout)
-    attack = found["found"]["attack"]
+    attack = found["details"]["attack"]
     assert 0 < attack["failure_rate"] < 1
     assert attack["failure_rate"] == 1 - attack["broken"] / 8
     wrong = {row["id"] for row in found["inputs"] if row["label"] != row["predicted"]}
@@ -38,7 +38,7 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
         "--first", "6", "--attack", "--attack-iterations", "5", "--json", "--report", "c.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["found"]["members"]}
+    rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["details"]["members"]}
     assert 0 <= rates["model.onnx"]["failure_rate"] < 1
     assert rates["own:net"]["failure_rate"] is None
     page = (desk.folder / "c.html").read_text()
@@ -48,15 +48,15 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
 def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(desk):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "rotation:3", "--kappa", "0.2",
              "--first", "3")  # fmt: skip
-    plain, struck = desk.run(*words), desk.run(*words, "--attack")
-    assert struck.returncode == plain.returncode, struck.stderr
-    assert "the perturbation rotation offers none" in struck.stdout
+    plain, attacked = desk.run(*words), desk.run(*words, "--attack")
+    assert attacked.returncode == plain.returncode, attacked.stderr
+    assert "the perturbation rotation offers none" in attacked.stdout
     assert "attack" not in plain.stdout
-    assert plain.stdout.splitlines()[:2] == struck.stdout.splitlines()[:2]
+    assert plain.stdout.splitlines()[:2] == attacked.stdout.splitlines()[:2]
 
 
 def test_effort_without_an_attack_is_refused(desk):
     done = desk.run(*(w for w in CERTIFY if w != "--attack"))
     assert done.returncode == 3
-    assert "--attack-starts 1 is for an attack: say --attack" in done.stderr
+    assert "--attack-starts 1 needs --attack" in done.stderr
     assert "surefoot.db" not in desk.files()

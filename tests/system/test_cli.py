@@ -20,7 +20,7 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
     assert re.match(says, headline)
     assert headline.endswith("confidence 95 %).")
     assert "If the inputs are an independent random sample" in done.stdout
-    assert "evidence kept in surefoot.db" in done.stderr
+    assert "evidence in surefoot.db" in done.stderr
     assert "measuring" not in done.stdout
     assert {"surefoot.db", "report.html"} <= desk.files()
     assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in desk.files())
@@ -29,7 +29,7 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
 def test_the_same_command_again_answers_from_the_store(desk):
     first, second = desk.run(*QUICK), desk.run(*QUICK)
     assert second.stdout == first.stdout
-    assert "was finished before" in second.stderr
+    assert "was already finished" in second.stderr
 
 
 def test_json_is_one_object_with_the_guarantee(desk):
@@ -118,12 +118,15 @@ def test_show_report_and_replay_read_the_store(desk):
     record = json.loads(first.stdout)
     listed = desk.run("show", "--list")
     assert record["digest"][:12] in listed.stdout
-    assert "finished" in listed.stdout
+    row = next(line for line in listed.stdout.splitlines() if record["digest"][:12] in line)
+    assert all(cell in row for cell in ("finished", "model.onnx", "test.npz", "linf:32/255"))
+    (listed_run,) = json.loads(desk.run("show", "--list", "--json").stdout)
+    assert listed_run["command"].startswith("surefoot estimate model.onnx test.npz")
     shown = desk.run("show", record["digest"][:8], "--json")
     assert json.loads(shown.stdout)["claims"] == record["claims"]
     assert desk.run("report", "--out", "page.html").returncode == 0
     page = (desk.folder / "page.html").read_text()
-    example = record["found"]["examples"][0]
+    example = record["details"]["examples"][0]
     command = f"surefoot replay {record['digest'][:12]} {example['id']} {example['trial']}"
     assert command in page
     replayed = desk.run(
@@ -171,7 +174,7 @@ def test_selection_and_names_reach_the_result(desk):
     assert "classes shirt, trouser" in said
     assert "drawn at random (seed 1)" in said
     assert "classifies correctly" in said
-    assert {row["name"] for row in record["found"]["classes"]} <= {"shirt", "trouser"}
+    assert {row["name"] for row in record["details"]["classes"]} <= {"shirt", "trouser"}
     assert all(row["label"] == row["predicted"] for row in record["inputs"])
 
 
@@ -190,7 +193,7 @@ def test_results_do_not_depend_on_batch_or_workers(desk):
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
         done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
         told = json.loads(done.stdout)
-        means.add(json.dumps([told["claims"], told["inputs"], told["found"]]))
+        means.add(json.dumps([told["claims"], told["inputs"], told["details"]]))
     assert len(means) == 1
 
 
@@ -232,7 +235,7 @@ def test_certify_passes_fails_or_stays_undecided(desk):
     assert "FAIL:" in refuted.stdout
     assert "numerically the SIL 2 low-demand limit" in refuted.stdout
     assert "SIL certified" not in (desk.folder / "page.html").read_text()
-    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--budget", "50")
+    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
     assert short.returncode == 2
     assert "UNDECIDED:" in short.stdout
 
@@ -263,14 +266,19 @@ def test_certify_refuses_what_means_nothing(desk, words, says):
 def test_a_fragile_input_can_be_replayed(desk):
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
     told = json.loads(desk.run(*strong, "--first", "12", "--json").stdout)
-    example = told["found"]["examples"][0]
+    example = told["details"]["examples"][0]
     done = desk.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
     assert ": failed (severity" in done.stdout
 
 
 def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
     before = desk.files()
-    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json")
+    both = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--width", "0.1",
+                    "--kappa", "0.1")  # fmt: skip
+    assert both.returncode == 3
+    assert "either --width (for estimate) or --kappa (for certify)" in both.stderr
+    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json",
+                    "--confidence", "0.99")  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["inputs"] == 40

@@ -30,7 +30,7 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
     assert (full.folder / "c.svg").read_text().startswith("<svg")
     again = full.run(*BLUR, "--threshold", "0.8,0.6")
     assert again.stdout == done.stdout
-    assert "was finished before" in again.stderr
+    assert "was already finished" in again.stderr
     assert full.run("show").stdout == done.stdout
     assert full.run("report", "--out", "d.html").returncode == 0
     refused = full.run("replay", "", "0", "0")
@@ -47,7 +47,7 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     parts = json.loads(done.stdout)["parts"]
     assert set(parts) == {f"{m}.onnx, {a}" for m in ("model", "twin")
                          for a in ("blur:0..3", "rotation:-40..40")}  # fmt: skip
-    one, two = (parts[f"{m}.onnx, blur:0..3"]["found"] for m in ("model", "twin"))
+    one, two = (parts[f"{m}.onnx, blur:0..3"]["details"] for m in ("model", "twin"))
     assert one["curve"] == two["curve"]  # the same network meets the same noise
     assert len(one["classes"]) == 10
     page = (full.folder / "c.html").read_text()
@@ -67,14 +67,14 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
     done = full.run(*BLUR, "--method", method, *more, "--first", "60", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    footing = found["found"]["curve"]["readings"][0]["guarantee"]["footing"]
+    footing = found["details"]["curve"]["readings"][0]["guarantee"]["footing"]
     assert footing == ("conditional" if method == "asap" else "none")
     assert found["claims"][0]["sentence"].startswith("On " if method == "asap" else "Undecided: ")
 
 
 def test_population_confidence_and_unlabelled_data(full):
     full.save("plain.npz", x=full.x[:150])
-    for words in (("--of", "population"), ("--measure", "confidence", "--threshold", "0.5")):
+    for words in (("--scope", "population"), ("--measure", "confidence", "--threshold", "0.5")):
         done = full.run(*BLUR, *words, "--json", "--resolution", "0.02")
         assert done.returncode == 0, done.stderr
     done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
@@ -91,7 +91,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     again = json.loads(full.run(*words).stdout)
-    assert again["found"] == plain["found"]
+    assert again["details"] == plain["details"]
     assert again["claims"] == plain["claims"]
 
 
@@ -105,10 +105,12 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "blur:0..2", "--threshold", "80"), "got 80"),
         (("--perturb", "blur:0..2", "--threshold", "0"), "got 0"),
         (("--perturb", "blur:0..2", "--resolution", "0"), "got 0"),
-        (("--perturb", "blur:0..2", "--of", "world"), "got 'world'"),
+        (("--perturb", "blur:0..2", "--scope", "world"), "got 'world'"),
         (("--perturb", "blur:0..2", "--method", "best"), "there is no method 'best'"),
-        (("--perturb", "blur:0..2", "--levels", "9"), "chooses its levels itself"),
-        (("--perturb", "blur:0..2", "--method", "asap", "--of", "population"), "--of is not"),
+        (("--perturb", "blur:0..2", "--levels", "9"), "use uniform or random or quad"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--scope", "population"), "--scope is not"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--resolution", "0.1"), "use sequential"),
+        (("--perturb", "blur:0..2", "--method", "quad", "--confidence", "0.9"), "use sequential"),
         (("--perturb", "blur:0..2", "--perturb", "blur:0..2"), "given twice"),
         (("--perturb", "blur:0..2", "--figure", "no/f.svg"), "there is no folder"),
         (("--perturb", "blur:0..2", "--figure", "f.pdf"), ".svg, .png, .json"),

@@ -64,7 +64,8 @@ def test_a_sheet_of_the_data_and_of_chosen_levels(desk):
         (("perturb", "gain:3", "cat.png"), "has no image to show"),
         (("perturb", "blur:1", "cat.png", "--sheet", "no/where.png"), "no folder"),
         (("perturb", "blur:1", "cat.png", "--sheet", "s.odd"), "cannot be written"),
-        (("perturb", "linf:1+blur:1"), "built from several"),
+        (("perturb", "linf:1+blur:1"), "combines several perturbations"),
+        (("perturb", "fog", "--samples", "3"), "--samples 3 needs an image"),
     ],
 )
 def test_a_mistake_is_one_sentence(image, words, said):
@@ -97,7 +98,7 @@ def test_levels_of_a_range_are_one_line(desk):
     done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
                     "--levels", "5,20", *QUICK, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    members = json.loads(done.stdout)["found"]["members"]
+    members = json.loads(done.stdout)["details"]["members"]
     assert [m["level"] for m in members] == [5.0, 20.0]
 
 

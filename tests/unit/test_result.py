@@ -286,7 +286,7 @@ def test_a_study_in_python_and_at_the_command_line_is_the_same_run(tmp_path, mon
     typed = {
         "estimate --perturb linf:8/255 --width 0.3 --confidence 0.9": (
             noise, sf.ExactSequential(0.3, 0.1), sf.SameLabel()),
-        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --budget 30": (
+        "certify --perturb linf:8/255 --kappa 0.2 --confidence 0.9 --max-trials 30": (
             noise, sf.KappaTest(0.2, 0.1, 30), sf.SameLabel()),
         "tail --perturb linf:8/255 --draws 40": (
             noise, sf.NormalTail(draws=40), sf.NoConfidentMistake(0.6)),
