@@ -1,11 +1,13 @@
-"""Write model.onnx, old.onnx and test.npz into this folder: files to try every command on.
+"""Write model.onnx, old.onnx, test.npz and results.csv here: files to try every command on.
 
 Two small ReLU networks, trained here within seconds on 200 of the images that come with the
-package; test.npz holds the other 100. Needs pip install 'surefoot[verify]'.
+package; test.npz holds the other 100. results.csv holds three brackets as another tool might
+write them. Needs pip install 'surefoot[verify]'.
 """
 
 from importlib.resources import as_file, files
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
@@ -59,4 +61,10 @@ flat = images[~kept].reshape(-1, 28 * 28) / 255
 for file, neurons in (("model.onnx", 40), ("old.onnx", 20)):
     write(file, trained(flat, labels[~kept], neurons))
 np.savez("test.npz", x=images[kept], y=labels[kept], class_names=names)
-print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} images)")
+Path("results.csv").write_text(
+    "network,split,image,lower,upper,runtime_s\n"
+    "model,test,0,0.01,0.012,1\n"
+    "model,test,1,0.02,,60\n"
+    "model,test,2,0.004,0.005,2\n"
+)
+print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} images), results.csv")

@@ -52,15 +52,15 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
 def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(desk):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "rotation:3", "--kappa", "0.2",
              "--first", "3")  # fmt: skip
-    plain, struck = desk.run(*words), desk.run(*words, "--attack")
-    assert struck.returncode == plain.returncode, struck.stderr
-    assert "the perturbation rotation offers none" in struck.stdout
+    plain, attacked = desk.run(*words), desk.run(*words, "--attack")
+    assert attacked.returncode == plain.returncode, attacked.stderr
+    assert "the perturbation rotation offers none" in attacked.stdout
     assert "attack" not in plain.stdout
-    assert plain.stdout.splitlines()[:2] == struck.stdout.splitlines()[:2]
+    assert plain.stdout.splitlines()[:2] == attacked.stdout.splitlines()[:2]
 
 
 def test_effort_without_an_attack_is_refused(desk):
     done = desk.run(*(w for w in CERTIFY if w != "--attack"))
     assert done.returncode == 3
-    assert "--attack-starts 1 is for an attack: say --attack" in done.stderr
+    assert "--attack-starts 1 needs --attack" in done.stderr
     assert "surefoot.db" not in desk.files()

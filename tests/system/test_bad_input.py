@@ -45,7 +45,7 @@ PREPARE = {
     "nan data": lambda d: d.save("test.npz", x=nan_pixel(d), y=d.y[:5]),
     "bounds": lambda d: d.save("test.npz", x=d.x[:5].astype(np.float32), y=d.y[:5]),
     "no inputs": lambda d: d.save("test.npz", x=d.x[:0], y=d.y[:0]),
-    "no arrays": lambda d: d.save("test.npz", images=d.x[:5]),
+    "no arrays": lambda d: d.save("test.npz", stuff=d.x[:5]),
     "damaged npz": lambda d: (d.folder / "test.npz").write_bytes(b"PK\x03\x04 not a zip"),
     "a folder without images": lambda d: (d.folder / "empty").mkdir(),
     "": lambda d: None,
@@ -63,7 +63,7 @@ CASES = [
     ("nan data", FINE, "1 inputs hold NaN or infinite values, the first is 3"),
     ("bounds", (*FINE, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
     ("no inputs", FINE, "holds no inputs"),
-    ("no arrays", FINE, "holds images: name the inputs x"),
+    ("no arrays", FINE, "holds stuff: name the inputs x"),
     ("damaged npz", FINE, "test.npz cannot be read"),
     ("a folder without images", ("model.onnx", "empty", *OK), "empty holds no images"),
     ("", ("model.onnx", "none.npz", *OK), "no data at none.npz"),
@@ -78,7 +78,8 @@ CASES = [
     ("", (*FINE, "--classes", "12"), "no input of class 12"),
     ("", (*FINE, "--first", "0"), "at least 1, got 0"),
     ("", (*FINE, "--first", "3", "--random", "3"), "not both"),
-    ("", (*FINE, "--require", "90"), "between 0 and 1, got 90"),
+    ("", (*FINE, "--require", "90"), "between 0 and 1, got 90: write 0.9 for 90 %"),
+    ("", (*FINE, "--random", "41"), "--random 41: test.npz has 40 inputs"),
     ("", (*FINE, "--bounds", "1,0"), "the lower first"),
     ("", (*FINE, "--std", "0"), "above 0, got (0.0,)"),
     ("", (*FINE, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),
@@ -111,7 +112,7 @@ def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(desk):
         "def classify(x):\n"
         "    global calls\n"
         "    calls += 1\n"
-        "    if calls > 200:\n"
+        "    if calls > 50:\n"
         "        raise ConnectionError('endpoint lost')\n"
         "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
         "    return np.hstack([total, 0.3 - total])\n"

@@ -21,7 +21,7 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
     assert re.match(says, headline)
     assert headline.endswith("confidence 95 %).")
     assert "If the inputs are an independent random sample" in done.stdout
-    assert "evidence kept in surefoot.db" in done.stderr
+    assert "evidence in surefoot.db" in done.stderr
     assert "measuring" not in done.stdout
     assert {"surefoot.db", "report.html"} <= desk.files()
     assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in desk.files())
@@ -30,7 +30,7 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
 def test_the_same_command_again_answers_from_the_store(desk):
     first, second = desk.run(*QUICK), desk.run(*QUICK)
     assert second.stdout == first.stdout
-    assert "was finished before" in second.stderr
+    assert "was already finished" in second.stderr
 
 
 def test_json_is_one_object_with_the_guarantee(desk):
@@ -119,7 +119,10 @@ def test_show_report_and_replay_read_the_store(desk):
     record = json.loads(first.stdout)
     listed = desk.run("show", "--list")
     assert record["digest"][:12] in listed.stdout
-    assert "finished" in listed.stdout
+    row = next(line for line in listed.stdout.splitlines() if record["digest"][:12] in line)
+    assert all(cell in row for cell in ("finished", "model.onnx", "test.npz", "linf:32/255"))
+    (listed_run,) = json.loads(desk.run("show", "--list", "--json").stdout)
+    assert listed_run["command"].startswith("surefoot estimate model.onnx test.npz")
     shown = desk.run("show", record["digest"][:8], "--json")
     assert json.loads(shown.stdout)["claims"] == record["claims"]
     assert desk.run("report", "--out", "page.html").returncode == 0
@@ -233,7 +236,7 @@ def test_certify_passes_fails_or_stays_undecided(desk):
     assert "FAIL:" in refuted.stdout
     assert "numerically the SIL 2 low-demand limit" in refuted.stdout
     assert "SIL certified" not in (desk.folder / "page.html").read_text()
-    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--budget", "50")
+    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
     assert short.returncode == 2
     assert "UNDECIDED:" in short.stdout
 
@@ -271,7 +274,12 @@ def test_a_fragile_input_can_be_replayed(desk):
 
 def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
     before = desk.files()
-    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json")
+    both = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--width", "0.1",
+                    "--kappa", "0.1")  # fmt: skip
+    assert both.returncode == 3
+    assert "either --width (for estimate) or --kappa (for certify)" in both.stderr
+    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json",
+                    "--confidence", "0.99")  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["inputs"] == 40

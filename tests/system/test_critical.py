@@ -43,7 +43,7 @@ def test_brackets_quantile_and_page(small):
     assert 'id="distribution"' in (small.folder / "c.html").read_text()
     again = small.run(*RUN)
     assert again.stdout == done.stdout
-    assert "was finished before" in again.stderr
+    assert "was already finished" in again.stderr
     assert small.run("show").stdout == done.stdout
     ends = brackets_in(small.run(*RUN, "--json").stdout)
     assert len(ends) == 12
@@ -67,8 +67,8 @@ def test_a_requirement_decides_the_exit_code(small):
         (("--quantile", "2"), "got 2"),
         (("--seconds-per-input", "-1"), "got -1"),
         (("--figure", "f.pdf"), ".svg, .png, .json"),
-        (("--require", "-1"), "--require is a radius above 0, got -1"),
-        (("--require", "0"), "--require is a radius above 0, got 0"),
+        (("--require", "-1"), "--require must be a radius above 0, got -1"),
+        (("--require", "0"), "--require must be a radius above 0, got 0"),
         (("--vnnlib", "points.npz"), "points.npz is a file"),
     ],
 )
@@ -141,8 +141,8 @@ def test_a_stopped_run_loses_no_bracket(slow, sent):
     assert 2 < len(before) < 10
     if sent == signal.SIGINT:
         assert process.returncode == 3
-        assert "Stopped early. What was reached so far" in out
-        assert "goes on from there" in err
+        assert "Interrupted. The brackets so far" in out
+        assert "the same command continues the run" in err
     again = slow.run(*SLOW, "--json")
     assert again.returncode == 0, again.stderr
     ends = brackets_in(again.stdout)
@@ -199,7 +199,7 @@ def test_counterexamples_and_properties_are_handed_out(small):
         read_property((small.folder / "props" / one.property).read_text())
     bad = small.run(*RUN, "--counterexamples", "ce.txt")
     assert bad.returncode == 3
-    assert "writes .npz" in bad.stderr
+    assert "must be a .npz file" in bad.stderr
 
 
 OTHER = r"""

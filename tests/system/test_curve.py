@@ -32,7 +32,7 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
     assert (full.folder / "c.svg").read_text().startswith("<svg")
     again = full.run(*BLUR, "--threshold", "0.8,0.6")
     assert again.stdout == done.stdout
-    assert "was finished before" in again.stderr
+    assert "was already finished" in again.stderr
     assert full.run("show").stdout == done.stdout
     assert full.run("report", "--out", "d.html").returncode == 0
     refused = full.run("replay", "", "0", "0")
@@ -76,7 +76,7 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
 
 def test_population_confidence_and_unlabelled_data(full):
     full.save("plain.npz", x=full.x[:150])
-    for words in (("--of", "population"), ("--measure", "confidence", "--threshold", "0.5")):
+    for words in (("--scope", "population"), ("--measure", "confidence", "--threshold", "0.5")):
         done = full.run(*BLUR, *words, "--json", "--resolution", "0.02")
         assert done.returncode == 0, done.stderr
     done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
@@ -107,10 +107,12 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "blur:0..2", "--threshold", "80"), "got 80"),
         (("--perturb", "blur:0..2", "--threshold", "0"), "got 0"),
         (("--perturb", "blur:0..2", "--resolution", "0"), "got 0"),
-        (("--perturb", "blur:0..2", "--of", "world"), "got 'world'"),
+        (("--perturb", "blur:0..2", "--scope", "world"), "got 'world'"),
         (("--perturb", "blur:0..2", "--method", "best"), "there is no method 'best'"),
-        (("--perturb", "blur:0..2", "--levels", "9"), "chooses its levels itself"),
-        (("--perturb", "blur:0..2", "--method", "asap", "--of", "population"), "--of is not"),
+        (("--perturb", "blur:0..2", "--levels", "9"), "use uniform or random or quad"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--scope", "population"), "--scope is not"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--resolution", "0.1"), "use sequential"),
+        (("--perturb", "blur:0..2", "--method", "quad", "--confidence", "0.9"), "use sequential"),
         (("--perturb", "blur:0..2", "--perturb", "blur:0..2"), "given twice"),
         (("--perturb", "blur:0..2", "--figure", "no/f.svg"), "there is no folder"),
         (("--perturb", "blur:0..2", "--figure", "f.pdf"), ".svg, .png, .json"),

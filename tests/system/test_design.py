@@ -24,9 +24,9 @@ def test_a_design_is_told_in_words_and_tables(desk):
         "within 0.02 of the truth, whatever the truth is (wrong at most 1 time in 100)",
         "48 looks, from 361 to 4,331 trials; z = 2.63227.",
         "Proved for every p: a miss has probability at most 0.0099",
-        "every 4th look; --all prints all",
-        "in any case",
-        "Okamoto's number is 6,623; one fixed size that serves every p is 4,150",
+        "every 4th analysis; --all prints all",
+        "always",
+        "Okamoto's number of trials is 6,623; the smallest fixed number for every p is 4,150",
     ):
         assert words in done.stdout
     assert done.stderr == ""
@@ -74,13 +74,13 @@ def test_the_figure_is_a_image_of_its_own(desk, width, confidence):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--width", "1e-4"), "width 0.0001 with error 0.01 is too narrow for an exact method"),
+        (("--width", "1e-4"), "width 0.0001 with error 0.05 is too narrow for an exact method"),
         (("--width", "wide"), "'wide' is no number: write 0.03"),
         (("--width", "2"), "width must lie between 0 and 1, got 2"),
-        (("--confidence", "99"), "--confidence lies between 0 and 1, got 99"),
+        (("--confidence", "99"), "--confidence must be between 0 and 1, got 99: write 0.99"),
         (("--confidence", "1"), "error must lie between 0 and 1, got 0"),
         (("--figure", "no/such/design.svg"), "there is no folder"),
-        (("--figure", "design.png"), "drawn as SVG, got design.png: call it design.svg"),
+        (("--figure", "design.png"), "must be an .svg file, got design.png: write design.svg"),
     ],
 )
 def test_what_cannot_be_designed_is_one_sentence(desk, words, says):

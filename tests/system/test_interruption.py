@@ -17,7 +17,7 @@ SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--wid
 def told(done):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    return {k: record[k] for k in ("claims", "inputs", "found", "digest", "trials")}
+    return {k: record[k] for k in ("claims", "inputs", "details", "digest", "trials")}
 
 
 def kept(desk):
@@ -67,7 +67,7 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(desk, sent):
     assert process.returncode == 3
     assert out == ""
     assert err.strip().splitlines()[-1] == (
-        "surefoot: stopped: what was measured is in the store; the same command goes on from there"
+        "surefoot: stopped: the evidence so far is in the store; the same command continues the run"
     )
     assert "Traceback" not in err
     assert "report.html" not in desk.files()

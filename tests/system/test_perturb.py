@@ -66,7 +66,8 @@ def test_a_sheet_of_the_data_and_of_chosen_levels(desk):
         (("perturb", "gain:3", "cat.png"), "cannot be shown on an image"),
         (("perturb", "blur:1", "cat.png", "--sheet", "no/where.png"), "no folder"),
         (("perturb", "blur:1", "cat.png", "--sheet", "s.odd"), "cannot be written"),
-        (("perturb", "linf:1+blur:1"), "built from several"),
+        (("perturb", "linf:1+blur:1"), "combines several perturbations"),
+        (("perturb", "fog", "--samples", "3"), "--samples 3 needs an image"),
     ],
 )
 def test_a_mistake_is_one_sentence(image, words, said):

@@ -98,12 +98,12 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
 
 @pytest.mark.parametrize("command", ["estimate", "certify"])
 def test_every_measuring_command_takes_levels(desk, command):
-    how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--budget", "50")}
+    how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--max-trials", "50")}
     done = desk.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
-    assert "0.1 in --perturb linf:0.1 is not used beside --levels" in done.stderr
+    assert "0.1 in --perturb linf:0.1 is not used with --levels" in done.stderr
 
 
 def test_two_models_are_ranked_on_the_same_inputs(pair):
@@ -128,12 +128,12 @@ def test_not_worse_is_the_exit_code(pair):
     assert len(json.loads(strict.stdout)["verdicts"]) == 1
 
 
-@pytest.mark.parametrize("how", [("--kappa", "0.1"), ("--delta", "0.6")])
+@pytest.mark.parametrize("how", [("--kappa", "0.1"), ("--limit", "0.6")])
 def test_certificates_and_tails_are_compared_by_one_option(pair, how):
     done = pair.run("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",
                     "--first", "4", *how, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    kinds = {"--kappa": "robust-share", "--delta": "tail-mean"}
+    kinds = {"--kappa": "robust-share", "--limit": "tail-mean"}
     told = json.loads(done.stdout)
     assert told["spec"]["population"]["kind"] == kinds[how[0]]
     own = "share_kappa" if how[0] == "--kappa" else "mean_population"
@@ -168,7 +168,7 @@ def test_every_class_can_be_required_of(desk):
 
 def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
-             "--first", "4", "--budget", "60", "--json")  # fmt: skip
+             "--first", "4", "--max-trials", "60", "--json")  # fmt: skip
     told = json.loads(desk.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
     assert {row["result"]["trials"] for row in told["inputs"]} == {60}
     refused = desk.run(*words, "--looks", "3")
@@ -179,20 +179,22 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two models or more"),
+        (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two or more models"),
         (("compare", "model.onnx", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "twice"),
-        ((*BOTH, "--kappa", "0.1", "--delta", "0.6"), "either --kappa or --delta"),
+        ((*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"), "either --kappa or --limit"),
+        ((*BOTH, "--kappa", "0.1"), "either --width or --kappa"),
+        ((*BOTH[:-2], "--limit", "0.6", "--property", "true"), "leave out --property true"),
         ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
-        ((*BOTH, "--not-worse", "7"), "--not-worse lies between 0 and 1"),
-        ((*TAIL, "--delta", "0.4"), "between 0.5 and 1"),
+        ((*BOTH, "--not-worse", "7"), "--not-worse must be between 0 and 1"),
+        ((*TAIL, "--limit", "0.4"), "between 0.5 and 1"),
         ((*TAIL, "--transforms", "cube"), "there is no transform 'cube'"),
-        ((*TAIL, "--normality", "2"), "--normality lies between 0 and 1"),
+        ((*TAIL, "--normality", "2"), "--normality must be between 0 and 1"),
         ((*TAIL, "--levels", "0.1"), "two different levels"),
         ((*TAIL, "--levels", "0.1,x"), "'x' is no number"),
-        ((*TAIL, "--figure", "a.svg"), "a figure is of several levels: add --levels"),
+        ((*TAIL, "--figure", "a.svg"), "--figure a.svg needs several levels: add --levels"),
         ((*TAIL, "--levels", "0.1,0.2", "--figure", "a.gif"), "written as .svg, .png, .json"),
-        ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "for one level"),
-        ((*TAIL, "--require-each", "5"), "--require-each lies between 0 and 1"),
+        ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "about one level"),
+        ((*TAIL, "--require-each", "5"), "--require-each must be between 0 and 1"),
     ],
 )
 def test_bad_questions_are_one_sentence(desk, words, said):

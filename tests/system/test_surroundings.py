@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,6 +39,16 @@ def test_a_closed_pipe_is_an_error_not_a_refutation(desk):
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
+    assert "surefoot:" not in done.stderr
+
+
+def test_the_package_runs_as_a_module(desk):
+    done = subprocess.run(
+        [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=desk.folder, text=True,
+        capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "there is no perturbation 'fogg': choose one such as fog" in done.stderr
 
 
 def test_odd_class_names_and_ids_are_shown_as_text(desk):

@@ -1,9 +1,17 @@
 """What `--help` prints: running text, and an example that can be pasted."""
 
+import inspect
+from dataclasses import MISSING, fields
+
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
+import surefoot as sf
+from surefoot.cli.curve_options import CurveOptions
 from surefoot.cli.main import app, running_text
+from surefoot.study.external_brackets import published
+from surefoot.study.registry import METHODS, number
 
 COMMANDS = {command.name: command for command in app.registered_commands}
 
@@ -22,7 +30,9 @@ def test_a_paragraph_fills_the_screen_it_is_printed_on():
         CliRunner().invoke(app, ["critical", "--help"], env={"COLUMNS": str(n)}, color=False).output
         for n in (180, 60)
     )
-    sentence = "Up to the lower end the label is proved constant; at the upper end stands a point"
+    sentence = (
+        "Up to the lower end of a bracket the label is proved constant; at the upper end there is"
+    )
     assert sentence in wide
     assert sentence not in narrow
     assert sentence in " ".join(narrow.split())
@@ -31,3 +41,54 @@ def test_a_paragraph_fills_the_screen_it_is_printed_on():
 def test_an_example_keeps_its_lines():
     told = "One\ntwo.\n\nthree\n  four.\n\nExample: a \\\n  b"
     assert running_text(told) == "One two.\n\nthree four.\n\nExample: a \\\n  b"
+
+
+def default_of(command, option):
+    params = {name: p for p in get_command(app).commands[command].params for name in p.opts}
+    return params[option].default
+
+
+@pytest.mark.parametrize(
+    "command", ["estimate", "certify", "tail", "compare", "critical", "brackets", "plan", "design"]
+)
+def test_every_command_has_the_same_default_confidence(command):
+    assert default_of(command, "--confidence") == "0.95"
+
+
+def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line():
+    with_error = {
+        name: f.default
+        for name, kind in METHODS.items()
+        for f in fields(kind)
+        if f.name == "error" and f.default is not MISSING
+    }
+    assert {"sequential-curve", "critical-level", "normal-tail"} <= set(with_error)
+    assert set(with_error.values()) == {0.05}
+    assert inspect.signature(published).parameters["error"].default == 0.05
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "method", "field"),
+    [
+        ("certify", "--seed", sf.Study, "seed"),
+        ("tail", "--draws", sf.NormalTail, "draws"),
+        ("tail", "--normality", sf.NormalTail, "level"),
+        ("tail", "--limit", sf.NoConfidentMistake, "limit"),
+        ("critical", "--tolerance", sf.CriticalLevel, "tolerance"),
+        ("critical", "--seconds-per-input", sf.CriticalLevel, "seconds_per_input"),
+        ("critical", "--quantile", sf.CriticalLevel, "quantile"),
+        ("critical", "--samples", sf.CriticalLevel, "samples"),
+        ("critical", "--within", sf.CriticalQuantile, "within"),
+        ("critical", "--verifier", sf.CriticalLevel, "verifier"),
+    ],
+)
+def test_an_option_has_the_default_of_the_field_it_sets(command, option, method, field):
+    typed = default_of(command, option)
+    known = {f.name: f.default for f in fields(method)}[field]
+    assert (number(typed) if isinstance(typed, str) and typed else typed) == known
+
+
+def test_a_curve_without_options_is_the_one_of_python():
+    from surefoot.results import Interval
+
+    assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.SequentialCurve(0.0, 2.0)

@@ -56,13 +56,13 @@ def test_a_place_that_cannot_be_written_is_refused_first(words, tmp_path, monkey
 
 
 def test_several_networks_write_side_by_side_whatever_their_names(tmp_path, monkeypatch):
-    from surefoot.cli.critical import _apart
+    from surefoot.cli.export_options import path_for_network
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ce-a_m.onnx.npz").mkdir()
     said = refusal("critical", "a/m.onnx", "b/m.onnx", "x.npz", "--counterexamples", "ce.npz")
     assert "ce-a_m.onnx.npz is a folder" in said
-    assert _apart(".", "m").parent == tmp_path.parent
+    assert path_for_network(".", "m").parent == tmp_path.parent
 
 
 def test_a_device_is_not_replaced_by_a_page():

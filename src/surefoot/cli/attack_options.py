@@ -1,4 +1,4 @@
-"""Whether a command attacks the model as well, and how hard."""
+"""Whether a command also attacks the model, and with how much effort."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Attacking:
-    """The options of an attack beside the measurement."""
+class AttackOptions:
+    """A gradient attack in addition to the measurement."""
 
     attack: Annotated[
         bool,
         typer.Option(
             "--attack",
-            help="The failure rate of a gradient attack as well, beside accuracy and robustness "
-            "(linf and l2; PyTorch models and ONNX files).",
+            help="Also run a gradient attack and print its failure rate (linf and l2; PyTorch "
+            "models and ONNX files).",
         ),
     ] = False
     attack_starts: Annotated[
-        int | None, typer.Option(min=1, help="Descents towards each target class (default: 2).")
+        int | None, typer.Option(min=1, help="Starts per target class (default: 2).")
     ] = None
     attack_iterations: Annotated[
-        int | None, typer.Option(min=1, help="Gradient steps of a descent (default: 20).")
+        int | None, typer.Option(min=1, help="Gradient steps per start (default: 20).")
     ] = None
 
     def method(self) -> Attack | None:
-        """The attack, if one is wanted."""
+        """The attack, or None without --attack."""
         from surefoot.search import Attack
 
-        told = {"starts": self.attack_starts, "iterations": self.attack_iterations}
-        given = {name: value for name, value in told.items() if value is not None}
+        values = {"starts": self.attack_starts, "iterations": self.attack_iterations}
+        effort = {name: value for name, value in values.items() if value is not None}
         if self.attack:
-            return Attack(**given)
-        if given:
-            name = next(iter(given))
-            raise InvalidArgument(f"--attack-{name} {given[name]} is for an attack: say --attack")
+            return Attack(**effort)
+        if effort:
+            name = next(iter(effort))
+            raise InvalidArgument(f"--attack-{name} {effort[name]} needs --attack: add it")
         return None

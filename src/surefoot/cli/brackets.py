@@ -1,4 +1,4 @@
-"""`surefoot brackets`: quantiles of critical radii that others have found."""
+"""`surefoot brackets`: quantiles of critical radii that other tools computed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
+from surefoot.cli.numbers import error_from, share
 from surefoot.cli.output import command_line, present
-from surefoot.cli.run_options import ReportOption
+from surefoot.cli.output_files import check_figure_file, check_file
 
 
 def brackets(
     path: Annotated[
-        str, typer.Argument(metavar="RESULTS.csv", help="Brackets, one input a row; or VERONA's.")
+        str,
+        typer.Argument(
+            metavar="RESULTS.csv", help="Brackets, one input per row; or VERONA's file."
+        ),
     ],
     networks: Annotated[
         str | None, typer.Option(help="Only these networks, comma-separated, in this order.")
@@ -22,37 +26,34 @@ def brackets(
     split: Annotated[str | None, typer.Option(help="Only rows of this split: test.")] = None,
     source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
     quantile: o.QuantileOption = "0.05",
-    confidence: o.SureOption = "0.95",
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,
-    report: ReportOption = None,
+    report: o.ReportOption = None,
     json: o.Json = False,
 ) -> int:
-    """Quantiles of critical radii from a file of brackets, as `critical` gives them for its own.
+    """Compute quantiles of critical radii from a file of brackets of another tool.
 
     The file has the columns network, split, image, lower, upper and runtime_s, or those of VERONA's
-    results. An empty lower end counts as 0, an empty upper end as never refuted; nothing is left
-    out. With several networks they are compared on the inputs that all of them have.
+    results. An empty lower end counts as 0, an empty upper end as never refuted; no row is left
+    out. Several networks are compared on the inputs that all of them have.
 
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
-    from surefoot.report.figures import check_figure
-    from surefoot.study import external_brackets
-    from surefoot.study.registry import number, share
+    from surefoot.study.external_brackets import brackets as read_brackets
+    from surefoot.study.registry import number
 
-    o.check_file(report)
-    if figure is not None:
-        o.check_file(figure)
-        check_figure(figure)
-    found = external_brackets.brackets(
+    check_file(report)
+    check_figure_file(figure)
+    result = read_brackets(
         path,
         networks=tuple(networks.split(",")) if networks else (),
         split=split,
         source=source,
         quantile=share("--quantile", quantile),
-        error=round(1 - share("--confidence", confidence), 12),
+        error=error_from(confidence),
     )
-    found = replace(found, command=command_line())
+    result = replace(result, command=command_line())
     if require is not None:
-        found = found.require(number(require))
-    return present(found, report=report, figure=figure, as_json=json)
+        result = result.require(number(require))
+    return present(result, report=report, figure=figure, as_json=json)

@@ -1,97 +1,79 @@
-"""`surefoot certify`: is the failure probability of each input at most κ?"""
+"""`surefoot certify`: is the failure probability of each input at most kappa?"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from surefoot.cli.attack_options import Attacking
-from surefoot.cli.levels_option import Side, run_levels
-from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.requirement_options import Requiring
-from surefoot.cli.run_options import Asked, PropertyOption, Running, conclude
+from surefoot.cli import options as o
+from surefoot.cli.attack_options import AttackOptions
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.levels_options import LevelsOptions, run_at_levels
+from surefoot.cli.methods import TRIALS_TIMES_KAPPA, kappa_method
+from surefoot.cli.requirement_options import RequirementOptions
+from surefoot.cli.run_options import RunOptions, StudyRequest
 from surefoot.errors import InvalidArgument
 
-_BUDGET = 200
 
-
-@expanded
+@o.expand_options
 def certify(
-    model: ModelArg,
-    data: DataArg,
+    model: o.ModelArg,
+    data: o.DataArg,
     *,
-    reading: Reading,
+    inputs: InputOptions,
+    perturb: o.PerturbOption,
     kappa: Annotated[
-        str | None, typer.Option(help="The failure probability to stay below, such as 1e-3.")
+        str | None, typer.Option(help="The largest allowed failure probability, such as 1e-3.")
     ] = None,
     sil: Annotated[
         int | None,
-        typer.Option(min=1, max=4, help="Or the low-demand limit of a SIL of IEC 61508."),
+        typer.Option(
+            min=1, max=4, help="Instead of --kappa: low-demand limit of a SIL, IEC 61508."
+        ),
     ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure to be of each decision.")] = "0.95",
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
     method: Annotated[str, typer.Option(help="kappa-test or exact-binomial.")] = "kappa-test",
     max_trials: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Most trials an input (default: {_BUDGET}/kappa)."),
+        typer.Option(
+            min=1, help=f"Maximum trials per input (default: {TRIALS_TIMES_KAPPA}/kappa)."
+        ),
     ] = None,
     looks: Annotated[
         int | None,
-        typer.Option(min=1, help="For exact-binomial: how often to look; 1 is one fixed size."),
+        typer.Option(
+            min=1,
+            help="For exact-binomial: number of interim analyses (default: 8); 1 is a fixed size.",
+        ),
     ] = None,
-    prop: PropertyOption = "same",
-    side: Side,
-    attacking: Attacking,
-    requiring: Requiring,
-    running: Running,
+    prop: o.PropertyOption = "same",
+    levels: LevelsOptions,
+    attack: AttackOptions,
+    requirement: RequirementOptions,
+    options: RunOptions,
 ) -> int:
-    """Decide for each input whether its failure probability is at most kappa.
+    """Decide whether each input fails under at most a share kappa of the perturbations.
 
-    The claim is that every input studied is robust, or what --require says of the robust share
-    instead: exit code 0 if that is shown, 1 if it is refuted, 2 if the evidence does not decide.
+    The claim is that every input studied is robust. With --require it is that at least this share
+    of inputs is robust. Exit code 0: shown, 1: refuted, 2: undecided.
 
-    With --attack the table of accuracy, attack failure rate and robust share is printed too.
+    With --attack a table of accuracy, attack failure rate and robust share is printed too.
 
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
     """
-    requiring.check()
-    side.check()
-    attack = attacking.method()
-    method_ = method_for(method, kappa, sil, confidence, max_trials, looks)
-    asked = Asked(data, prop, method_)
-    if side.levels is not None:
-        return run_levels(reading, model, asked, running, side, requiring, attack)
-    study, source = running.study(reading, model, asked)
-    return conclude(study, source, running, requiring, attack)
-
-
-def method_for(
-    method: str,
-    kappa: str | None,
-    sil: int | None,
-    confidence: str,
-    max_trials: int | None,
-    looks: int | None = None,
-) -> Any:  # noqa: ANN401
-    """The test of this name."""
-    from surefoot.methods import TESTS
-    from surefoot.study.registry import share
-
-    if method not in TESTS:
-        raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")
     limit = _kappa(kappa, sil)
-    error = round(1 - share("--confidence", confidence), 12)
-    if looks is not None and method != "exact-binomial":
-        raise InvalidArgument(f"--looks is for --method exact-binomial, not for {method}")
-    more = {} if looks is None else {"looks": looks}
-    most = max_trials or max(1, round(_BUDGET / max(limit, 1e-12)))
-    return TESTS[method](limit, error, most, **more)
+    request = StudyRequest(
+        inputs, data, perturb, prop, kappa_method(method, limit, confidence, max_trials, looks)
+    )
+    return run_at_levels(request, model, options, levels, requirement, attack.method())
 
 
-def _kappa(kappa: str | None, sil: int | None) -> float:
+def _kappa(kappa: str | None, sil: int | None) -> str:
     from surefoot.report.sampling.view import SIL
-    from surefoot.study.registry import number
 
-    if (kappa is None) == (sil is None):
-        raise InvalidArgument("say either --kappa, such as 1e-3, or --sil 1 to 4")
-    return SIL[f"SIL {sil}"] if kappa is None else number(kappa)
+    if kappa is not None and sil is None:
+        return kappa
+    if sil is not None and kappa is None:
+        return repr(SIL[f"SIL {sil}"])
+    raise InvalidArgument("give either --kappa, such as 1e-3, or --sil 1 to 4")

@@ -4,146 +4,123 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from surefoot.cli.attack_options import Attacking
-from surefoot.cli.certify import method_for as test_for
-from surefoot.cli.estimate import method_for as estimate_for
-from surefoot.cli.levels_option import announced, shown
-from surefoot.cli.options import Reading, check_file, expanded
-from surefoot.cli.output import command_line
-from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.run_options import Asked, PropertyOption, Running
-from surefoot.cli.tail import method_for as tail_for
+from surefoot.cli import options as o
+from surefoot.cli.attack_options import AttackOptions
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.methods import estimate_method, kappa_method, tail_method
+from surefoot.cli.numbers import number_list, share
+from surefoot.cli.run_options import RunOptions, StudyRequest
+from surefoot.cli.side_by_side import names_of, run_side_by_side
 from surefoot.errors import InvalidArgument
 
+_DEFAULT_WIDTH = "0.05"
+"""Wider than for `estimate`: every model is measured, and differences need many inputs first."""
+_DEFAULT_PROPERTY = "same"
 
-@expanded
+
+@o.expand_options
 def compare(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL MODEL... DATA", help="Two models or more, then the data."),
+        typer.Argument(metavar="MODEL MODEL... DATA", help="Two or more models, then the data."),
     ],
     *,
-    reading: Reading,
-    width: Annotated[str, typer.Option(help="How far each input's estimate may be off.")] = "0.05",
+    inputs: InputOptions,
+    perturb: o.PerturbOption,
+    width: Annotated[
+        str | None,
+        typer.Option(
+            help=f"How far each estimate may be from the truth (default: {_DEFAULT_WIDTH})."
+        ),
+    ] = None,
     kappa: Annotated[
         str | None,
         typer.Option(help="Compare the share of inputs that fail at most this often instead."),
     ] = None,
     limit: Annotated[
-        str | None, typer.Option(help="Compare RoMA's tails at this confidence instead.")
+        str | None,
+        typer.Option(help="Compare confident mistakes above this confidence instead (see tail)."),
     ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure to be of the whole outcome.")] = "0.95",
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
     reference: Annotated[
         str | None,
         typer.Option(
-            help="Accuracies to correlate with: 0.91,0.88 in the order of the models, or a .csv "
-            "of model,value lines."
+            help="Correlate with these numbers, such as accuracies: 0.91,0.88 in the order of the "
+            "models, or a .csv file with lines model,value."
         ),
     ] = None,
     not_worse: Annotated[
         str | None,
         typer.Option(
-            help="Require that the first model fails at most so much more often than each of the "
-            "others: 0.01."
+            help="Require that the first model fails at most this much more often than each "
+            "other: 0.01."
         ),
     ] = None,
-    prop: PropertyOption = "same",
-    attacking: Attacking,
-    running: Running,
+    prop: Annotated[
+        str | None,
+        typer.Option(
+            "--property",
+            help="When an output counts as kept: same, true, topk:5, confident:0.6 "
+            f"(default: {_DEFAULT_PROPERTY}). Not with --limit.",
+        ),
+    ] = None,
+    attack: AttackOptions,
+    options: RunOptions,
 ) -> int:
-    """Rank models by how often they fail, with intervals; "not shown to differ" is an answer.
+    """Rank models by how often they fail on the same perturbed inputs, with intervals.
 
-    All meet the same inputs and the same perturbations, so that differences are seen input by
-    input. With --correct-only just the inputs that all of them classify correctly.
+    All models get the same inputs and the same perturbations, so that differences are measured
+    input by input. "Not shown to differ" is a possible answer. With --correct-only, only inputs
+    that all models classify correctly.
 
     Example: surefoot compare model.onnx old.onnx test.npz --perturb linf:8/255 --not-worse 0.01
     """
-    from surefoot.study import Study
     from surefoot.study import compare as run_all
-    from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.registry import parse_property, share
 
     *models, data = paths
     if len(models) < 2:
         raise InvalidArgument(
-            "compare takes two models or more, then the data: a.onnx b.onnx x.npz"
+            "compare needs two or more models, then the data: a.onnx b.onnx x.npz"
         )
-    if kappa is not None and limit is not None:
-        raise InvalidArgument("say either --kappa or --limit, not both")
-    attack = attacking.method()
-    check_file(running.report)
+    gradient_attack = attack.method()
+    options.check()
     names = names_of(models)
     margin = None if not_worse is None else share("--not-worse", not_worse)
-    given = None if reference is None else _reference(reference, names, models)
-    asked = _asked(data, prop, width, kappa, limit, confidence)
-    held = parse_property(asked.prop)
-    parse_perturbation(running.perturb)
-    loaded, inputs = reading.load_all(models, data, running.seed)
-    perturbation = parse_perturbation(running.perturb, inputs.frame)
-    studies = {
-        name: Study(one, inputs, perturbation, asked.method, property=held, seed=running.seed)
-        for name, one in zip(names, loaded, strict=True)
-    }
-    sources = {
-        name: reading.source(
-            path,
-            data,
-            command=command_line(),
-            perturb=running.perturb,
-            property=asked.prop,
-            models=tuple(models),
-        )
-        for name, path in zip(names, models, strict=True)
-    }
-    with progress_on_stderr() as watch:
-        found = run_all(
-            studies,
-            reference=given,
-            store=running.store,
-            workers=running.workers,
-            batch=running.batch,
-            on_progress=watch,
-            attack=attack,
-            sources=sources,
-            on_start=announced("model", len(studies)),
-        )
+    values = None if reference is None else _reference(reference, names, models)
+    method, checked_property = _method(width, kappa, limit, prop, confidence)
+    request = StudyRequest(inputs, data, perturb, checked_property, method)
+    studies, sources = request.studies(dict(zip(names, models, strict=True)), options.seed)
+    run = partial(run_all, studies, reference=values, attack=gradient_attack)
+    result = run_side_by_side(run, sources, options, part="model")
     if margin is not None:
-        found = found.require(not_worse=(names[0], margin))
-    return shown(found, running)
+        result = result.require(not_worse=(names[0], margin))
+    return options.finish(result)
 
 
-def _asked(
-    data: str, prop: str, width: str, kappa: str | None, limit: str | None, confidence: str
-) -> Asked:
+def _method(
+    width: str | None, kappa: str | None, limit: str | None, prop: str | None, confidence: str
+) -> tuple[Any, str]:
+    """The method that --width, --kappa or --limit names, and the property it measures."""
+    quantities = {"--width": width, "--kappa": kappa, "--limit": limit}
+    named = [name for name, value in quantities.items() if value is not None]
+    if len(named) > 1:
+        raise InvalidArgument(f"give either {' or '.join(named)}: each is a quantity of its own")
     if limit is not None:
-        return Asked(data, f"confident:{limit}", tail_for(1000, confidence))
-    made: Any = (
-        estimate_for("exact-sequential", width, confidence)
-        if kappa is None
-        else test_for("kappa-test", kappa, None, confidence, None)
-    )
-    return Asked(data, prop, made)
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # too long for a name
-        return False
-
-
-def names_of(models: Sequence[str]) -> list[str]:
-    """File names, or whole paths where these are not enough."""
-    last = [Path(m).name for m in models]
-    found = last if len(set(last)) == len(last) else list(models)
-    if len(set(found)) < len(found):
-        raise InvalidArgument("the same model is named twice: compare different ones")
-    return found
+        if prop is not None:
+            raise InvalidArgument(
+                f"--limit {limit} is about confident mistakes: leave out --property {prop}"
+            )
+        return tail_method(confidence), f"confident:{limit}"
+    if kappa is not None:
+        return kappa_method("kappa-test", kappa, confidence), prop or _DEFAULT_PROPERTY
+    method = estimate_method("exact-sequential", width or _DEFAULT_WIDTH, confidence)
+    return method, prop or _DEFAULT_PROPERTY
 
 
 def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[str, float]:
@@ -151,21 +128,32 @@ def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[s
     from surefoot.study.registry import number
 
     if not _is_file(text):
-        values = [number(part) for part in text.split(",")]
+        values = number_list(text)
         if len(values) != len(names):
             raise InvalidArgument(
-                f"--reference holds {len(values)} numbers for {len(names)} models: one for each"
+                f"--reference has {len(values)} numbers for {len(names)} models: give one for each"
             )
         return dict(zip(names, values, strict=True))
-    try:
-        with Path(text).open(newline="", encoding="utf-8") as file:
-            lines = {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{text} cannot be read as a list of values ({error})") from error
-    found = {}
+    lines = _read_lines(text)
+    reference = {}
     for name, path in zip(names, models, strict=True):
-        told = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
-        if told is None:
+        value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
+        if value is None:
             raise InvalidArgument(f"{text} has no line for {name}: write {name},0.91")
-        found[name] = number(told)
-    return found
+        reference[name] = number(value)
+    return reference
+
+
+def _read_lines(path: str) -> dict[str, str]:
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            return {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidArgument(f"{path} cannot be read as a list of values ({error})") from error
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a file name
+        return False

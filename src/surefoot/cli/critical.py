@@ -4,223 +4,207 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.compare import names_of
-from surefoot.cli.levels_option import announced
-from surefoot.cli.output import command_line, present, say_from_store
-from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.run_options import ReportOption, SeedOption, WorkersOption
-from surefoot.cli.terminal import show_view
+from surefoot.cli.export_options import ExportOptions
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.numbers import error_from, number_list, share
+from surefoot.cli.output import command_line
+from surefoot.cli.output_files import check_figure_file
+from surefoot.cli.run_options import RunOptions
+from surefoot.cli.side_by_side import names_of, run_side_by_side
+from surefoot.cli.terminal import print_view
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.store.records import Record
+    from surefoot.population import CriticalQuantile
+    from surefoot.search import CriticalLevel
+    from surefoot.store.records import Source
     from surefoot.study import Result, Study
 
 
 @dataclass(frozen=True)
-class Files:
-    """What other tools may want of the outcome."""
+class RadiusOptions:
+    """How brackets are found, and which quantile is claimed."""
 
-    counterexamples: Annotated[
-        str | None, typer.Option(help="Write the points with another label here: ce.npz.")
-    ] = None
-    vnnlib: Annotated[
-        str | None,
-        typer.Option(help="Write VNN-LIB properties and instances.csv into this folder."),
-    ] = None
-
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse early what could not be written."""
-        for name in names:
-            if self.counterexamples is not None:
-                o.check_file(str(_apart(self.counterexamples, name)))
-            if self.vnnlib is not None:
-                o.check_folder(str(_apart(self.vnnlib, name)))
-        if self.counterexamples is not None and Path(self.counterexamples).suffix != ".npz":
-            raise InvalidArgument(f"--counterexamples writes .npz, got {self.counterexamples}")
-
-    def write(self, study: Study, record: Record, graph: str, name: str) -> None:
-        """Write what was asked for; the network's name is in it where there are several."""
-        from surefoot.study.export_counterexamples import write_counterexamples, write_properties
-
-        if self.counterexamples is not None:
-            at = _apart(self.counterexamples, name)
-            many = write_counterexamples(study, record, at)
-            sys.stderr.write(f"written: {at}, {many:,} counterexamples\n")
-        if self.vnnlib is not None:
-            at = _apart(self.vnnlib, name)
-            many = write_properties(study, record, Path(graph), at)
-            sys.stderr.write(f"written: {at}, {many:,} properties\n")
-
-
-def _apart(path: str, name: str) -> Path:
-    given = Path(path)
-    if not name:
-        return given
-    plain = name.replace("/", "_").replace(
-        "\\", "_"
-    )  # a whole path, where file names are not enough
-    whole = given if given.name else given.resolve()
-    return whole.with_name(f"{whole.stem}-{plain}{whole.suffix}")
-
-
-@o.expanded
-def critical(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="MODEL.onnx... DATA", help="One ONNX file or more, then the data."),
-    ],
-    *,
-    reading: o.Reading,
-    files: Files,
-    tolerance: Annotated[str, typer.Option(help="How narrow a bracket is to be.")] = "0.002",
-    quantile: o.QuantileOption = "0.05",
-    confidence: o.SureOption = "0.95",
-    seconds_per_input: Annotated[
-        float, typer.Option(help="CPU seconds at most for an input.")
-    ] = 60.0,
+    tolerance: Annotated[str, typer.Option(help="How narrow each bracket must be.")] = "0.002"
+    quantile: o.QuantileOption = "0.05"
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE
+    seconds_per_input: Annotated[float, typer.Option(help="Maximum CPU seconds per input.")] = 60.0
     quantile_only: Annotated[
         bool,
         typer.Option(
             "--quantile-only",
-            help="Prove and refute no further than the quantile (or --require) needs: much faster.",
+            help="Only narrow brackets as far as the quantile (or --require) needs: much faster.",
         ),
-    ] = False,
+    ] = False
     within: Annotated[
         str | None,
-        typer.Option(help="Take inputs until the quantile is known to ± this; no further proofs."),
-    ] = None,
+        typer.Option(help="Take inputs until the quantile is known to ± this (--quantile-only)."),
+    ] = None
     samples: Annotated[
-        int, typer.Option(help="Points drawn within each of some radii of an input; 0 for none.")
-    ] = 200,
+        int, typer.Option(min=0, help="Random points per input and radius as a check; 0 for none.")
+    ] = 200
     verifier: Annotated[
         str,
-        typer.Option(
-            help="Another prover in place of ours: 'tool {onnx} {vnnlib} {seconds} {result}'."
-        ),
-    ] = "",
+        typer.Option(help="Use another prover: 'tool {onnx} {vnnlib} {seconds} {result}'."),
+    ] = ""
+
+    def method(self, least: float | None) -> CriticalLevel | CriticalQuantile:
+        """The method; `least` is the radius that --require states."""
+        from surefoot.population import CriticalQuantile
+        from surefoot.search import CriticalLevel
+        from surefoot.study.registry import number
+
+        shared = (
+            number(self.tolerance),
+            self.seconds_per_input,
+            share("--quantile", self.quantile),
+            error_from(self.confidence),
+            self.samples,
+        )
+        if not self.quantile_only and self.within is None:
+            return CriticalLevel(*shared, self.verifier)
+        if self.verifier:
+            raise InvalidArgument(
+                f"--verifier {self.verifier}: another prover closes brackets; leave out "
+                "--quantile-only and --within"
+            )
+        return CriticalQuantile(
+            *shared, None if self.within is None else number(self.within), least
+        )
+
+
+@o.expand_options
+def critical(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL.onnx... DATA", help="One or more ONNX files, then the data."),
+    ],
+    *,
+    inputs: InputOptions,
+    export: ExportOptions,
+    radius: RadiusOptions,
     at: Annotated[
         str | None,
-        typer.Option(help="Robust accuracy at these radii: 0.01,8/255."),
+        typer.Option(help="Also the robust accuracy at these radii: 0.01,8/255."),
     ] = None,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="The quantile of each class as well.")
+        bool, typer.Option("--by-class", help="Also the quantile of each class.")
     ] = False,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,
-    seed: SeedOption = 1,
-    report: ReportOption = None,
+    seed: o.SeedOption = 1,
+    report: o.ReportOption = None,
     store: o.StoreOption = o.DEFAULT_STORE,
     json: o.Json = False,
-    workers: WorkersOption = None,
+    workers: o.WorkersOption = None,
 ) -> int:
-    """Bracket the critical L∞ radius of every input between a proof and a counterexample.
+    """Bracket the L∞ radius at which each label can change, between proof and counterexample.
 
-    Up to the lower end the label is proved constant; at the upper end stands a point that the model
-    itself gives another label. Then the radius that a share of the inputs does not exceed, with an
-    interval for the population. Interrupted, it gives the brackets reached, and the same command
-    goes on from there. Needs pip install 'surefoot\\[verify]'.
+    Up to the lower end of a bracket the label is proved constant; at the upper end there is a
+    perturbed input that the model gives another label. The result is the radius that a share of the
+    inputs does not reach, with an interval for the population. If the run is interrupted, the
+    brackets so far are printed, and the same command continues it. Needs pip install
+    'surefoot\\[verify]'.
 
     Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
     """
-    _one_thread_each()
-    from surefoot import perturb
-    from surefoot.population import CriticalQuantile
-    from surefoot.properties import SameLabel, TrueLabel
-    from surefoot.report.figures import check_figure
+    _limit_library_threads()
     from surefoot.search import CriticalLevel
-    from surefoot.study import Study, compare
-    from surefoot.study.registry import number, share
+    from surefoot.study import compare
 
     *models, data = paths
     if not models:
-        raise InvalidArgument("critical takes an ONNX file or more, then the data")
-    names = names_of(models)
-    o.check_file(report)
-    files.check(names if len(models) > 1 else [""])
-    if figure is not None:
-        o.check_file(figure)
-        check_figure(figure)
-    least = None if require is None else number(require)
-    radii = [] if at is None else [number(part) for part in at.split(",")]
-    if least is not None and not 0 < least < math.inf:
-        raise InvalidArgument(f"--require is a radius above 0, got {require}: try 8/255")
-    told = (
-        number(tolerance),
-        seconds_per_input,
-        share("--quantile", quantile),
-        round(1 - share("--confidence", confidence), 12),
-        samples,
-    )
-    asked: CriticalLevel | CriticalQuantile = CriticalLevel(*told, verifier)
-    if quantile_only or within is not None:
-        if verifier:
-            raise InvalidArgument(
-                f"--verifier {verifier}: another prover closes brackets; leave out --quantile-only "
-                "and --within"
-            )
-        near = None if within is None else number(within)
-        asked = CriticalQuantile(*told, near, least)
-    loaded, inputs = reading.load_all(models, data, seed)
-    held = SameLabel() if inputs.labels is None else TrueLabel()
-    classes = True if by_class else None
-    keys = names if len(models) > 1 else [""]
-    studies = {
-        key: Study(
-            model, inputs, perturb.LinfNoise(), asked, property=held, seed=seed, by_class=classes
-        )
-        for key, model in zip(keys, loaded, strict=True)
-    }
-    sources = {
-        key: reading.source(path, data, command=command_line(), property=held.kind)
-        for key, path in zip(keys, models, strict=True)
-    }
-    what = "inputs" if isinstance(asked, CriticalLevel) else "quantiles"
-    with progress_on_stderr(what) as watch:
-        found = compare(
-            studies,
-            store=store,
-            workers=workers,
-            on_progress=watch,
-            sources=sources,
-            on_start=announced("model", len(models)),
-            on_interrupt=partial(_reached, as_json=json),
-        )
-    say_from_store(found, store)
+        raise InvalidArgument("critical needs one or more ONNX files, then the data")
+    keys = names_of(models) if len(models) > 1 else [""]
+    options = RunOptions(seed, report, store, json, workers)
+    options.check()
+    export.check(keys)
+    check_figure_file(figure)
+    least, radii = _required_radius(require), () if at is None else number_list(at)
+    request = _RadiiRequest(inputs, data, radius.method(least), by_class)
+    studies, sources = request.studies(dict(zip(keys, models, strict=True)), seed)
+    unit = "inputs" if isinstance(request.method, CriticalLevel) else "quantiles"
+    run = partial(compare, studies, on_interrupt=partial(_print_interrupted, as_json=json))
+    result = run_side_by_side(run, sources, options, part="model", unit=unit)
     for path, key in zip(models, keys, strict=True):
-        part = found.parts[key] if found.parts else found
-        files.write(studies[key], part.record, path, key)
-    found = replace(found, command=command_line())
-    for radius in radii:
-        found = found.at_radius(radius)
+        part = result.parts[key] if result.parts else result
+        export.write(studies[key], part.record, path, key)
+    for level in radii:
+        result = result.at_radius(level)
     if least is not None:
-        found = found.require(least)
-    return present(found, report=report, figure=figure, as_json=json, kept_in=store)
+        result = result.require(least)
+    return options.finish(result, figure)
 
 
-def _one_thread_each() -> None:
-    """Every worker is a thread of ours: more of the libraries' own would only be in the way.
+@dataclass(frozen=True)
+class _RadiiRequest:
+    """What is to be proved, as typed, with the method already built."""
 
-    Nor would their time be counted. It must be said before they are loaded.
+    inputs: InputOptions
+    data: str
+    method: CriticalLevel | CriticalQuantile
+    by_class: bool
+
+    def studies(
+        self, models: dict[str, str], seed: int
+    ) -> tuple[dict[str, Study], dict[str, Source]]:
+        """A study for every network, and where it came from, by name."""
+        from surefoot import perturb
+        from surefoot.properties import SameLabel, TrueLabel
+        from surefoot.study import Study
+
+        loaded, inputs = self.inputs.load_all(list(models.values()), self.data, seed)
+        prop = SameLabel() if inputs.labels is None else TrueLabel()
+        studies = {
+            name: Study(
+                model,
+                inputs,
+                perturb.LinfNoise(),
+                self.method,
+                property=prop,
+                seed=seed,
+                by_class=True if self.by_class else None,
+            )
+            for name, model in zip(models, loaded, strict=True)
+        }
+        sources = {
+            name: self.inputs.source(path, self.data, command=command_line(), property=prop.kind)
+            for name, path in models.items()
+        }
+        return studies, sources
+
+
+def _required_radius(text: str | None) -> float | None:
+    from surefoot.study.registry import number
+
+    if text is None:
+        return None
+    least = number(text)
+    if not 0 < least < math.inf:
+        raise InvalidArgument(f"--require must be a radius above 0, got {text}: try 8/255")
+    return least
+
+
+def _limit_library_threads() -> None:
+    """One thread for each numerical library: our workers already use the cores.
+
+    The CPU time of further threads would not be counted. Must be set before the libraries load.
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
-def _reached(found: Result, *, as_json: bool) -> None:
-    """Show the brackets that a stopped run has reached."""
+def _print_interrupted(result: Result, *, as_json: bool) -> None:
+    """Print the brackets of an interrupted run."""
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(result.to_json())
         return
-    typer.echo("Stopped early. What was reached so far:\n")
-    show_view(found.view)
+    typer.echo("Interrupted. The brackets so far:\n")
+    print_view(result.view)

@@ -1,4 +1,4 @@
-"""`surefoot demo`: a small network and some hundred images that come with the package."""
+"""`surefoot demo`: a small network and 300 images that come with the package."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.requirement_options import Requiring
-from surefoot.cli.run_options import Asked, Running, conclude
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.requirement_options import RequirementOptions
+from surefoot.cli.run_options import RunOptions, StudyRequest, run_study
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"
 _WIDTH, _ERROR = 0.02, 0.01
+"""Narrower error than the default: the demo takes seconds anyway, and the README quotes it."""
 
 
 def demo(
-    out: Annotated[
-        str, typer.Option("--out", help="The folder for report.html and the store.")
-    ] = ".",
+    out: Annotated[str, typer.Option("--out", help="Folder for report.html and the store.")] = ".",
     json: o.Json = False,
 ) -> int:
-    """Estimate the robustness of an embedded Fashion-MNIST network and write report.html.
+    """Run an example that comes with the package, and write report.html.
+
+    It estimates how often a small Fashion-MNIST network fails under random noise.
 
     Example: surefoot demo --out .
     """
@@ -32,18 +34,18 @@ def demo(
 
     folder = Path(out)
     if not folder.is_dir():
-        raise InvalidArgument(f"there is no folder {out}: make it first")
+        raise InvalidArgument(f"there is no folder {out}: create it first")
     data = files("surefoot") / "data"
     report, store = str(folder / "report.html"), str(folder / o.DEFAULT_STORE)
-    with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as inputs:
+    with as_file(data / "fashion_cnn.onnx") as model, as_file(data / "fashion_test.npz") as images:
         sys.stderr.write(
-            "A small network (90 % accurate) meets 300 Fashion-MNIST test images, the first 30 of\n"
-            "each class, perturbed by random noise of up to 32/255 a pixel. How often does its\n"
-            "answer change?\n\n"
+            "A small network (90 % accurate) classifies 300 Fashion-MNIST test images, the first\n"
+            "30 of each class, perturbed by random noise of up to 32/255 per pixel. How often\n"
+            "does its answer change?\n\n"
         )
-        running = Running(_PERTURB, report=report, store=store, json=json)
-        asked = Asked(str(inputs), "same", ExactSequential(_WIDTH, _ERROR))
-        study, source = running.study(o.Reading(bounds="0,1"), str(model), asked)
-        code = conclude(study, source, running, Requiring())
+        method = ExactSequential(_WIDTH, _ERROR)
+        request = StudyRequest(InputOptions(bounds="0,1"), str(images), _PERTURB, "same", method)
+        options = RunOptions(report=report, store=store, json=json)
+        code = run_study(request, str(model), options, RequirementOptions())
     sys.stderr.write(f"open {report} in a browser\n")
     return code

@@ -1,4 +1,4 @@
-"""`surefoot doctor`: is the model wired up as you think?"""
+"""`surefoot doctor`: do model and data fit together?"""
 
 from __future__ import annotations
 
@@ -9,34 +9,38 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, show_findings
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.terminal import HOLDS, print_findings
 
 BAD = 3
-"""Nothing but a refuted requirement exits with 1."""
+"""Not 1: that is for a refuted requirement."""
 
 
-@o.expanded
+@o.expand_options
 def doctor(
     model: o.ModelArg,
     data: o.DataArg,
     *,
-    reading: o.Reading,
+    inputs: InputOptions,
     perturb: Annotated[
-        str, typer.Option(help="Also check this perturbation, such as linf:8/255.")
+        str, typer.Option(help="Also check this perturbation, for example linf:8/255.")
     ] = "linf:0",
+    seed: o.SeedOption = 1,
     json: o.Json = False,
 ) -> int:
-    """Check model and data before a run, in plain words. Exit code 3 if something is bad.
+    """Check that model and data fit together before a run.
+
+    Exit code 3 if something is wrong.
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
     from surefoot.study.doctor import doctor as check
     from surefoot.study.parse_perturbation import parse_perturbation
 
-    loaded, inputs = reading.load(model, data)
-    checkup = check(loaded, inputs, parse_perturbation(perturb, inputs.frame))
+    loaded, chosen = inputs.load(model, data, seed)
+    checkup = check(loaded, chosen, parse_perturbation(perturb, chosen.frame))
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:
-        show_findings(checkup.findings)
+        print_findings(checkup.findings)
     return BAD if checkup.bad else HOLDS

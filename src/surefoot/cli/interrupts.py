@@ -1,4 +1,4 @@
-"""How a run is asked to end, and how it hears it for certain."""
+"""Stopping a run by Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import signal
 import threading
 from types import FrameType
 
-_asked = threading.Event()
+_stop_requested = threading.Event()
 
 
 class Stopped(BaseException):
-    """The user, or the system, asked the run to end."""
+    """The user or the system stopped the run."""
 
 
-def listen() -> None:
-    """Turn Ctrl-C and a polite kill into `Stopped`."""
+def handle_signals() -> None:
+    """Turn SIGINT (Ctrl-C) and SIGTERM into `Stopped`."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    _asked.set()
+    _stop_requested.set()
     raise Stopped
 
 
-def stop_if_asked() -> None:
-    """Raise again: an exception that met a clean-up of Python's own was swallowed there."""
-    if _asked.is_set():
+def raise_if_stopped() -> None:
+    """Raise again: Python swallows an exception that is raised during its own clean-up."""
+    if _stop_requested.is_set():
         raise Stopped

@@ -1,27 +1,23 @@
-"""The options that commands share, and how they become a study's parts."""
+"""The options that commands share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from surefoot.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from surefoot.store.records import Source
-    from surefoot.subject import Inputs, Model
-
 DEFAULT_STORE = "surefoot.db"
+DEFAULT_CONFIDENCE = "0.95"
+"""Of every command; `error` has the matching default, 0.05, in Python."""
+DEFAULT_WIDTH = "0.02"
 
-READING, CHOOSING, RUNNING = "Reading model and data", "Choosing inputs", "Running"
+RUN_PANEL = "Running"
 
-Json = Annotated[bool, typer.Option("--json", help="The whole result as JSON on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 ModelArg = Annotated[
     str,
     typer.Argument(
@@ -32,26 +28,55 @@ ModelArg = Annotated[
 DataArg = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="test.npz, x.npy (with --labels), an image folder, or a .csv"
+        metavar="DATA", help="test.npz, x.npy (with --labels), a folder of images, or a .csv file"
     ),
 ]
-QuantileOption = Annotated[
-    str, typer.Option(help="Of which share of the inputs to give the radius.")
+PerturbOption = Annotated[
+    str,
+    typer.Option(
+        help="Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
+        "blur:1+jpeg:0.5. `surefoot perturb --list` lists all."
+    ),
 ]
-SureOption = Annotated[str, typer.Option(help="How sure to be of the quantile.")]
+PropertyOption = Annotated[
+    str,
+    typer.Option(
+        "--property",
+        help="When an output counts as kept: same (as the clean label), true (label), topk:5, "
+        "confident:0.6.",
+    ),
+]
+ConfidenceOption = Annotated[str, typer.Option(help="Confidence of the result.")]
+WidthOption = Annotated[str, typer.Option(help="How far each estimate may be from the truth.")]
+QuantileOption = Annotated[
+    str, typer.Option(help="The share of inputs whose critical radius may be smaller.")
+]
 RadiusOption = Annotated[
-    str | None, typer.Option(help="Claim that the quantile is at least this radius: 8/255.")
+    str | None, typer.Option(help="Require that the quantile is at least this radius: 8/255.")
 ]
 RadiiFigure = Annotated[
     str | None, typer.Option(help="Write the figure here: critical.svg, .png or .json.")
 ]
+SeedOption = Annotated[int, typer.Option(min=0, help="Random seed.")]
+ReportOption = Annotated[str | None, typer.Option(help="Write the HTML report to this file.")]
 StoreOption = Annotated[
-    str, typer.Option("--store", help="Where evidence is kept; the same command resumes from it.")
+    str,
+    typer.Option("--store", help="File with the evidence; the same command resumes from it."),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Worker threads (default: chosen for the model).", rich_help_panel=RUN_PANEL
+    ),
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Trials per batch (default: measured).", rich_help_panel=RUN_PANEL),
 ]
 
 
-def expanded(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with every dataclass among its parameters replaced by the fields of it."""
+def expand_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with every dataclass among its parameters replaced by the dataclass's fields."""
     hints = get_type_hints(command, include_extras=True)
     groups = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
     parameters: list[inspect.Parameter] = []
@@ -65,12 +90,12 @@ def expanded(command: Callable[..., int]) -> Callable[..., int]:
             parameters.append(_parameter(f.name, inner[f.name], default))
 
     @functools.wraps(command)
-    def run(**given: Any) -> int:  # noqa: ANN401
+    def run(**values: Any) -> int:  # noqa: ANN401
         parts = {
-            name: kind(**{f.name: given.pop(f.name) for f in fields(kind)})
+            name: kind(**{f.name: values.pop(f.name) for f in fields(kind)})
             for name, kind in groups.items()
         }
-        return command(**parts, **given)
+        return command(**parts, **values)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -79,109 +104,3 @@ def expanded(command: Callable[..., int]) -> Callable[..., int]:
 
 def _parameter(name: str, kind: object, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _reads(text: str, name: str | None = None) -> Any:  # noqa: ANN401
-    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=READING)
-
-
-def _chooses(text: str, name: str | None = None) -> Any:  # noqa: ANN401
-    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=CHOOSING)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How model and data are read and chosen; kept in the store, so a trial can be replayed."""
-
-    bounds: Annotated[str | None, _reads("Range of input values, such as 0,1.")] = None
-    mean: Annotated[
-        str | None, _reads("Normalisation: one number, or one a channel: 0.485,0.456,0.406")
-    ] = None
-    std: Annotated[str | None, _reads("Normalisation.")] = None
-    scores: Annotated[
-        str | None, _reads("logits or probabilities, where the output does not tell.")
-    ] = None
-    shape: Annotated[
-        str | None, _reads("Shape of one input, such as 1,28,28, for models that do not say it.")
-    ] = None
-    output: Annotated[str | None, _reads("Which output of an ONNX file.")] = None
-    labels: Annotated[str | None, _reads("Labels that go with x.npy.")] = None
-    scale: Annotated[
-        float | None,
-        _reads("Divide data by this (default: 255 for uint8 and float models, else 1)."),
-    ] = None
-    size: Annotated[str | None, _reads("Resize images to HEIGHTxWIDTH.")] = None
-    class_names: Annotated[str | None, _reads("Names of the classes, comma-separated.")] = None
-    device: Annotated[str | None, _reads("For PyTorch models: cpu or cuda.")] = None
-    half: Annotated[
-        bool, _reads("Run a PyTorch model in half precision; labels may differ.", "--half")
-    ] = False
-    trust: Annotated[bool, _reads("Read model files that can run code (pickles).", "--trust")] = (
-        False
-    )
-    classes: Annotated[
-        str | None, _chooses("Only these classes: numbers or names, comma-separated.")
-    ] = None
-    first: Annotated[int | None, _chooses("Only the first n.")] = None
-    random: Annotated[int | None, _chooses("A random n (by --seed).")] = None
-    correct_only: Annotated[
-        bool, _chooses("Only inputs the model classifies correctly.", "--correct-only")
-    ] = False
-
-    def source(self, model: str, data: str, **more: Any) -> Source:  # noqa: ANN401
-        """For the record."""
-        from surefoot.store.records import Source
-
-        options = {k: v for k, v in asdict(self).items() if v is not None}
-        return Source(model, data, options, **more)
-
-    def load(self, name: str, data: str, seed: int = 1) -> tuple[Model, Inputs]:
-        """Model and chosen inputs; the seed is for a random choice."""
-        models, inputs = self.load_all([name], data, seed)
-        return models[0], inputs
-
-    def load_all(
-        self, paths: Sequence[str], data: str, seed: int = 1
-    ) -> tuple[list[Model], Inputs]:
-        """Models, and inputs chosen for all of them."""
-        from surefoot.study.load_files import FileOptions
-
-        return FileOptions(**asdict(self)).load(paths, data, seed)
-
-
-def check_file(path: str | None) -> None:
-    """Refuse early, before hours of work, a file that could not be written."""
-    if path is None:
-        return
-    place = Path(path).absolute()
-    if place.is_dir():
-        raise InvalidArgument(f"{path} is a folder: name a file, such as {Path(path) / 'out.html'}")
-    if not place.parent.is_dir():
-        raise InvalidArgument(f"there is no folder {place.parent} for {path}")
-    if place.exists() and not place.is_file():
-        raise InvalidArgument(f"{path} is no file that could be replaced: choose another place")
-    _try(path, place.parent, f".{place.name}.")
-
-
-def check_folder(path: str | None) -> None:
-    """The same of a folder to write into, which may be yet to be made."""
-    if path is None:
-        return
-    place = Path(path).absolute()
-    if place.exists() and not place.is_dir():
-        raise InvalidArgument(f"{path} is a file: name a folder to write into")
-    if not place.is_dir() and not place.parent.is_dir():
-        raise InvalidArgument(f"there is no folder {place.parent} for {path}")
-    _try(path, place if place.is_dir() else place.parent, ".")
-
-
-def _try(path: str, folder: Path, prefix: str) -> None:
-    """A file beside it, gone at once: what no look at permissions tells for certain."""
-    import tempfile
-
-    try:
-        tempfile.NamedTemporaryFile(dir=folder, prefix=prefix).close()
-    except OSError as error:
-        raise InvalidArgument(
-            f"{path} cannot be written ({error.strerror or error}): choose another place"
-        ) from error

@@ -1,4 +1,4 @@
-"""How every result is shown: figure, page, words or JSON, and an exit code made from verdicts."""
+"""How every result is printed and written, and the exit code that its verdicts give."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from surefoot.cli.terminal import exit_code, show_view
+from surefoot.cli.terminal import exit_code, print_view
 
 if TYPE_CHECKING:
     from surefoot.study import Result
 
 
 def present(
-    found: Result,
+    result: Result,
     *,
     report: str | None = None,
     figure: str | None = None,
     as_json: bool = False,
-    kept_in: str | None = None,
+    store: str | None = None,
 ) -> int:
-    """Write figure and page, print; the exit code says whether what was required holds."""
+    """Write figure and report, print the result; the exit code answers the requirement."""
     if figure is not None:
-        found.plot(figure)
+        result.plot(figure)
         sys.stderr.write(f"figure written to {figure}\n")
     if report is not None:
-        found.report(report)
+        result.report(report)
         sys.stderr.write(f"report written to {report}\n")
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(result.to_json())
     else:
-        show_view(found.view)
-    if kept_in is not None:
-        runs = [part.record.digest[:12] for part in (found.parts or {"": found}).values()]
-        sys.stderr.write(f"evidence kept in {kept_in}, run {', '.join(runs)}\n")
-    return exit_code(found.view.verdicts)
+        print_view(result.view)
+    if store is not None:
+        runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
+        sys.stderr.write(f"evidence in {store}, run {', '.join(runs)}\n")
+    return exit_code(result.view.verdicts)
 
 
-def say_from_store(found: Result, store: str) -> None:
+def say_what_is_from_store(result: Result, store: str) -> None:
     """A finished run is not run again; say so."""
-    for part in (found.parts or {"": found}).values():
+    for part in (result.parts or {"": result}).values():
         if part.from_store:
             sys.stderr.write(
-                f"run {part.record.digest[:12]} was finished before: this is its result from "
+                f"run {part.record.digest[:12]} was already finished: this is its result from "
                 f"{store}\n"
             )
 
 
 def command_line() -> str:
-    """What was typed."""
+    """The command that the user typed."""
     return "surefoot " + shlex.join(sys.argv[1:])

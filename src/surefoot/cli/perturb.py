@@ -1,4 +1,4 @@
-"""`surefoot perturb`: what the catalogue holds, and what a perturbation looks like."""
+"""`surefoot perturb`: the catalogue, and what a perturbation does to an image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, open_console, show_table
+from surefoot.cli.numbers import number_list
+from surefoot.cli.output_files import check_file
+from surefoot.cli.terminal import HOLDS, open_console, print_table
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
@@ -18,92 +20,118 @@ if TYPE_CHECKING:
 
     from surefoot.subject import Perturbation
 
+_SHEET, _SAMPLES = "sheet.png", 4
+
 
 def perturb(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, …")
+        str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, and so on.")
     ] = None,
     image: Annotated[
-        str | None, typer.Argument(metavar="[IMAGE]", help="An image, or test.npz (its first).")
+        str | None,
+        typer.Argument(metavar="[IMAGE]", help="An image file, or test.npz (its first image)."),
     ] = None,
-    every: Annotated[bool, typer.Option("--list", help="List the catalogue.")] = False,
-    sheet: Annotated[str, typer.Option(help="Where to write the contact sheet.")] = "sheet.png",
-    samples: Annotated[int, typer.Option(min=1, max=50, help="Rows of the sheet.")] = 4,
-    levels: Annotated[str | None, typer.Option(help="Columns: 0,0.5,1.")] = None,
-    seed: Annotated[int, typer.Option(help="Names the random numbers.")] = 1,
+    every: Annotated[bool, typer.Option("--list", help="List all perturbations.")] = False,
+    sheet: Annotated[
+        str | None, typer.Option(help=f"Write the contact sheet here (default: {_SHEET}).")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, max=50, help=f"Rows of the sheet: samples (default: {_SAMPLES})."),
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Columns of the sheet: levels, such as 0,0.5,1.")
+    ] = None,
+    seed: o.SeedOption = 1,
     json: o.Json = False,
 ) -> int:
-    """List the perturbations, define one, or show it on an image: levels across, samples down.
+    """List all perturbations, explain one, or show it on an image.
 
-    Without a level the sheet shows the published severities 1 to 5.
+    Without arguments: the list. With a name: its definition. With a name and an image: a contact
+    sheet, one column per level and one row per sample; without a level it shows the published
+    severities 1 to 5.
 
-    Example: surefoot perturb rotation:30 cat.png --sheet sheet.png
+    Example: surefoot perturb rotation:30 test.npz --sheet sheet.png
     """
-    if every or name is None:
-        _list(json)
+    if every or name is None or image is None:
+        _refuse_without_image({"--sheet": sheet, "--samples": samples, "--levels": levels})
+        if every or name is None:
+            _list(json)
+        else:
+            _explain(name, json)
         return HOLDS
-    if image is None:
-        _define(name)
-        return HOLDS
+    path, rows = sheet or _SHEET, samples or _SAMPLES
+    check_file(path)
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image
-    from surefoot.study.registry import number
 
-    o.check_file(sheet)
     pixels = read_image(image)
-    wanted = None if levels is None else [number(part) for part in levels.split(",")]
-    shown, columns = perturbation_and_levels(name, pixels.shape[1:], wanted)
-    _write(pixels, shown, columns, samples, seed, sheet)
+    chosen = None if levels is None else number_list(levels)
+    perturbation, columns = perturbation_and_levels(name, pixels.shape[1:], chosen)
+    _write(pixels, perturbation, columns, rows, seed, path)
+    if json:
+        typer.echo(jsonlib.dumps({"sheet": path, "levels": columns, "samples": rows}))
+        return HOLDS
     typer.echo(
-        f"{shown.phrase.replace('{level}', 'the level above each column')}\n"
-        f"{len(columns)} levels, {samples} samples: {sheet}"
+        f"{perturbation.phrase.replace('{level}', 'the level above each column')}\n"
+        f"{len(columns)} levels, {rows} samples: {path}"
     )
     return HOLDS
+
+
+def _refuse_without_image(options: dict[str, object]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise InvalidArgument(f"{option} {value} needs an image: surefoot perturb fog cat.png")
 
 
 def _list(as_json: bool) -> None:
     from surefoot.report.tables import Table
     from surefoot.study.perturbation_catalogue import entries
 
-    found = entries()
+    catalogue = entries()
     if as_json:
-        typer.echo(jsonlib.dumps([e.__dict__ for e in found], ensure_ascii=False))
+        typer.echo(jsonlib.dumps([e.__dict__ for e in catalogue], ensure_ascii=False))
         return
-    rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in found)
+    rows = tuple((e.kind, e.of, e.levels, e.severities, e.options) for e in catalogue)
     headings = ("name", "of", "levels", "severities 1-5, small and large images", "options")
-    note = "A level below 0 is the other direction; it is written in a range, as rotation:-10..10."
-    show_table(open_console(), Table("Perturbations", headings, rows, 5, note))
+    note = "A negative level is the other direction; write it in a range: rotation:-10..10."
+    print_table(open_console(), Table("Perturbations", headings, rows, 5, note))
 
 
-def _define(name: str) -> None:
+def _explain(name: str, as_json: bool) -> None:
     from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.perturbation_catalogue import entries
 
     if name.startswith("@"):
-        typer.echo(parse_perturbation(name).phrase.replace("{level}", "its level"))
+        phrase = parse_perturbation(name).phrase.replace("{level}", "its level")
+        typer.echo(jsonlib.dumps({"definition": phrase}) if as_json else phrase)
         return
-    found = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
-    if found is None or not re.fullmatch(r"[^+|]*", name):
-        parse_perturbation(name)  # says what is wrong, if something is
-        raise InvalidArgument(f"{name} is built from several: ask for one of them by its name")
-    lines = [f"{found.kind}, of {found.of}; levels {found.levels}", "", found.definition]
-    if found.severities:
-        lines += ["", f"published severities 1 to 5, small; large images: {found.severities}"]
-    if found.options:
-        lines += ["", f"options: {found.options}"]
+    entry = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
+    if entry is None or not re.fullmatch(r"[^+|]*", name):
+        parse_perturbation(name)  # refuses an unknown name, with close ones
+        raise InvalidArgument(f"{name} combines several perturbations: give the name of one")
+    if as_json:
+        typer.echo(jsonlib.dumps(entry.__dict__, ensure_ascii=False))
+        return
+    lines = [f"{entry.kind}, of {entry.of}; levels {entry.levels}", "", entry.definition]
+    if entry.severities:
+        lines += ["", f"published severities 1 to 5, small; large images: {entry.severities}"]
+    if entry.options:
+        lines += ["", f"options: {entry.options}"]
     typer.echo("\n".join(lines))
 
 
 def _write(
     image: NDArray[np.float32],
-    shown: Perturbation,
+    perturbation: Perturbation,
     levels: list[float],
     samples: int,
     seed: int,
     path: str,
 ) -> None:
-    from surefoot.study.contact_sheet import sheet as drawn
+    from surefoot.study.contact_sheet import sheet
 
-    whole = drawn(image, shown, levels, samples, seed)
+    whole = sheet(image, perturbation, levels, samples, seed)
     try:
         whole.save(path)
     except (OSError, ValueError) as error:

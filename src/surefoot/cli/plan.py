@@ -8,78 +8,86 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli.certify import method_for as test_for
-from surefoot.cli.estimate import method_for as estimate_for
-from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.run_options import Asked, PropertyOption, Running
+from surefoot.cli import options as o
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.methods import estimate_method, kappa_method
+from surefoot.cli.numbers import share
+from surefoot.cli.run_options import StudyRequest
 from surefoot.cli.terminal import HOLDS
+from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.study.cost_plan import Plan
 
 
-@expanded
+@o.expand_options
 def plan(
-    model: ModelArg,
-    data: DataArg,
+    model: o.ModelArg,
+    data: o.DataArg,
     *,
-    reading: Reading,
-    width: Annotated[str, typer.Option(help="For an estimate: how far it may be off.")] = "0.02",
-    kappa: Annotated[
-        str | None, typer.Option(help="For a certificate: the failure probability.")
+    inputs: InputOptions,
+    perturb: o.PerturbOption,
+    width: Annotated[
+        str | None,
+        typer.Option(help=f"Plan `estimate` with this width (default: {o.DEFAULT_WIDTH})."),
     ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure to be.")] = "0.99",
+    kappa: Annotated[
+        str | None, typer.Option(help="Plan `certify` with this kappa instead.")
+    ] = None,
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
     assume: Annotated[
-        str, typer.Option(help="Probabilities that an input holds, comma-separated.")
+        str, typer.Option(help="Assumed probabilities that a perturbed input is kept.")
     ] = "1,0.999,0.99,0.9,0.5",
-    prop: PropertyOption = "same",
-    running: Running,
+    prop: o.PropertyOption = "same",
+    seed: o.SeedOption = 1,
+    json: o.Json = False,
+    workers: o.WorkersOption = None,
 ) -> int:
-    """Tell how many trials and how much time a run will take, by rehearsing it.
+    """Predict how many trials and how much time a run will take.
 
-    The method is rehearsed on assumed probabilities and the model timed on one batch; nothing is
-    kept.
+    The method is simulated with assumed probabilities, and the model is timed on one batch.
+    Nothing is stored.
 
-    Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01 --confidence 0.99
+    Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01
     """
-    from surefoot.study.registry import share
-
     assumed = [share("--assume", part) for part in assume.split(",")]
-    asked = Asked(data, prop, _procedure(width, kappa, confidence))
-    study, _ = running.study(reading, model, asked)
-    found = study.plan(assumed, running.workers)
-    if running.json:
-        typer.echo(jsonlib.dumps(asdict(found)))
+    request = StudyRequest(inputs, data, perturb, prop, _method(width, kappa, confidence))
+    study, _ = request.study(model, seed)
+    forecast = study.plan(assumed, workers)
+    if json:
+        typer.echo(jsonlib.dumps(asdict(forecast)))
     else:
-        _show(found)
+        _print(forecast)
     return HOLDS
 
 
-def _procedure(width: str, kappa: str | None, confidence: str) -> Any:  # noqa: ANN401
+def _method(width: str | None, kappa: str | None, confidence: str) -> Any:  # noqa: ANN401
     if kappa is None:
-        return estimate_for("exact-sequential", width, confidence)
-    return test_for("kappa-test", kappa, None, confidence, None)
+        return estimate_method("exact-sequential", width or o.DEFAULT_WIDTH, confidence)
+    if width is not None:
+        raise InvalidArgument("give either --width (for estimate) or --kappa (for certify)")
+    return kappa_method("kappa-test", kappa, confidence)
 
 
-def _show(found: Plan) -> None:
+def _print(forecast: Plan) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
     console.print(
-        f"{found.inputs:,} inputs; the model does about {found.rate:,.0f} trials a second with "
-        f"{found.workers} {'worker' if found.workers == 1 else 'workers'}.",
+        f"{forecast.inputs:,} inputs; the model does about {forecast.rate:,.0f} trials per second "
+        f"with {forecast.workers} {'worker' if forecast.workers == 1 else 'workers'}.",
         soft_wrap=True,
     )
-    table = Table(title="If every input held with probability p", title_justify="left")
-    for name in ("p", "trials an input", "trials in all", "time", "concluded"):
+    table = Table(title="If every input is kept with probability p", title_justify="left")
+    for name in ("p", "trials per input", "trials in total", "time", "concluded"):
         table.add_column(name, justify="right")
-    for r in found.rehearsals:
+    for r in forecast.rehearsals:
         table.add_row(
             f"{r.p:g}",
             f"{r.mean:,.0f}",
-            f"{found.inputs * r.mean:,.0f}",
-            _duration(found.seconds(r)),
+            f"{forecast.inputs * r.mean:,.0f}",
+            _duration(forecast.seconds(r)),
             f"{100 * r.decided:.0f} %",
         )
     console.print(table)

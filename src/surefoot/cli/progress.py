@@ -8,34 +8,35 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from surefoot.cli.interrupts import stop_if_asked
+from surefoot.cli.interrupts import raise_if_stopped
 
 if TYPE_CHECKING:
     from surefoot.engine.loop import Progress
 
-_PLAIN_EVERY = 5.0
+_SECONDS_BETWEEN_LINES = 5.0
+"""Often enough to see that a run is alive, seldom enough for a log file."""
 
 
 @contextmanager
-def progress_on_stderr(what: str = "inputs") -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, a line every few seconds elsewhere."""
+def progress_on_stderr(unit: str = "inputs") -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, a line every few seconds elsewhere; `unit` is what is counted."""
     if sys.stderr.isatty():
-        with _bar(what) as watch:
+        with _bar(unit) as watch:
             yield _stoppable(watch)
     else:
-        yield _stoppable(_lines(what))
+        yield _stoppable(_lines(unit))
 
 
 def _stoppable(watch: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    def watched(now: Progress) -> None:
-        stop_if_asked()
+    def watch_or_stop(now: Progress) -> None:
+        raise_if_stopped()
         watch(now)
 
-    return watched
+    return watch_or_stop
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
+def _bar(unit: str) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -52,12 +53,12 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"0 {what} done", total=1, doing="measuring", unit="trials")
+        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", unit="trials")
 
         def watch(now: Progress) -> None:
-            done = f"{now.finished:,}/{now.subjects:,} {what} done"
-            shown = bar.tasks[0]
-            if now.doing != shown.fields["doing"] or now.trials < shown.completed:
+            done = f"{now.finished:,}/{now.subjects:,} {unit} done"
+            current = bar.tasks[0]
+            if now.doing != current.fields["doing"] or now.trials < current.completed:
                 bar.reset(task)  # the next of several studies
             bar.update(
                 task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
@@ -67,25 +68,25 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
         yield watch
 
 
-def _lines(what: str) -> Callable[[Progress], None]:
-    begun = told = time.monotonic()
+def _lines(unit: str) -> Callable[[Progress], None]:
+    begun = last_line = time.monotonic()
     first: Progress | None = None
     last: Progress
 
     def watch(now: Progress) -> None:
-        nonlocal begun, told, first, last
+        nonlocal begun, last_line, first, last
         clock = time.monotonic()
         if first is None or now.doing != first.doing or now.trials < last.trials:
             begun, first = clock, now
         last = now
-        if clock - told < _PLAIN_EVERY:
+        if clock - last_line < _SECONDS_BETWEEN_LINES:
             return
-        told = clock
+        last_line = clock
         rate = (now.trials - first.trials) / (clock - begun) if clock > begun else 0.0
         left = (now.expected - now.trials) / rate if rate else float("inf")
         sys.stderr.write(
             f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
-            f"{now.finished:,}/{now.subjects:,} {what} done, about {left:.0f} s left\n"
+            f"{now.finished:,}/{now.subjects:,} {unit} done, about {left:.0f} s left\n"
         )
         sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""What a command may require of the outcome, and how several requirements end."""
+"""What a command may require of the result."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot.cli.numbers import share
+
 if TYPE_CHECKING:
     from surefoot.study import Result
 
 
 @dataclass(frozen=True)
-class Requiring:
-    """Requirements of the whole population and of every class: exit 0 met, 1 refuted, 2 open."""
+class RequirementOptions:
+    """Requirements of the population and of each class: exit code 0 met, 1 refuted, 2 undecided."""
 
     require: Annotated[
         str | None,
@@ -31,19 +33,17 @@ class Requiring:
         return self.require is not None or self.require_each is not None
 
     def check(self) -> None:
-        """Refuse what is no share before hours of work."""
-        from surefoot.study.registry import share
+        """Refuse what is not a share, before hours of work."""
+        self._shares()
 
-        for name, text in (("--require", self.require), ("--require-each", self.require_each)):
-            if text is not None:
-                share(name, text)
-
-    def applied(self, found: Result) -> Result:
-        """The result with the outcome of each requirement."""
-        from surefoot.study.registry import number
-
+    def apply(self, result: Result) -> Result:
+        """The result with the verdict on each requirement."""
         if not self:
-            return found
-        least = None if self.require is None else number(self.require)
-        each = None if self.require_each is None else number(self.require_each)
-        return found.require(least, of_each_class=each)
+            return result
+        least, least_of_each = self._shares()
+        return result.require(least, of_each_class=least_of_each)
+
+    def _shares(self) -> tuple[float | None, float | None]:
+        least = None if self.require is None else share("--require", self.require)
+        each = None if self.require_each is None else share("--require-each", self.require_each)
+        return least, each

@@ -1,109 +1,109 @@
-"""What every measuring command shares: its options, the study they make, and how it ends."""
+"""What the measuring commands share: a request, the studies it becomes, the run and its end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import options as o
-from surefoot.cli.output import command_line, present, say_from_store
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.output import command_line, present, say_what_is_from_store
+from surefoot.cli.output_files import check_file
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.requirement_options import Requiring
+from surefoot.cli.requirement_options import RequirementOptions
 
 if TYPE_CHECKING:
     from surefoot.search import Attack
     from surefoot.store.records import Source
-    from surefoot.study import Study
-
-
-PropertyOption = Annotated[
-    str, typer.Option("--property", help="What must hold: same, true, topk:5, confident:0.6.")
-]
-
-
-SeedOption = Annotated[int, typer.Option(help="Random seed.")]
-ReportOption = Annotated[str | None, typer.Option(help="Write the page here.")]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Worker threads (default: as many as help).", rich_help_panel=o.RUNNING
-    ),
-]
-BatchOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Trials a batch (default: measured).", rich_help_panel=o.RUNNING),
-]
+    from surefoot.study import Result, Study
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a command was asked to study: one model or several, one property, one method."""
+class RunOptions:
+    """The seed, where the result goes, and how the work is divided."""
 
-    data: str
-    prop: str
-    method: Any
-
-
-@dataclass(frozen=True)
-class Running:
-    """The perturbation, and where the outcome goes."""
-
-    perturb: Annotated[
-        str,
-        typer.Option(
-            help="Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
-            "blur:1+jpeg:0.5; `surefoot perturb --list` shows all."
-        ),
-    ]
-    seed: SeedOption = 1
-    report: ReportOption = None
+    seed: o.SeedOption = 1
+    report: o.ReportOption = None
     store: o.StoreOption = o.DEFAULT_STORE
     json: o.Json = False
-    workers: WorkersOption = None
-    batch: BatchOption = None
+    workers: o.WorkersOption = None
+    batch: o.BatchOption = None
 
-    def study(self, reading: o.Reading, model: str, asked: Asked) -> tuple[Study, Source]:
-        """The study, and what the store remembers of how it was asked for."""
+    def check(self) -> None:
+        """Refuse what cannot be written, before anything is read."""
+        check_file(self.report)
+
+    def finish(self, result: Result, figure: str | None = None) -> int:
+        """Write and print the result; the exit code."""
+        return present(
+            result, report=self.report, figure=figure, as_json=self.json, store=self.store
+        )
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """What is to be studied: data and perturbation as typed, the method already built."""
+
+    inputs: InputOptions
+    data: str
+    perturb: str
+    property: str
+    method: Any
+
+    def study(self, model: str, seed: int) -> tuple[Study, Source]:
+        """The study of one model, and what the store remembers of how it was requested."""
+        studies, sources = self.studies({"": model}, seed)
+        return studies[""], sources[""]
+
+    def studies(
+        self, models: dict[str, str], seed: int
+    ) -> tuple[dict[str, Study], dict[str, Source]]:
+        """The studies of several models on the same inputs, by name."""
         from surefoot.study import Study
         from surefoot.study.parse_perturbation import parse_perturbation
         from surefoot.study.registry import parse_property
 
-        o.check_file(self.report)
-        held = parse_property(asked.prop)
-        parse_perturbation(self.perturb)  # a mistake in it is found before files are read
-        loaded, inputs = reading.load(model, asked.data, self.seed)
+        prop = parse_property(self.property)
+        parse_perturbation(self.perturb)  # refuses a mistake before files are read
+        loaded, inputs = self.inputs.load_all(list(models.values()), self.data, seed)
         perturbation = parse_perturbation(self.perturb, inputs.frame)
-        study = Study(loaded, inputs, perturbation, asked.method, property=held, seed=self.seed)
-        return study, reading.source(
+        studies = {
+            name: Study(model, inputs, perturbation, self.method, property=prop, seed=seed)
+            for name, model in zip(models, loaded, strict=True)
+        }
+        return studies, {name: self._source(path, models.values()) for name, path in models.items()}
+
+    def _source(self, model: str, models: Collection[str]) -> Source:
+        together = {"models": list(models)} if len(models) > 1 else {}
+        return self.inputs.source(
             model,
-            asked.data,
+            self.data,
             command=command_line(),
             perturb=self.perturb,
-            property=asked.prop,
+            property=self.property,
+            **together,
         )
 
 
-def conclude(
-    study: Study,
-    source: Source,
-    running: Running,
-    requiring: Requiring,
+def run_study(
+    request: StudyRequest,
+    model: str,
+    options: RunOptions,
+    requirement: RequirementOptions,
     attack: Attack | None = None,
 ) -> int:
-    """Run, write the page, print; the exit code says whether what was required holds."""
-    from dataclasses import replace
-
+    """Run, write the report, print; the exit code says whether the requirement holds."""
+    options.check()
+    study, source = request.study(model, options.seed)
     with progress_on_stderr() as watch:
-        found = study.run(
-            running.store,
-            workers=running.workers,
-            batch=running.batch,
+        result = study.run(
+            options.store,
+            workers=options.workers,
+            batch=options.batch,
             on_progress=watch,
             source=source,
             attack=attack,
         )
-    say_from_store(found, running.store)
-    found = requiring.applied(replace(found, command=command_line()))
-    return present(found, report=running.report, as_json=running.json, kept_in=running.store)
+    say_what_is_from_store(result, options.store)
+    return options.finish(requirement.apply(replace(result, command=command_line())))

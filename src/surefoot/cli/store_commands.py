@@ -1,4 +1,4 @@
-"""`show`, `report` and `replay`: what a store knows."""
+"""`show`, `report` and `replay`: runs that are in a store."""
 
 from __future__ import annotations
 
@@ -11,29 +11,33 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import present
-from surefoot.cli.terminal import HOLDS
+from surefoot.cli.output_files import check_file
+from surefoot.cli.terminal import HOLDS, open_console, print_table
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
+    from surefoot.store.sql import RunLine
     from surefoot.study import Study
 
+LATEST = "latest"
 RunArg = Annotated[
-    str,
-    typer.Argument(metavar="[RUN]", help="The beginning of a run's name; the latest if left out."),
+    str, typer.Argument(metavar="RUN", help="The first characters of a run's name, or latest.")
 ]
 
 
 def show(
-    run: RunArg = "",
+    run: RunArg = LATEST,
     store: o.StoreOption = o.DEFAULT_STORE,
     json: o.Json = False,
-    every: Annotated[bool, typer.Option("--list", help="List all runs.")] = False,
+    every: Annotated[bool, typer.Option("--list", help="List all runs of the store.")] = False,
 ) -> int:
-    """Print a finished run again, or list the runs of a store.
+    """Print a finished run again, or list the runs in a store.
 
     Example: surefoot show --list --store surefoot.db
     """
     if every:
+        if run != LATEST:
+            raise InvalidArgument(f"--list lists all runs: leave out {run}")
         _list(store, json)
         return HOLDS
     from surefoot.study.read_store import read_result
@@ -43,61 +47,61 @@ def show(
 
 
 def report(
-    run: RunArg = "",
+    run: RunArg = LATEST,
     store: o.StoreOption = o.DEFAULT_STORE,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="Where to write the page.")
+        str, typer.Option("--out", "-o", help="Write the HTML report here.")
     ] = "report.html",
 ) -> int:
-    """Write the page of a finished run.
+    """Write the HTML report of a finished run.
 
-    Example: surefoot report --store surefoot.db --out report.html
+    Example: surefoot report latest --out report.html
     """
     from surefoot.study.read_store import read_result
 
-    o.check_file(out)
+    check_file(out)
     read_result(store, run).report(out)
     typer.echo(out)
     return HOLDS
 
 
 def replay(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name.")],
+    run: RunArg,
     subject: Annotated[str, typer.Argument(metavar="INPUT", help="The id of an input.")],
     trial: Annotated[int, typer.Argument(metavar="TRIAL", help="The number of a trial.")],
     store: o.StoreOption = o.DEFAULT_STORE,
     save: Annotated[
-        str | None, typer.Option(help="Write the perturbed input as PNG or .npy.")
+        str | None, typer.Option(help="Write the perturbed input here: .png or .npy.")
     ] = None,
     json: o.Json = False,
 ) -> int:
-    """Run one trial of a stored run again: the same perturbation, the same answer.
+    """Repeat one trial of a stored run: the same perturbation, the same prediction.
 
-    Example: surefoot replay 3f2a91c07b1d test-00017 42 --store surefoot.db --save failed.png
+    Example: surefoot replay latest 17 42 --save perturbed.png
     """
     from surefoot.study.read_store import read_study
 
-    o.check_file(save)
+    check_file(save)
     study = read_study(store, run)
-    again = study.replay(subject, trial)
+    repeated = study.replay(subject, trial)
     names = study.fitted.class_name
     if save is not None:
-        _save(Path(save), study, again.perturbed)
-    told = {
+        _save(Path(save), study, repeated.perturbed)
+    answer = {
         "input": subject,
         "trial": trial,
-        "clean": names(again.clean_label),
-        "perturbed": names(again.label),
-        "severity": again.severity,
-        "kept": again.kept,
+        "clean": names(repeated.clean_label),
+        "perturbed": names(repeated.label),
+        "severity": repeated.severity,
+        "kept": repeated.kept,
     }
     if json:
-        typer.echo(jsonlib.dumps(told, ensure_ascii=False))
+        typer.echo(jsonlib.dumps(answer, ensure_ascii=False))
     else:
         typer.echo(
-            f"Input {subject}, trial {trial}: clean {told['clean']}, perturbed "
-            f"{told['perturbed']}: {'kept' if again.kept else 'failed'} "
-            f"(severity {again.severity:.4g}, limit {study.property.limit:g})."
+            f"Input {subject}, trial {trial}: clean {answer['clean']}, perturbed "
+            f"{answer['perturbed']}: {'kept' if repeated.kept else 'failed'} "
+            f"(severity {repeated.severity:.4g}, limit {study.property.limit:g})."
         )
     return HOLDS
 
@@ -108,20 +112,44 @@ def _list(store: str, as_json: bool) -> None:
     runs = runs_of(store)
     if as_json:
         lines = [
-            {"run": r.digest, "started": r.started, "finished": r.finished, "trials": r.trials}
+            {
+                "run": r.digest,
+                "started": r.started,
+                "finished": r.finished,
+                "trials": r.trials,
+                "model": "" if r.source is None else r.source.model,
+                "command": _command(r),
+            }
             for r in runs
         ]
         typer.echo(jsonlib.dumps(lines))
         return
-    for r in runs:
-        state = "finished" if r.finished else "unfinished"
-        words = r.spec.words
-        typer.echo(
-            f"{r.digest[:12]}  {r.started}  {state:<10}  {r.trials:>12,} trials  "
-            f"{r.spec.method.kind}  {words.source}; {words.perturbation}"
-        )
     if not runs:
-        typer.echo(f"{store} holds no runs yet")
+        typer.echo(f"{store} has no runs yet")
+        return
+    from surefoot.report.tables import Table
+
+    headings = ("run", "started", "state", "model", "data", "method", "perturbation", "trials")
+    rows = tuple(_row(r) for r in runs)
+    print_table(open_console(), Table(f"Runs in {store}", headings, rows, len(headings) - 1))
+
+
+def _row(run: RunLine) -> tuple[str, ...]:
+    words = run.spec.words
+    return (
+        run.digest[:12],
+        run.started[:16].replace("T", " "),
+        "finished" if run.finished else "unfinished",
+        "(in Python)" if run.source is None else Path(run.source.model).name,
+        words.source,
+        run.spec.method.kind,
+        (run.source.perturb if run.source else "") or words.perturbation,
+        f"{run.trials:,}",
+    )
+
+
+def _command(run: RunLine) -> str:
+    return "" if run.source is None else run.source.command
 
 
 def _save(path: Path, study: Study, x: object) -> None:
@@ -135,7 +163,7 @@ def _save(path: Path, study: Study, x: object) -> None:
         if path.suffix == ".npy":
             np.save(path, array)
         elif not study.fitted.frame:
-            raise InvalidArgument("these inputs are no images: save them as .npy")
+            raise InvalidArgument("these inputs are not images: save them as .npy")
         else:
             values = study.model.signature.bounds or Interval(
                 float(array.min()), float(array.max())

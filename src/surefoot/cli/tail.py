@@ -1,71 +1,52 @@
-"""`surefoot tail`: RoMA, a rare failure extrapolated, with the plain count beside it."""
+"""`surefoot tail`: RoMA, a rare failure extrapolated, next to what was counted."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from surefoot.cli.levels_option import Side, run_levels
-from surefoot.cli.options import DataArg, ModelArg, Reading, expanded
-from surefoot.cli.requirement_options import Requiring
-from surefoot.cli.run_options import Asked, Running, conclude
+from surefoot.cli import options as o
+from surefoot.cli.input_options import InputOptions
+from surefoot.cli.levels_options import LevelsOptions, run_at_levels
+from surefoot.cli.methods import tail_method
+from surefoot.cli.requirement_options import RequirementOptions
+from surefoot.cli.run_options import RunOptions, StudyRequest
 
-DrawsOption = Annotated[int, typer.Option(min=20, help="Trials an input.")]
-DELTA = "0.6"
 
-
-@expanded
+@o.expand_options
 def tail(
-    model: ModelArg,
-    data: DataArg,
+    model: o.ModelArg,
+    data: o.DataArg,
     *,
-    reading: Reading,
+    inputs: InputOptions,
+    perturb: o.PerturbOption,
     limit: Annotated[
         str,
-        typer.Option(help="The confidence that no other label may reach, from 0.5 to 1."),
-    ] = DELTA,
-    draws: DrawsOption = 1000,
+        typer.Option(help="Confidence that no wrong class may reach, from 0.5 to 1."),
+    ] = "0.6",
+    draws: Annotated[int, typer.Option(min=20, help="Trials per input.")] = 1000,
     normality: Annotated[
-        str, typer.Option(help="The level of the Anderson-Darling test of normality.")
+        str, typer.Option(help="Level of the Anderson-Darling test of normality.")
     ] = "0.05",
     transforms: Annotated[
         str,
-        typer.Option(help="To be tried in this order: none, box-cox, logit, yeo-johnson."),
+        typer.Option(help="Transforms to try, in this order: none, box-cox, logit, yeo-johnson."),
     ] = "none,box-cox",
-    confidence: Annotated[str, typer.Option(help="How sure to be of what is counted.")] = "0.95",
-    side: Side,
-    requiring: Requiring,
-    running: Running,
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
+    levels: LevelsOptions,
+    requirement: RequirementOptions,
+    options: RunOptions,
 ) -> int:
-    """Extrapolate how likely a confident mistake is, from the spread of the scores (RoMA).
+    """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
 
-    A normal distribution is fitted to the highest wrong confidence of each trial and read off at
-    limit. That is a model's guess and carries no guarantee; what the trials themselves show stands
-    beside it, and a contradiction is flagged. What is required is required of the counted mean.
+    A normal distribution is fitted to the highest wrong confidence of each trial and evaluated at
+    the limit. That is an extrapolation and has no guarantee. The failures that were counted, with
+    their interval, are printed next to it; a contradiction is reported. A requirement is about the
+    counted mean.
 
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """
-    requiring.check()
-    side.check()
-    method_ = method_for(draws, confidence, normality, transforms)
-    asked = Asked(data, f"confident:{limit}", method_)
-    if side.levels is not None:
-        return run_levels(reading, model, asked, running, side, requiring)
-    study, source = running.study(reading, model, asked)
-    return conclude(study, source, running, requiring)
-
-
-def method_for(
-    draws: int, confidence: str, normality: str = "0.05", transforms: str = "none,box-cox"
-) -> Any:  # noqa: ANN401
-    """RoMA, with these settings."""
-    from surefoot.statistics import NormalTail
-    from surefoot.study.registry import share
-
-    return NormalTail(
-        draws=draws,
-        level=share("--normality", normality),
-        transforms=tuple(part.strip() for part in transforms.split(",")),
-        error=round(1 - share("--confidence", confidence), 12),
-    )
+    method = tail_method(confidence, draws, normality, transforms)
+    request = StudyRequest(inputs, data, perturb, f"confident:{limit}", method)
+    return run_at_levels(request, model, options, levels, requirement)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 HOLDS, REFUTED, UNDECIDED = 0, 1, 2
 
 
-def show_view(view: View) -> None:
-    """The claims, what they are about, how sure they are; the tables; the verdicts last."""
+def print_view(view: View) -> None:
+    """Print the claims, what they are about, their confidence, the tables; the verdicts last."""
     console = open_console()
     for line in view.headings:
         console.print(line, style="bold", markup=False)
@@ -33,41 +33,41 @@ def show_view(view: View) -> None:
     for line in view.assumptions:
         console.print(f"- {line}", markup=False)
     for table in view.tables:
-        show_table(console, table)
+        print_table(console, table)
     for _, line in view.verdict_lines:
         console.print(f"\n{line}", style="bold", markup=False)
 
 
 def open_console() -> Console:
-    """Standard output, as wide as the terminal, or never wrapped where there is none."""
+    """Standard output: as wide as the terminal, or without line breaks if it is not one."""
     from rich.console import Console
 
-    on_screen = sys.stdout.isatty()
-    return Console(highlight=False, soft_wrap=not on_screen, width=None if on_screen else 160)
+    is_terminal = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else 160)
 
 
-def show_table(on: Console, table: Table) -> None:
-    """Draw one table."""
-    from rich.table import Table as Drawn
+def print_table(console: Console, table: Table) -> None:
+    """Print one table."""
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = Drawn(title=table.title, title_justify="left", title_style="bold")
+    rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
     for i, heading in enumerate(table.headings):
-        drawn.add_column(heading, justify="left" if i < table.name_columns else "right")
+        rich_table.add_column(heading, justify="left" if i < table.name_columns else "right")
     for row in table.rows:
-        drawn.add_row(*map(Text, row))
-    on.print()
-    on.print(drawn)
+        rich_table.add_row(*map(Text, row))
+    console.print()
+    console.print(rich_table)
     if table.note:
-        on.print(table.note, markup=False)
+        console.print(table.note, markup=False)
 
 
-def show_findings(findings: tuple[Finding, ...]) -> None:
-    """The preflight, a line each."""
+def print_findings(findings: tuple[Finding, ...]) -> None:
+    """Print the checks of model and data, one line each."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    marks = {"good": ("ok  ", "green"), "odd": ("look", "yellow"), "bad": ("BAD ", "red")}
+    marks = {"good": ("ok  ", "green"), "odd": ("note", "yellow"), "bad": ("BAD ", "red")}
     for finding in findings:
         mark, colour = marks[finding.verdict]
         console.print(f"[{colour}]{mark}[/]", end="  ")
@@ -75,10 +75,10 @@ def show_findings(findings: tuple[Finding, ...]) -> None:
 
 
 def exit_code(verdicts: Sequence[Claim]) -> int:
-    """0 every requirement holds or none was stated, 1 one is refuted, 2 one is undecided."""
+    """0: every requirement holds or there is none; 1: one is refuted; 2: one is undecided."""
     from surefoot.claims import Verdict
 
-    given = {claim.verdict for claim in verdicts}
-    if Verdict.FAIL in given:
+    distinct = {claim.verdict for claim in verdicts}
+    if Verdict.FAIL in distinct:
         return REFUTED
-    return UNDECIDED if Verdict.UNDECIDED in given else HOLDS
+    return UNDECIDED if Verdict.UNDECIDED in distinct else HOLDS

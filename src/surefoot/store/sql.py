@@ -47,6 +47,7 @@ class RunLine:
     finished: bool
     trials: int
     ended: str = ""
+    source: Source | None = None
 
 
 class SqlStore:
@@ -148,6 +149,7 @@ class SqlStore:
                     r.record is not None,
                     int(r.trials),
                     r.finished or "",
+                    None if r.source is None else Source(**json.loads(r.source)),
                 )
                 for r in db.execute(query)
             ]

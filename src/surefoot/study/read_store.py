@@ -15,6 +15,8 @@ from surefoot.study.registry import parse_property
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 
+LATEST = "latest"
+
 
 def runs(store: str) -> list[RunLine]:
     """All runs of a store, the oldest first, finished or not."""
@@ -22,10 +24,10 @@ def runs(store: str) -> list[RunLine]:
         return opened.runs()
 
 
-def read_result(store: str, run: str = "") -> Result:
+def read_result(store: str, run: str = LATEST) -> Result:
     """The result of a finished run, as it was when the run ended.
 
-    `run` is the beginning of the run's digest; empty: the run that finished last.
+    `run` is the beginning of the run's digest; "latest" is the run that finished last.
     """
     record = _read_record(store, run)
     command = "" if record.source is None else record.source.command
@@ -33,7 +35,7 @@ def read_result(store: str, run: str = "") -> Result:
     return Result(record, from_store=True, command=again, store=store)
 
 
-def read_study(store: str, run: str = "") -> Study:
+def read_study(store: str, run: str = LATEST) -> Study:
     """The study of a finished run, from the same files: `replay` its trials.
 
     Only for runs of the command line that sample at one level; refused if the files have changed.
@@ -72,4 +74,4 @@ def read_study(store: str, run: str = "") -> Study:
 
 def _read_record(store: str, run: str) -> Record:
     with closing(open_existing(store)) as opened:
-        return opened.record(run)
+        return opened.record("" if run == LATEST else run)

@@ -74,14 +74,6 @@ def number(text: str) -> float:
     return value
 
 
-def share(name: str, text: str) -> float:
-    """A number between 0 and 1."""
-    value = number(text)
-    if not 0 <= value <= 1:
-        raise InvalidArgument(f"{name} lies between 0 and 1, got {text}: write 0.99 for 99 %")
-    return value
-
-
 def parse_property(text: str) -> Property:
     """`same`, `true`, `topk:5`, `confident:0.6` or `confidence:0.5` as a property."""
     kind, _, value = text.partition(":")

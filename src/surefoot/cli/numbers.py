@@ -1,0 +1,31 @@
+"""Numbers as a person types them on the command line."""
+
+from __future__ import annotations
+
+from surefoot.errors import InvalidArgument
+
+_ERROR_DIGITS = 12
+"""1 - 0.95 is 0.050000000000000044 in floating point; an error of 0.05 is what was meant."""
+
+
+def share(name: str, text: str) -> float:
+    """A number between 0 and 1, the value of the option `name`."""
+    from surefoot.study.registry import number
+
+    value = number(text)
+    if 0 <= value <= 1:
+        return value
+    way_out = f": write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
+    raise InvalidArgument(f"{name} must be between 0 and 1, got {text}{way_out}")
+
+
+def error_from(confidence: str) -> float:
+    """The allowed probability of being wrong, from the text of --confidence."""
+    return round(1 - share("--confidence", confidence), _ERROR_DIGITS)
+
+
+def number_list(text: str) -> tuple[float, ...]:
+    """Comma-separated numbers."""
+    from surefoot.study.registry import number
+
+    return tuple(number(part) for part in text.split(","))

@@ -1,0 +1,55 @@
+"""Refuse a file that cannot be written before hours of work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from surefoot.errors import InvalidArgument
+
+
+def check_file(path: str | None) -> None:
+    """Refuse a file that could not be written."""
+    if path is None:
+        return
+    target = Path(path).absolute()
+    if target.is_dir():
+        raise InvalidArgument(f"{path} is a folder: name a file, such as {Path(path) / 'out.html'}")
+    if not target.parent.is_dir():
+        raise InvalidArgument(f"there is no folder {target.parent} for {path}")
+    if target.exists() and not target.is_file():
+        raise InvalidArgument(f"{path} is not a regular file: choose another place")
+    _try_writing(path, target.parent, f".{target.name}.")
+
+
+def check_folder(path: str | None) -> None:
+    """Refuse a folder that could not be written into; it need not exist yet."""
+    if path is None:
+        return
+    target = Path(path).absolute()
+    if target.exists() and not target.is_dir():
+        raise InvalidArgument(f"{path} is a file: name a folder to write into")
+    if not target.is_dir() and not target.parent.is_dir():
+        raise InvalidArgument(f"there is no folder {target.parent} for {path}")
+    _try_writing(path, target if target.is_dir() else target.parent, ".")
+
+
+def check_figure_file(path: str | None) -> None:
+    """Refuse a figure that could not be written, or whose format is not known."""
+    if path is None:
+        return
+    from surefoot.report.figures import check_figure
+
+    check_file(path)
+    check_figure(path)
+
+
+def _try_writing(path: str, folder: Path, prefix: str) -> None:
+    """Write a temporary file beside it: permissions alone do not say whether writing works."""
+    import tempfile
+
+    try:
+        tempfile.NamedTemporaryFile(dir=folder, prefix=prefix).close()
+    except OSError as error:
+        raise InvalidArgument(
+            f"{path} cannot be written ({error.strerror or error}): choose another place"
+        ) from error
