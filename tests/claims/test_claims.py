@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binomtest
 
 from surefoot.claims import KINDS
-from tests.claims import levels, sampled  # noqa: F401  they enter their worlds
-from tests.claims.worlds import WORLDS, Outcome, World, joined
+from tests.claims import levels, models, sampled  # noqa: F401  they enter their worlds
+from tests.claims.worlds import WORLDS, Outcome, World, add_up
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
@@ -35,7 +35,7 @@ def test_every_kind_of_claim_has_a_world() -> None:
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: f"{w.kind}: {w.name}")
 def test_claims_are_false_no_more_often_than_stated(world: World) -> None:
-    outcome = joined([world.run(seed) for seed in range(RUNS.get(world.kind, 40))])
+    outcome = add_up([world.run(seed) for seed in range(RUNS.get(world.kind, 40))])
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"
     )
