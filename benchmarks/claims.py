@@ -22,8 +22,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scipy.stats import binomtest  # noqa: E402
-from tests.claims import levels, sampled  # noqa: E402, F401  they enter their worlds
-from tests.claims.worlds import WORLDS, Outcome, joined  # noqa: E402
+from tests.claims import levels, models, sampled  # noqa: E402, F401  they enter their worlds
+from tests.claims.worlds import WORLDS, Outcome, add_up  # noqa: E402
 
 from surefoot.claims import KINDS  # noqa: E402
 
@@ -34,7 +34,7 @@ FIRST = 1_000_000
 
 def some(index: int, seeds: range) -> Outcome:
     """The outcomes of one world for these seeds."""
-    return joined([WORLDS[index].run(seed) for seed in seeds])
+    return add_up([WORLDS[index].run(seed) for seed in seeds])
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def main() -> None:
             at = time.perf_counter()
             starts = range(FIRST, FIRST + runs, size)
             seeds = [range(s, min(s + size, FIRST + runs)) for s in starts]
-            whole = joined(list(pool.map(some, [index] * len(seeds), seeds)))
+            whole = add_up(list(pool.map(some, [index] * len(seeds), seeds)))
             world = WORLDS[index]
             if rejected(whole, world.error):
                 false_kinds.add(world.kind)

@@ -48,23 +48,23 @@ def write(path: str, layers: Layers) -> None:
             nodes.append(helper.make_node("Relu", ["sum0"], ["inner"]))
             name = "inner"
     ends = [("x", ["n", 1, 28, 28]), ("sum1", ["n", 10])]
-    given, scored = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
-    graph = helper.make_graph(nodes, "small", [given], [scored], constants)
+    input_, scores = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in ends)
+    graph = helper.make_graph(nodes, "small", [input_], [scores], constants)
     opset = [helper.make_opsetid("", 17)]
     save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
 
 
 with as_file(files("surefoot") / "data" / "fashion_test.npz") as stored, np.load(stored) as data:
     images, labels, names = data["x"].reshape(-1, 1, 28, 28), data["y"], data["class_names"]
-kept = np.arange(len(images)) % 3 == 0
-flat = images[~kept].reshape(-1, 28 * 28) / 255
+for_tests = np.arange(len(images)) % 3 == 0
+flat = images[~for_tests].reshape(-1, 28 * 28) / 255
 for file, neurons in (("model.onnx", 40), ("old.onnx", 20)):
-    write(file, trained(flat, labels[~kept], neurons))
-np.savez("test.npz", x=images[kept], y=labels[kept], class_names=names)
+    write(file, trained(flat, labels[~for_tests], neurons))
+np.savez("test.npz", x=images[for_tests], y=labels[for_tests], class_names=names)
 Path("results.csv").write_text(
     "network,split,image,lower,upper,runtime_s\n"
     "model,test,0,0.01,0.012,1\n"
     "model,test,1,0.02,,60\n"
     "model,test,2,0.004,0.005,2\n"
 )
-print(f"written: model.onnx, old.onnx and test.npz ({kept.sum()} images), results.csv")
+print(f"written: model.onnx, old.onnx and test.npz ({for_tests.sum()} images), results.csv")

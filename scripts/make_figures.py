@@ -35,17 +35,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
     parser.add_argument("--out", type=Path, default=PLACE, help="the folder to write them to")
-    asked = parser.parse_args()
-    unknown = set(asked.names) - set(FIGURES)
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(FIGURES)
     if unknown:
         parser.error(f"there is no figure {min(unknown)}: choose among {', '.join(FIGURES)}")
-    asked.out.mkdir(parents=True, exist_ok=True)
-    for name in asked.names or FIGURES:
-        begun = time.perf_counter()
-        drawn = FIGURES[name]()
-        (asked.out / f"{name}.svg").write_text(drawn + "\n", encoding="utf-8")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names or FIGURES:
+        start = time.perf_counter()
+        figure = FIGURES[name]()
+        (arguments.out / f"{name}.svg").write_text(figure + "\n", encoding="utf-8")
         print(
-            f"{name}: {len(drawn) / 1000:.0f} kB, {time.perf_counter() - begun:.1f} s", flush=True
+            f"{name}: {len(figure) / 1000:.0f} kB, {time.perf_counter() - start:.1f} s", flush=True
         )
 
 

@@ -16,9 +16,9 @@ from tests.claims.parts import (
 )
 from tests.claims.worlds import (
     Outcome,
+    add_up,
     all_missed,
     any_false,
-    joined,
     judged,
     missed,
     of_kind,
@@ -37,8 +37,10 @@ def _curve_set(seed: int) -> Outcome:
     result = shift_study(critical, method, seed).run(**QUICK)
     claim = of_kind(result.claims, "curve_set")[0]
     assert claim.random is Randomness.NOTHING
-    kept = np.sort(critical)[::-1][int(np.ceil(0.7 * 60)) - 1]  # kept up to here, or just below
-    return _near(claim, float(kept))
+    last_level = np.sort(critical)[::-1][
+        int(np.ceil(0.7 * 60)) - 1
+    ]  # kept up to here, or just below
+    return _near(claim, float(last_level))
 
 
 def _near(claim: object, truth: float) -> Outcome:
@@ -68,11 +70,11 @@ def _curve_fixed(seed: int) -> Outcome:
     claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
     assert claim.random is Randomness.FIXED
     scan = study(sf.methods.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
-    kept = [p.level for p in scan.points if p.value >= 0.75]
+    levels_above = [p.level for p in scan.points if p.value >= 0.75]
     around = claim.interval
     if around is None or claim.quantity.startswith("share"):
         return Outcome(1, 0, 1)
-    inside = around.low - 0.006 <= max(kept) <= around.high + 0.006
+    inside = around.low - 0.006 <= max(levels_above) <= around.high + 0.006
     return Outcome(1, int(not inside), 0, (around.width,))
 
 
@@ -131,9 +133,9 @@ def _quantile_required(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 33])
     method = sf.methods.CriticalLevel(0.05, 2.0, quantile=0.25, error=0.1, samples=0)
     result = radius_study(method, line_inputs(rng.uniform(0.0, 0.4, 24)), seed).run(**SLOW)
-    held = judged(result.require(0.0999).verdicts[0], holds=True)
+    below = judged(result.require(0.0999).verdicts[0], holds=True)
     above = judged(result.require(0.1001).verdicts[0], holds=False)
-    return any_false([held, above]) if held.false and above.false else joined([held, above])
+    return any_false([below, above]) if below.false and above.false else add_up([below, above])
 
 
 @world("quantile_difference", "independent radii, the same distribution", 0.1)

@@ -6,12 +6,12 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.claims import About, Continues, Randomness
-from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
+from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.claims.worlds import (
     Outcome,
+    add_up,
     all_missed,
     any_false,
-    joined,
     judged,
     missed,
     of_kind,
@@ -48,14 +48,14 @@ def _kappa(seed: int) -> Outcome:
     p = np.array([KAPPA, 1.02 * KAPPA, 0.98 * KAPPA, 2 * KAPPA])
     result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
     claims = [result.claim_about(row.id) for row in result.inputs]
-    return joined([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
+    return add_up([judged(c, holds=q <= KAPPA) for c, q in zip(claims, p, strict=True)])
 
 
 @world("kappa", "planned looks at κ", 0.1)
 def _kappa_planned(seed: int) -> Outcome:
     p = np.full(6, KAPPA)
     result = noise_study(p, sf.methods.ExactBinomial(KAPPA, 0.1, 800), seed).run(**QUICK)
-    return joined([judged(result.claim_about(row.id), holds=True) for row in result.inputs])
+    return add_up([judged(result.claim_about(row.id), holds=True) for row in result.inputs])
 
 
 @world("worst", "thirty inputs alike", 0.1)
@@ -68,9 +68,9 @@ def _worst(seed: int) -> Outcome:
 def _tail(seed: int) -> Outcome:
     """An extrapolation has no guarantee; what is counted beside it has."""
     p = np.array([0.02, 0.1, 0.3, 0.6])
-    held = sf.properties.NoConfidentMistake(0.6)
+    prop = sf.properties.NoConfidentMistake(0.6)
     margin = np.log(0.6 / 0.4) / 2  # the wrong class has 0.6 where the value is below minus this
-    study = noise_study(p, sf.methods.NormalTail(draws=60, error=0.1), seed, property=held)
+    study = noise_study(p, sf.methods.NormalTail(draws=60, error=0.1), seed, property=prop)
     shifted = study.inputs.x[:, 0].astype(float)
     from scipy.special import ndtr
 
@@ -83,7 +83,7 @@ def _tail(seed: int) -> Outcome:
         Outcome(1, int(not 1 - r.interval.high <= t <= 1 - r.interval.low), 0, (r.interval.width,))
         for r, t in zip(rows, truths, strict=True)
     ]
-    return joined(outcomes)
+    return add_up(outcomes)
 
 
 @world("mean_set", "unequal margins", 0.1)
@@ -236,63 +236,6 @@ def _four_classes(batch: np.ndarray) -> np.ndarray:
     margin = batch[:, 0].astype(np.float64)
     low = np.full(len(batch), -1e9)
     return np.stack([-margin, margin, low, low], axis=1)
-
-
-def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    """Two models' failure probabilities on the same inputs, the first larger by `shift`."""
-    rng = np.random.default_rng([seed, 13])
-    base = rng.beta(1, 5, (2, n)) * 0.6
-    return base[0] + shift, base[1]
-
-
-def _models(columns: tuple[np.ndarray, np.ndarray], seed: int) -> dict[str, sf.Study]:
-    inputs = normal_inputs(*columns)
-    return {
-        name: noise_study(
-            p,
-            sf.methods.FixedSize(0.35, 0.1),
-            seed,
-            inputs=inputs,
-            model=sign_model(i),
-            by_class=False,
-        )
-        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }
-
-
-@world("difference", "two models that fail equally often", 0.1)
-def _difference(seed: int) -> Outcome:
-    result = sf.compare(_models(_pair(seed, 20, 0.0), seed), **QUICK)
-    return missed(of_kind(result.claims, "difference")[0], 0.0)
-
-
-@world("difference", "identical files", 0.0)
-def _identical(seed: int) -> Outcome:
-    one = noise_study(SPREAD, sf.methods.FixedSize(0.35, 0.1), seed)
-    result = sf.compare({"a": one, "b": one}, **QUICK)
-    claim = of_kind(result.claims, "difference")[0]
-    around = claim.interval
-    return Outcome(1, int(around is None or around.low != 0 or around.high != 0))
-
-
-@world("best", "the best of two, slightly", 0.1)
-def _best(seed: int) -> Outcome:
-    result = sf.compare(_models(_pair(seed, 20, 0.02), seed), **QUICK)
-    return Outcome(1, int("b" not in of_kind(result.claims, "best")[0].names))
-
-
-@world("not_worse", "worse by exactly the margin", 0.1)
-def _not_worse(seed: int) -> Outcome:
-    result = sf.compare(_models(_pair(seed, 30, 0.1), seed), **QUICK)
-    claim = result.require(not_worse=("a", 0.1)).verdicts[0]
-    return judged(claim, holds=True)
-
-
-@world("not_worse", "worse by slightly more than the margin", 0.1)
-def _worse(seed: int) -> Outcome:
-    result = sf.compare(_models(_pair(seed, 30, 0.11), seed), **QUICK)
-    claim = result.require(not_worse=("a", 0.1)).verdicts[0]
-    return judged(claim, holds=False)
 
 
 @world("mean_population", "a requirement at the truth", 0.1)

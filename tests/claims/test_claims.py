@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binomtest
 
 from surefoot.claims import KINDS
-from tests.claims import levels, sampled  # noqa: F401  they enter their worlds
-from tests.claims.worlds import WORLDS, Outcome, World, joined
+from tests.claims import levels, models, sampled  # noqa: F401  they enter their worlds
+from tests.claims.worlds import WORLDS, Outcome, World, add_up
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
@@ -40,7 +40,7 @@ def test_claims_are_false_no_more_often_than_stated(
     world: World, pytestconfig: pytest.Config
 ) -> None:
     runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 40)
-    outcome = joined([world.run(seed) for seed in range(runs)])
+    outcome = add_up([world.run(seed) for seed in range(runs)])
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"
     )

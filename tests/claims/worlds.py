@@ -50,7 +50,7 @@ def missed(claim: Claim, truth: float) -> Outcome:
 
 def all_missed(claims: list[Claim], truths: list[float]) -> Outcome:
     """Several claims, each by itself."""
-    return joined([missed(c, t) for c, t in zip(claims, truths, strict=True)])
+    return add_up([missed(c, t) for c, t in zip(claims, truths, strict=True)])
 
 
 def judged(claim: Claim, *, holds: bool) -> Outcome:
@@ -59,7 +59,7 @@ def judged(claim: Claim, *, holds: bool) -> Outcome:
     return Outcome(1, int(claim.verdict is wrong), int(claim.verdict is Verdict.UNDECIDED))
 
 
-def joined(outcomes: list[Outcome]) -> Outcome:
+def add_up(outcomes: list[Outcome]) -> Outcome:
     """All of them."""
     return Outcome(
         sum(o.claims for o in outcomes),
@@ -71,7 +71,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
 
 def any_false(outcomes: list[Outcome]) -> Outcome:
     """Claims that are said to hold together: false where one is."""
-    whole = joined(outcomes)
+    whole = add_up(outcomes)
     return Outcome(1, int(whole.false > 0), int(whole.undecided > 0), whole.widths)
 
 

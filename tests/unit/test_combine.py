@@ -16,7 +16,7 @@ from surefoot.testing import check_image_perturbation, check_perturbation
 
 UNIT = Interval(0.0, 1.0)
 WIDE = RandomLevel(20.0, Rotation(20.0), lowest=-1.0)
-MADE = [
+COMBINED = [
     RandomLevel(0.1, LinfNoise(0.1), lowest=0.2),
     RandomLevel(0.1, GaussianNoise(0.1), law="normal"),
     RandomLevel(0.1, LinfNoise(0.1), lowest=0.1, law="log-uniform"),
@@ -25,20 +25,20 @@ MADE = [
 ]
 
 
-@pytest.mark.parametrize("made", MADE, ids=lambda m: m.phrase[:30])
+@pytest.mark.parametrize("perturbation", COMBINED, ids=lambda m: m.phrase[:30])
 @pytest.mark.parametrize("shape", [(6,), (3, 8, 8)])
-def test_what_is_built_from_parts_conforms(made, shape):
-    check_perturbation(made, shape)
+def test_what_is_built_from_parts_conforms(perturbation, shape):
+    check_perturbation(perturbation, shape)
 
 
 @pytest.mark.parametrize(
-    "made", [WIDE, Chain((WIDE, LinfNoise(0.1))), Mixture((WIDE, LinfNoise(0.1)))]
+    "perturbation", [WIDE, Chain((WIDE, LinfNoise(0.1))), Mixture((WIDE, LinfNoise(0.1)))]
 )
-def test_images_conform_too(made):
-    check_image_perturbation(made)
+def test_images_conform_too(perturbation):
+    check_image_perturbation(perturbation)
 
 
-def strengths(made, n=4000):
+def strengths(perturbation, n=4000):
     """How far each of n rows moved: noise of one value whose draw is known."""
 
     class Probe(LinfNoise):
@@ -47,27 +47,31 @@ def strengths(made, n=4000):
         def apply(self, x, drawn, level, bounds):
             return np.asarray(level)
 
-    probe = RandomLevel(made.level, Probe(made.level), made.lowest, made.law)
+    probe = RandomLevel(
+        perturbation.level, Probe(perturbation.level), perturbation.lowest, perturbation.law
+    )
     x = np.zeros((1, 1), np.float32)
     drawn = probe.draw(stream(1, "s", probe.kind, 0, x), n, (1,))
-    return probe.apply(x, drawn, made.level, None)
+    return probe.apply(x, drawn, perturbation.level, None)
 
 
 def test_a_uniform_strength_is_uniform_between_its_ends():
-    found = strengths(RandomLevel(20.0, Rotation(20.0), lowest=-1.0))
-    assert kstest(found, "uniform", args=(-20, 40)).pvalue > 0.001
+    drawn_levels = strengths(RandomLevel(20.0, Rotation(20.0), lowest=-1.0))
+    assert kstest(drawn_levels, "uniform", args=(-20, 40)).pvalue > 0.001
     above = strengths(RandomLevel(2.0, LinfNoise(2.0), lowest=0.5))
     assert kstest(above, "uniform", args=(1, 1)).pvalue > 0.001
 
 
 def test_a_log_uniform_strength_is_uniform_in_its_logarithm():
-    found = np.log(strengths(RandomLevel(1.0, LinfNoise(1.0), lowest=0.01, law="log-uniform")))
-    assert kstest(found, "uniform", args=(math.log(0.01), -math.log(0.01))).pvalue > 0.001
+    drawn_levels = np.log(
+        strengths(RandomLevel(1.0, LinfNoise(1.0), lowest=0.01, law="log-uniform"))
+    )
+    assert kstest(drawn_levels, "uniform", args=(math.log(0.01), -math.log(0.01))).pvalue > 0.001
 
 
 def test_a_normal_strength_has_the_level_as_its_deviation():
-    found = strengths(RandomLevel(0.3, LinfNoise(0.3), law="normal"))
-    assert kstest(found / 0.3, "norm").pvalue > 0.001
+    drawn_levels = strengths(RandomLevel(0.3, LinfNoise(0.3), law="normal"))
+    assert kstest(drawn_levels / 0.3, "norm").pvalue > 0.001
 
 
 def test_a_range_scales_with_the_level():
@@ -79,30 +83,30 @@ def test_a_range_scales_with_the_level():
 
 
 def test_a_chain_is_its_parts_one_after_the_other():
-    made = Chain((LinfNoise(0.1), GaussianNoise(0.05)))
+    perturbation = Chain((LinfNoise(0.1), GaussianNoise(0.05)))
     x = np.random.default_rng(0).random((5, 6), dtype=np.float32)
-    drawn = made.draw(stream(1, "s", made.kind, 0, x), 5, (6,))
+    drawn = perturbation.draw(stream(1, "s", perturbation.kind, 0, x), 5, (6,))
     first = LinfNoise(0.1).apply(x, drawn[0], 0.1, UNIT)
     both = GaussianNoise(0.05).apply(first, drawn[1], 0.05, UNIT)
-    np.testing.assert_array_equal(made.apply(x, drawn, 1.0, UNIT), both)
+    np.testing.assert_array_equal(perturbation.apply(x, drawn, 1.0, UNIT), both)
 
 
 def test_a_mixture_takes_each_part_as_often_as_its_weight_says():
-    made = Mixture((LinfNoise(0.0), LinfNoise(1.0)), weights=(1.0, 3.0))
+    perturbation = Mixture((LinfNoise(0.0), LinfNoise(1.0)), weights=(1.0, 3.0))
     x = np.full((1, 4), 0.5, np.float32)
-    drawn = made.draw(stream(1, "s", made.kind, 0, x), 4000, (4,))
-    moved = (made.apply(x, drawn, 1.0, None) != 0.5).any(axis=1)
+    drawn = perturbation.draw(stream(1, "s", perturbation.kind, 0, x), 4000, (4,))
+    moved = (perturbation.apply(x, drawn, 1.0, None) != 0.5).any(axis=1)
     assert abs(moved.mean() - 0.75) < 4 * math.sqrt(0.75 * 0.25 / 4000)
 
 
-@pytest.mark.parametrize("made", [*MADE, WIDE])
-def test_numpy_and_torch_agree(torch, made):
+@pytest.mark.parametrize("perturbation", [*COMBINED, WIDE])
+def test_numpy_and_torch_agree(torch, perturbation):
     x = np.random.default_rng(0).random((6, 3, 8, 8), dtype=np.float32)
     tensor = torch.from_numpy(x)
-    ours = made.draw(stream(1, "s", made.kind, 0, x), 6, x.shape[1:])
-    theirs = made.draw(stream(1, "s", made.kind, 0, tensor), 6, x.shape[1:])
-    a = made.apply(x, ours, made.level, UNIT)
-    b = made.apply(tensor, theirs, made.level, UNIT)
+    ours = perturbation.draw(stream(1, "s", perturbation.kind, 0, x), 6, x.shape[1:])
+    theirs = perturbation.draw(stream(1, "s", perturbation.kind, 0, tensor), 6, x.shape[1:])
+    a = perturbation.apply(x, ours, perturbation.level, UNIT)
+    b = perturbation.apply(tensor, theirs, perturbation.level, UNIT)
     np.testing.assert_allclose(b.numpy(), a, atol=1e-4)
 
 
@@ -115,7 +119,7 @@ def test_words_tell_the_law_and_the_parts():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "sentence"),
     [
         (lambda: RandomLevel(1.0, LinfNoise(1.0), lowest=-1.0), "from 0 to below 1"),
         (lambda: RandomLevel(1.0, Rotation(1.0), lowest=1.0), "from -1 to below 1"),
@@ -131,6 +135,6 @@ def test_words_tell_the_law_and_the_parts():
         (lambda: Chain((LinfNoise(0.1),), level=-1), r"level must be in \[0, 1\]"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, said):
-    with pytest.raises(InvalidArgument, match=said):
+def test_what_makes_no_sense_is_refused(make, sentence):
+    with pytest.raises(InvalidArgument, match=sentence):
         make()

@@ -30,24 +30,24 @@ def studies(n=40, method=None, **more):
 
 def test_a_model_against_itself_differs_by_exactly_nothing():
     """Common random numbers: the same trials, so every input's difference is 0."""
-    made = studies()
-    found = sf.compare({"a": made["plain"], "b": made["plain"]})
-    (pair,) = found.details.differences
+    by_name = studies()
+    result = sf.compare({"a": by_name["plain"], "b": by_name["plain"]})
+    (pair,) = result.details.differences
     assert pair.value == 0
     assert pair.better is None
     assert pair.interval == sf.results.Interval(0, 0)
-    assert {m.rank.worst for m in found.details.members} == {2}
-    assert "a and b are the same model: they fail equally often." in str(found)
+    assert {m.rank.worst for m in result.details.members} == {2}
+    assert "a and b are the same model: they fail equally often." in str(result)
 
 
 def test_what_is_known_of_two_files_is_no_assumption():
-    """That they are identical was seen; a third model makes the ranking conditional again."""
-    made = studies()
-    twice = sf.compare({"a": made["plain"], "b": made["plain"]})
+    """That they are identical was observed; a third model makes the ranking conditional again."""
+    by_name = studies()
+    twice = sf.compare({"a": by_name["plain"], "b": by_name["plain"]})
     assert twice.claims[0].guarantee.assumptions == ()
     (required,) = twice.require(not_worse=("a", 0.0)).verdicts
     assert (required.verdict, required.guarantee.assumptions) == (sf.Verdict.PASS, ())
-    three = sf.compare({"a": made["plain"], "b": made["plain"], "c": made["moved"]})
+    three = sf.compare({"a": by_name["plain"], "b": by_name["plain"], "c": by_name["moved"]})
     assert three.claims[0].kind == "best"
     assert three.claims[0].guarantee.footing is sf.results.Footing.CONDITIONAL
     assert "random sample" in three.claims[0].guarantee.condition
@@ -67,61 +67,63 @@ def test_a_worse_model_is_ranked_below_with_its_interval():
         return score
 
     worse = dataclasses.replace(noisy, model=sf.load_model(guess, shape=SHAPE))
-    found = sf.compare({"worse": worse, "good": noisy})
-    assert [m.name for m in found.details.members] == ["good", "worse"]
-    assert found.details.differences[0].better == "good"
-    assert "good is the most robust of 2 models" in str(found)
-    claim = next(c for c in found.claims if c.kind == "difference")
+    result = sf.compare({"worse": worse, "good": noisy})
+    assert [m.name for m in result.details.members] == ["good", "worse"]
+    assert result.details.differences[0].better == "good"
+    assert "good is the most robust of 2 models" in str(result)
+    claim = next(c for c in result.claims if c.kind == "difference")
     assert claim.names == ("worse", "good")
     assert claim.value > 0  # it fails more often
     assert claim.interval.low > 0
     verdict = {
-        name: found.require(not_worse=(name, margin)).verdicts[0].verdict
+        name: result.require(not_worse=(name, margin)).verdicts[0].verdict
         for name, margin in (("good", 0.0), ("worse", 0.01))
     }
     assert verdict == {"good": sf.Verdict.PASS, "worse": sf.Verdict.FAIL}
 
 
 def test_the_error_is_shared_by_members_and_pairs():
-    made = studies()
-    found = sf.compare(made, error=0.08)
-    assert {m.whole.guarantee.error for m in found.details.members} == {0.08 / 2 / 2}
-    assert found.details.differences[0].guarantee.error == 0.04
-    assert {c.guarantee.error for c in found.claims} == {0.08}
-    assert {c.guarantee.jointly for c in found.claims} == {"everything said of these 2 models"}
-    alone = made["plain"].run()
-    member = next(m for m in found.details.members if m.name == "plain")
+    by_name = studies()
+    result = sf.compare(by_name, error=0.08)
+    assert {m.whole.guarantee.error for m in result.details.members} == {0.08 / 2 / 2}
+    assert result.details.differences[0].guarantee.error == 0.04
+    assert {c.guarantee.error for c in result.claims} == {0.08}
+    assert {c.guarantee.jointly for c in result.claims} == {"everything said of these 2 models"}
+    alone = by_name["plain"].run()
+    member = next(m for m in result.details.members if m.name == "plain")
     assert member.whole.value == alone.details.whole.value
     assert member.digest == alone.record.digest
-    assert found.parts["plain"].claims == alone.claims
+    assert result.parts["plain"].claims == alone.claims
 
 
 def test_a_reference_list_is_correlated():
-    made = studies()
-    third = {**made, "third": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1))}
-    found = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
-    assert found.details.agreement is not None
-    assert "Against the reference list" in str(found)
-    two = sf.compare(made, reference={"plain": 0.9, "moved": 0.8})
+    by_name = studies()
+    third = {**by_name, "third": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1))}
+    result = sf.compare(third, reference={"plain": 0.9, "moved": 0.8, "third": 0.9})
+    assert result.details.agreement is not None
+    assert "Against the reference list" in str(result)
+    two = sf.compare(by_name, reference={"plain": 0.9, "moved": 0.8})
     assert "too few" in str(two)
     with pytest.raises(InvalidArgument, match="one number for each"):
-        sf.compare(made, reference={"plain": 0.9})
+        sf.compare(by_name, reference={"plain": 0.9})
 
 
 def test_levels_are_in_rising_order_and_share_the_error():
-    found = sf.sweep(studies()["plain"], [0.4, 0.1, 0.4, 0.8])
-    assert [m.name for m in found.details.members] == ["0.1", "0.4", "0.8"]
-    values = [m.whole.value for m in found.details.members]
+    result = sf.sweep(studies()["plain"], [0.4, 0.1, 0.4, 0.8])
+    assert [m.name for m in result.details.members] == ["0.1", "0.4", "0.8"]
+    values = [m.whole.value for m in result.details.members]
     assert values == sorted(values, reverse=True)
-    assert {m.whole.guarantee.error for m in found.details.members} == {0.1 / 3}
-    assert found.details.differences == ()
-    assert [c.names for c in found.claims] == [("level 0.1",), ("level 0.4",), ("level 0.8",)]
-    assert [c.value for c in found.claims] == pytest.approx([1 - v for v in values])
-    assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(found)
+    assert {m.whole.guarantee.error for m in result.details.members} == {0.1 / 3}
+    assert result.details.differences == ()
+    assert [c.names for c in result.claims] == [("level 0.1",), ("level 0.4",), ("level 0.8",)]
+    assert [c.value for c in result.claims] == pytest.approx([1 - v for v in values])
+    assert "at the highest level noise drawn uniformly from the L∞ ball of radius 0.8" in str(
+        result
+    )
     with pytest.raises(InvalidArgument, match="two different levels"):
         sf.sweep(studies()["plain"], [0.1, 0.1])
     with pytest.raises(InvalidArgument, match="compares models"):
-        found.require(not_worse=("0.1", 0.1))
+        result.require(not_worse=("0.1", 0.1))
 
 
 @pytest.mark.slow
@@ -132,28 +134,28 @@ def test_certificates_and_tails_can_be_compared_too(method, tmp_path):
     scores = sf.load_model(
         lambda x: 1 / (1 + np.exp(-3 * linear(x))), shape=SHAPE, scores="probabilities"
     )
-    held = (
+    prop = (
         sf.properties.NoConfidentMistake(0.6)
         if isinstance(method, sf.methods.NormalTail)
         else sf.properties.SameLabel()
     )
-    made = studies(method=method, property=held)
+    by_name = studies(method=method, property=prop)
     if isinstance(method, sf.methods.NormalTail):
-        made = {"a": dataclasses.replace(made["plain"], model=scores)}
-        made["b"] = dataclasses.replace(made["a"], model=scores)
-    found = sf.compare(made)
-    assert len(found.details.members) == 2
-    page = found.report(tmp_path / "c.html").read_text()
-    assert found.details.members[0].name in page
-    told = json.loads(found.to_json())
-    assert told["details"]["kind"] == "side-by-side"
-    assert set(told["parts"]) == set(made)
-    assert all(claim["sentence"] for claim in told["claims"])
+        by_name = {"a": dataclasses.replace(by_name["plain"], model=scores)}
+        by_name["b"] = dataclasses.replace(by_name["a"], model=scores)
+    result = sf.compare(by_name)
+    assert len(result.details.members) == 2
+    page = result.report(tmp_path / "c.html").read_text()
+    assert result.details.members[0].name in page
+    plain = json.loads(result.to_json())
+    assert plain["details"]["kind"] == "side-by-side"
+    assert set(plain["parts"]) == set(by_name)
+    assert all(claim["sentence"] for claim in plain["claims"])
 
 
 def test_strangers_are_not_compared():
-    made = studies()
-    plain = made["plain"].run()
+    by_name = studies()
+    plain = by_name["plain"].run()
     others = {
         "property": study(inputs=points(40), method=sf.methods.FixedSize(0.2, 0.1),
                           property=sf.properties.TrueLabel()),
@@ -184,29 +186,29 @@ def test_correct_for_all_models_means_for_each_of_them():
 
 
 def test_a_requirement_of_each_class_is_one_call():
-    found = studies(80)["plain"].run()
-    together, *each = found.require(of_each_class=0.2).verdicts
+    result = studies(80)["plain"].run()
+    together, *each = result.require(of_each_class=0.2).verdicts
     assert [claim.about.name for claim in each] == ["0", "1"]
     assert sum(claim.about.inputs for claim in each) == together.about.inputs == 80
     assert together.verdict is sf.Verdict.PASS
-    assert found.require(of_each_class=0.999).verdicts[0].verdict is not sf.Verdict.PASS
+    assert result.require(of_each_class=0.999).verdicts[0].verdict is not sf.Verdict.PASS
 
 
 def test_the_headline_is_about_these_inputs_and_narrower_than_about_the_population():
-    found = studies(60)["plain"].run()
-    these, whole = found.claims[:2]
+    result = studies(60)["plain"].run()
+    these, whole = result.claims[:2]
     assert (these.kind, whole.kind) == ("mean_set", "mean_population")
     assert these.guarantee.footing is sf.results.Footing.SOUND
     assert these.interval.width < whole.interval.width
-    assert "Averaged over these 60 inputs" in str(found)
-    assert "random sample" in str(found)
+    assert "Averaged over these 60 inputs" in str(result)
+    assert "random sample" in str(result)
 
 
 def test_classes_of_the_same_name_are_told_apart():
     data = dataclasses.replace(points(60), class_names=("a", "a"))
-    found = study(inputs=data, method=sf.methods.FixedSize(0.2, 0.1)).run()
-    assert [row.name for row in found.details.classes] == ["a (0)", "a (1)"]
-    _, *each = found.require(of_each_class=0.2).verdicts
+    result = study(inputs=data, method=sf.methods.FixedSize(0.2, 0.1)).run()
+    assert [row.name for row in result.details.classes] == ["a (0)", "a (1)"]
+    _, *each = result.require(of_each_class=0.2).verdicts
     assert [claim.about.name for claim in each] == ["a (0)", "a (1)"]
 
 

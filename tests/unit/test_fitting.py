@@ -39,7 +39,9 @@ PERTURBATIONS = {
     "blur open": sf.perturb.GaussianBlur(),
     "random rotation": sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
 }
-HELD = {kind: made(2) if kind == "topk" else made() for kind, made in PROPERTIES.items()}
+PROPERTY_OF_KIND = {
+    kind: class_(2) if kind == "topk" else class_() for kind, class_ in PROPERTIES.items()
+}
 POPULATIONS = (None, sf.population.Mean(0.2), sf.population.RobustShare(0.2))
 CLASSES = (None, True, False)
 
@@ -52,8 +54,8 @@ def parts(tmp_path_factory):
 
 
 def combinations():
-    """Every property as it is; and, of the first, every population and every wish for classes."""
-    yield from ((kind, None, None) for kind in HELD)
+    """Every property as it is; and, of the first, every population and choice about classes."""
+    yield from ((kind, None, None) for kind in PROPERTY_OF_KIND)
     yield from (("same", *both) for both in product(POPULATIONS, CLASSES) if both != (None, None))
 
 
@@ -63,25 +65,25 @@ def test_a_study_makes_a_claim_or_is_refused_with_one_sentence(parts, method, pe
     """What is refused is refused before anything is run; nothing else ever happens."""
     wider = perturbation in ("linf", "linf open")  # there, run every population and class as well
     for kind, population, by_class in combinations():
-        how = {"property": HELD[kind], "population": population, "by_class": by_class}
+        how = {"property": PROPERTY_OF_KIND[kind], "population": population, "by_class": by_class}
         what = f"{method}, {perturbation}, {kind}, {population}, by_class={by_class}"
         try:
-            made = sf.Study(*parts, PERTURBATIONS[perturbation], SMALL[method], **how)
+            study = sf.Study(*parts, PERTURBATIONS[perturbation], SMALL[method], **how)
         except InvalidArgument as refusal:
-            said = str(refusal)
-            assert len(said) > 20, what
-            assert "\n" not in said, what
+            sentence = str(refusal)
+            assert len(sentence) > 20, what
+            assert "\n" not in sentence, what
             continue
         if wider or (population, by_class) == (None, None):
-            found = made.run(batch=64, workers=1)
-            assert isinstance(found, sf.Result), what
-            assert found.claims, what
-            assert all(claim["sentence"] for claim in found._plain()["claims"]), what
+            result = study.run(batch=64, workers=1)
+            assert isinstance(result, sf.Result), what
+            assert result.claims, what
+            assert all(claim["sentence"] for claim in result._plain()["claims"]), what
 
 
 def test_there_is_a_small_one_of_every_method():
     assert SMALL.keys() == METHODS.keys()
-    assert all(type(made) is METHODS[name] for name, made in SMALL.items())
+    assert all(type(method) is METHODS[name] for name, method in SMALL.items())
 
 
 REFUSED = {
@@ -140,8 +142,8 @@ def test_a_method_of_ones_own_says_what_it_needs(parts):
 
 
 def test_an_attack_beside_a_proof_is_refused_before_the_proof_is_run(parts):
-    made = sf.Study(*parts, sf.perturb.LinfNoise(), SMALL["critical-level"])
-    seen = []
+    study = sf.Study(*parts, sf.perturb.LinfNoise(), SMALL["critical-level"])
+    reports = []
     with pytest.raises(InvalidArgument, match="beside sampling only"):
-        made.run(attack=sf.methods.Attack(), on_progress=seen.append)
-    assert not seen
+        study.run(attack=sf.methods.Attack(), on_progress=reports.append)
+    assert not reports

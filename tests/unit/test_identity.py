@@ -46,10 +46,10 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_callables_that_answer_differently_have_different_digests(kind):
-    made = [sf.load_model(KINDS[kind](w), shape=(6,)).signature for w in (WA, WB, WA)]
-    assert made[0].digest != made[1].digest
-    assert made[0].digest == made[2].digest or kind == "instance"
-    assert "answers to 8 fixed inputs" in made[0].covers
+    signatures = [sf.load_model(KINDS[kind](w), shape=(6,)).signature for w in (WA, WB, WA)]
+    assert signatures[0].digest != signatures[1].digest
+    assert signatures[0].digest == signatures[2].digest or kind == "instance"
+    assert "answers to 8 fixed inputs" in signatures[0].covers
 
 
 def test_modules_with_equal_weights_that_answer_differently_have_different_digests(torch):
@@ -94,18 +94,18 @@ def test_class_names_are_part_of_the_study():
 
 
 def test_an_unfinished_run_goes_on_from_another_path(tmp_path):
-    """Where the data lie is said in words; it is not what the study is."""
+    """Where the data lie is stated in words; it is not what the study is."""
     from contextlib import closing
     from dataclasses import replace
 
     from surefoot.store.sql import SqlStore
 
-    made = study()
+    plain = study()
     with closing(SqlStore(str(tmp_path / "s.db"))) as store:
-        store.begin(made.digest, made.spec, None, {})
+        store.begin(plain.digest, plain.spec, None, {})
     moved = study(inputs=replace(points(), source="/elsewhere/data.npz"))
-    assert moved.digest == made.digest
-    assert moved.run(str(tmp_path / "s.db")).by_id == made.run().by_id
+    assert moved.digest == plain.digest
+    assert moved.run(str(tmp_path / "s.db")).by_id == plain.run().by_id
 
 
 @pytest.mark.parametrize("kind", [sf.perturb.LinfNoise, sf.perturb.L2Noise, sf.perturb.L1Noise])
@@ -117,7 +117,7 @@ def test_models_of_either_layout_meet_the_same_perturbations(kind):
         return sf.Study(model, data, kind(0.1), sf.methods.Okamoto(0.3, 0.3)).bench()
 
     last, first = bench((6, 5, 3)), bench((3, 6, 5))
-    a, b = (made.perturbed(Task(made.inputs.subjects()[1], 0.1, 3, 9)) for made in (last, first))
+    a, b = (bench.perturbed(Task(bench.inputs.subjects()[1], 0.1, 3, 9)) for bench in (last, first))
     assert b.shape == (6, 3, 6, 5)
     np.testing.assert_array_equal(a.transpose(0, 3, 1, 2), b)
 
@@ -157,9 +157,9 @@ def test_a_model_with_little_room_is_measured_to_the_end(room):
     plain = study(inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9)).run()
     model = sf.load_model(Small(room), shape=SHAPE)
     tight = study(model=model, inputs=points(300), perturbation=sf.perturb.LinfNoise(0.9))
-    found = tight.run(batch=1024)
-    assert found.by_id == plain.by_id
-    assert [(e.id, e.trial) for e in found.details.examples] == [
+    result = tight.run(batch=1024)
+    assert result.by_id == plain.by_id
+    assert [(e.id, e.trial) for e in result.details.examples] == [
         (e.id, e.trial) for e in plain.details.examples
     ]
 

@@ -14,7 +14,7 @@ SMALL, LARGE = (3, 32, 32), (3, 224, 224)
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "perturbation"),
     [
         ("linf:8/255", LinfNoise(8 / 255)),
         ("rotation:10", Rotation(10.0)),
@@ -30,8 +30,8 @@ SMALL, LARGE = (3, 32, 32), (3, 224, 224)
         ("@tests.unit.test_notation:mine", mine),
     ],
 )
-def test_a_text_is_a_perturbation(text, made):
-    assert parse_perturbation(text) == made
+def test_a_text_is_a_perturbation(text, perturbation):
+    assert parse_perturbation(text) == perturbation
 
 
 def test_severities_follow_the_size_of_the_image():
@@ -41,7 +41,7 @@ def test_severities_follow_the_size_of_the_image():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("rotaton:10", "rotation"),
         ("qqq:1", "one that exists"),
@@ -63,8 +63,8 @@ def test_severities_follow_the_size_of_the_image():
         ("rotation:5..5", "from its lowest to its highest"),
     ],
 )
-def test_a_mistake_is_named_with_the_way_out(text, said):
-    with pytest.raises(InvalidArgument, match=said):
+def test_a_mistake_is_named_with_the_way_out(text, sentence):
+    with pytest.raises(InvalidArgument, match=sentence):
         parse_perturbation(text)
 
 
@@ -79,9 +79,9 @@ def test_levels_replace_the_level_and_keep_the_rest():
 
 
 def test_a_description_tells_parts_within_parts():
-    told = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
-    assert told["kind"] == "chain"
-    first, second = told["parts"]
+    described = describe_perturbation(parse_perturbation("rotation:-10..10+linf:0.1"))
+    assert described["kind"] == "chain"
+    first, second = described["parts"]
     assert first["kind"] == "random-level"
     assert first["inner"]["kind"] == "rotation"
     assert second == {"kind": "linf", "level": 0.1}
@@ -93,9 +93,9 @@ LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its
 @pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry.kind)
 def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
     low, _, high = entry.levels.replace("0 and above", "0 to 1").partition(" to ")
-    made, span = parse_range(f"{entry.kind}:{low}..{high}")
+    perturbation, span = parse_range(f"{entry.kind}:{low}..{high}")
     assert (span.low, span.high) == (float(low), float(high))
-    assert made.levels(Interval(0.0, 1.0)).high >= span.high
+    assert perturbation.levels(Interval(0.0, 1.0)).high >= span.high
     if float(low) < 0:
         assert parse_perturbation(f"{entry.kind}:-{high}..{high}").lowest == -1
         with pytest.raises(InvalidArgument, match="is written in a range, such as"):
@@ -106,7 +106,7 @@ def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
 
 
 def test_the_catalogue_knows_directions():
-    told = {entry.kind: entry.levels for entry in entries()}
-    assert told["rotation"] == "-180 to 180"
-    assert told["zoom"] == "-0.9 to 9"
-    assert told["linf"] == "0 to 1"
+    levels = {entry.kind: entry.levels for entry in entries()}
+    assert levels["rotation"] == "-180 to 180"
+    assert levels["zoom"] == "-0.9 to 9"
+    assert levels["linf"] == "0 to 1"

@@ -53,28 +53,28 @@ def test_the_digest_is_stable_and_ignores_how_a_run_is_done():
 
 
 def test_per_class_intervals_and_the_mean_share_one_error():
-    found = study(population=sf.population.Mean(0.1)).run()
-    assert found.details.whole.guarantee.error == 0.05
-    rows = found.details.classes
+    result = study(population=sf.population.Mean(0.1)).run()
+    assert result.details.whole.guarantee.error == 0.05
+    rows = result.details.classes
     assert sum(row.result.guarantee.error for row in rows) == pytest.approx(0.05)
     assert sum(row.inputs for row in rows) == 12
-    joint = [c for c in found.claims if c.kind == "mean_population"]
+    joint = [c for c in result.claims if c.kind == "mean_population"]
     assert {c.guarantee.jointly for c in joint} == {"the 2 classes and all inputs"}
     assert {c.guarantee.error for c in joint} == {0.1}
 
 
 def test_one_class_alone_leaves_the_whole_error_to_the_mean():
-    found = study(
+    result = study(
         inputs=sf.load_inputs(np.abs(points().x)), population=sf.population.Mean(0.1)
     ).run()
-    assert found.details.classes == ()
-    assert found.details.whole.guarantee.error == 0.1
+    assert result.details.classes == ()
+    assert result.details.whole.guarantee.error == 0.1
 
 
 def test_without_labels_classes_are_what_the_model_predicts():
     bare = sf.load_inputs(points().x)
-    found = study(inputs=bare).run()
-    assert {row.name for row in found.details.classes} == {"0", "1"}
+    result = study(inputs=bare).run()
+    assert {row.name for row in result.details.classes} == {"0", "1"}
     with pytest.raises(InvalidArgument, match="holds none"):
         study(inputs=bare, property=sf.properties.TrueLabel())
 
@@ -82,40 +82,40 @@ def test_without_labels_classes_are_what_the_model_predicts():
 def test_a_true_label_study_counts_a_misclassified_input_as_lost():
     inputs = points()
     wrong = sf.load_inputs(inputs.x, 1 - inputs.labels)
-    found = study(
+    result = study(
         inputs=wrong, property=sf.properties.TrueLabel(), perturbation=sf.perturb.LinfNoise(0.0)
     )
-    assert all(r.value == 0 for r in found.run().by_id.values())
+    assert all(r.value == 0 for r in result.run().by_id.values())
 
 
 def test_no_confident_mistake_reads_logits_as_probabilities():
     """Scores of 40 against -40 are confident; the softmax of equal ones is not."""
     flat = sf.load_model(lambda x: np.tile([0.1, 0.0], (len(x), 1)), shape=SHAPE)
-    found = study(model=flat, property=sf.properties.NoConfidentMistake(0.5)).run()
-    assert all(r.value == 1 for r in found.by_id.values())
+    result = study(model=flat, property=sf.properties.NoConfidentMistake(0.5)).run()
+    assert all(r.value == 1 for r in result.by_id.values())
 
 
 def test_a_replayed_trial_is_the_one_that_was_counted():
-    made = study()
-    found = made.run()
-    assert found.details.examples
-    for example in found.details.examples:
-        again = made.replay(example.id, example.trial)
+    sampled = study()
+    result = sampled.run()
+    assert result.details.examples
+    for example in result.details.examples:
+        again = sampled.replay(example.id, example.trial)
         assert not again.kept
-        assert made.fitted.class_name(again.label) == example.failed_class
-        assert all(made.replay(example.id, i).kept for i in range(example.trial))
+        assert sampled.fitted.class_name(again.label) == example.failed_class
+        assert all(sampled.replay(example.id, i).kept for i in range(example.trial))
     with pytest.raises(InvalidArgument, match="no input 'nobody'"):
-        made.replay("nobody", 0)
+        sampled.replay("nobody", 0)
     with pytest.raises(InvalidArgument, match="got -1"):
-        made.replay("p0", -1)
+        sampled.replay("p0", -1)
 
 
 def test_examples_are_the_least_robust_first():
-    found = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
-    shown = [e.failure for e in found.details.examples]
-    assert shown == sorted(shown, reverse=True)
-    assert shown[0] == 1 - min(r.value for r in found.by_id.values())
-    assert found.details.examples[0].changes
+    result = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
+    failures = [e.failure for e in result.details.examples]
+    assert failures == sorted(failures, reverse=True)
+    assert failures[0] == 1 - min(r.value for r in result.by_id.values())
+    assert result.details.examples[0].changes
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_preflight_tells_rounding_from_mixing():
         return linear(x) * (1 + 1e-3 * (len(x) == 1))
 
     checks = {c.name: c for c in examine(points(), sf.load_model(rough, shape=SHAPE), None)}
-    found = checks["a batch of one equals a batch of many"]
-    assert found.verdict is Verdict.ODD
-    assert "may come out either way" in found.finding
+    check = checks["a batch of one equals a batch of many"]
+    assert check.verdict is Verdict.ODD
+    assert "may come out either way" in check.finding
 
 
 class Sticky:
@@ -203,15 +203,15 @@ def test_preflight_stops_a_perturbation_that_is_no_identity_at_zero():
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "perturbation"),
     [
         ("linf:8/255", sf.perturb.LinfNoise(8 / 255)),
         ("l2:0.5", sf.perturb.L2Noise(0.5)),
         ("uniform:0.8,lowest=-0.5", sf.perturb.UniformNoise(0.8, -0.5)),
     ],
 )
-def test_a_perturbation_is_written_as_name_and_level(text, made):
-    assert parse_perturbation(text) == made
+def test_a_perturbation_is_written_as_name_and_level(text, perturbation):
+    assert parse_perturbation(text) == perturbation
 
 
 @pytest.mark.parametrize(
@@ -272,19 +272,19 @@ def test_an_extrapolated_mean_is_never_without_the_counted_one():
     scores = sf.load_model(
         lambda x: np.stack([0.8 + 0.1 * x[:, 0], 0.2 - 0.1 * x[:, 0]], 1), shape=SHAPE
     )
-    made = study(
+    sampled = study(
         model=scores, method=sf.methods.NormalTail(draws=200, transforms=("none", "box-cox")),
         property=sf.properties.NoConfidentMistake(0.6), perturbation=sf.perturb.GaussianNoise(0.1),
     )  # fmt: skip
-    found = made.run()
-    assert any(isinstance(r, sf.results.Extrapolation) for r in found.by_id.values())
-    whole = found.details.whole
+    result = sampled.run()
+    assert any(isinstance(r, sf.results.Extrapolation) for r in result.by_id.values())
+    whole = result.details.whole
     assert isinstance(whole, sf.results.ExtrapolatedMean)
     assert whole.guarantee.footing is sf.results.Footing.NONE
     assert whole.counted.guarantee.footing is sf.results.Footing.CONDITIONAL
-    (required,) = found.require(0.1).verdicts
+    (required,) = result.require(0.1).verdicts
     assert (required.verdict, required.kind) == (sf.Verdict.PASS, "mean_population")
     stated = dataclasses.replace(whole.counted.guarantee, error=0.05)
     assert required.guarantee == stated
     assert required.trials == whole.trials
-    assert record_from_json(record_to_json(found.record)) == found.record
+    assert record_from_json(record_to_json(result.record)) == result.record

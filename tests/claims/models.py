@@ -1,0 +1,67 @@
+"""Worlds of several models: what is claimed of their differences and of the best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import surefoot as sf
+from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
+from tests.claims.sampled import SPREAD
+from tests.claims.worlds import Outcome, judged, missed, of_kind, world
+
+
+def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two models' failure probabilities on the same inputs, the first larger by `shift`."""
+    rng = np.random.default_rng([seed, 13])
+    base = rng.beta(1, 5, (2, n)) * 0.6
+    return base[0] + shift, base[1]
+
+
+def _models(columns: tuple[np.ndarray, np.ndarray], seed: int) -> dict[str, sf.Study]:
+    inputs = normal_inputs(*columns)
+    return {
+        name: noise_study(
+            p,
+            sf.methods.FixedSize(0.35, 0.1),
+            seed,
+            inputs=inputs,
+            model=sign_model(i),
+            by_class=False,
+        )
+        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
+    }
+
+
+@world("difference", "two models that fail equally often", 0.1)
+def _difference(seed: int) -> Outcome:
+    result = sf.compare(_models(_pair(seed, 20, 0.0), seed), **QUICK)
+    return missed(of_kind(result.claims, "difference")[0], 0.0)
+
+
+@world("difference", "identical files", 0.0)
+def _identical(seed: int) -> Outcome:
+    one = noise_study(SPREAD, sf.methods.FixedSize(0.35, 0.1), seed)
+    result = sf.compare({"a": one, "b": one}, **QUICK)
+    claim = of_kind(result.claims, "difference")[0]
+    around = claim.interval
+    return Outcome(1, int(around is None or around.low != 0 or around.high != 0))
+
+
+@world("best", "the best of two, slightly", 0.1)
+def _best(seed: int) -> Outcome:
+    result = sf.compare(_models(_pair(seed, 20, 0.02), seed), **QUICK)
+    return Outcome(1, int("b" not in of_kind(result.claims, "best")[0].names))
+
+
+@world("not_worse", "worse by exactly the margin", 0.1)
+def _not_worse(seed: int) -> Outcome:
+    result = sf.compare(_models(_pair(seed, 30, 0.1), seed), **QUICK)
+    claim = result.require(not_worse=("a", 0.1)).verdicts[0]
+    return judged(claim, holds=True)
+
+
+@world("not_worse", "worse by slightly more than the margin", 0.1)
+def _worse(seed: int) -> Outcome:
+    result = sf.compare(_models(_pair(seed, 30, 0.11), seed), **QUICK)
+    claim = result.require(not_worse=("a", 0.1)).verdicts[0]
+    return judged(claim, holds=False)
