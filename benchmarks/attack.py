@@ -31,7 +31,7 @@ RADII = (2 / 255, 4 / 255, 8 / 255)
 ATTACK = sf.methods.Attack()
 
 
-def rebuilt(path: str) -> torch.nn.Module:
+def torch_copy(path: str) -> torch.nn.Module:
     """The demo's network in PyTorch."""
     graph = onnx.load(path).graph
     values = {i.name: torch.tensor(onnx.numpy_helper.to_array(i)) for i in graph.initializer}
@@ -59,7 +59,7 @@ def rebuilt(path: str) -> torch.nn.Module:
     return torch.nn.Sequential(*layers).eval()
 
 
-def published(
+def published_attack(
     net: torch.nn.Module, x: torch.Tensor, labels: torch.Tensor, radius: float, starts: int
 ) -> int:
     """How many inputs projected gradient descent as published breaks."""
@@ -88,8 +88,8 @@ def ours(model: Model, inputs: Inputs, radius: float) -> tuple[int, float]:
     noise = sf.perturb.LinfNoise(radius)
     study = sf.Study(model, inputs, noise, ATTACK)
     begun = time.process_time()
-    found: Any = study.run(workers=1).details
-    return found.broken, time.process_time() - begun
+    summary: Any = study.run(workers=1).details
+    return summary.broken, time.process_time() - begun
 
 
 def rate(gradients: Gradients, x: object, labels: object, targets: object, n: int) -> float:
@@ -108,10 +108,10 @@ def main() -> None:
     quick = parser.parse_args().quick
     torch.set_num_threads(1)
     data = files("surefoot") / "data"
-    with as_file(data / "fashion_cnn.onnx") as path, as_file(data / "fashion_test.npz") as held:
+    with as_file(data / "fashion_cnn.onnx") as path, as_file(data / "fashion_test.npz") as images:
         graph = sf.load_model(path, bounds=(0, 1))
-        net = rebuilt(str(path))
-        everything = sf.load_inputs(held)
+        net = torch_copy(str(path))
+        everything = sf.load_inputs(images)
     module = sf.load_model(net, shape=graph.signature.shape, bounds=(0, 1))
     inputs = sf.select(everything, graph, sf.Selection(random=40 if quick else 150, seed=1))
     x = torch.from_numpy(inputs.x)
@@ -120,8 +120,8 @@ def main() -> None:
     for radius in RADII[-1:] if quick else RADII:
         mine, took = ours(graph, inputs, radius)
         theirs, seconds = ours(module, inputs, radius)
-        known = published(net, x, labels, radius, ATTACK.starts * ATTACK.targets)
-        once = published(net, x, labels, radius, 1)
+        known = published_attack(net, x, labels, radius, ATTACK.starts * ATTACK.targets)
+        once = published_attack(net, x, labels, radius, 1)
         least = min(least, mine - known, theirs - known)
         rows.append(
             [

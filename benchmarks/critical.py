@@ -1,6 +1,6 @@
 """Critical ε of MNIST networks: processor seconds, closed brackets, contradictions with others.
 
-Every bracket is held against the published one of the same image (Bosman et al., the `fomlas` rows
+Every bracket is compared with the published one of the same image (Bosman et al., the `fomlas` rows
 of critical_epsilon.csv). Two kinds of contradiction are kept apart: a radius proved here above a
 counterexample of theirs would be our error and must not occur; a counterexample found here below a
 radius they call proved is run once more through onnxruntime on the original file and printed
@@ -87,7 +87,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Row:
-    """One image: what we found and what was published."""
+    """One image: our bracket and the published one."""
 
     image: int
     details: BracketResult
@@ -96,7 +96,7 @@ class Row:
 
     @property
     def closed(self) -> bool:
-        """Whether the bracket is as narrow as asked."""
+        """Whether the bracket is closed to the tolerance."""
         return closed_to(self.details.low, self.details.high, TOLERANCE)
 
     @property
@@ -120,10 +120,10 @@ class Row:
 
     def line(self, name: str) -> str:
         """What is said of an image that is not simply closed."""
-        found, theirs = self.details, self._theirs
+        ours, theirs = self.details, self._theirs
         text = (
-            f"  {name} {self.image}: [{found.low:.4f}, {found.high:.4f}] {found.seconds:.1f} s, "
-            f"{found.nodes} nodes, {found.reason}; published [{theirs.low:g}, {theirs.high:g}] "
+            f"  {name} {self.image}: [{ours.low:.4f}, {ours.high:.4f}] {ours.seconds:.1f} s, "
+            f"{ours.nodes} nodes, {ours.reason}; published [{theirs.low:g}, {theirs.high:g}] "
             f"{theirs.seconds:.0f} s"
         )
         if not theirs.same_image:
@@ -157,7 +157,7 @@ def images(data: Path) -> NDArray[np.float64]:
 
 
 @cache
-def opened(data: Path, name: str) -> tuple[Network, Callable[[NDArray[np.float64]], int]]:
+def read_and_open(data: Path, name: str) -> tuple[Network, Callable[[NDArray[np.float64]], int]]:
     """The layers, compared with the file; and the label that onnxruntime gives a point."""
     path = data / "nets" / f"{name}.onnx"
     network = read_network(path)
@@ -168,17 +168,17 @@ def opened(data: Path, name: str) -> tuple[Network, Callable[[NDArray[np.float64
     feed = session.get_inputs()[0]
 
     def label(x: NDArray[np.float64]) -> int:
-        given = x.astype(np.float32).reshape(feed.shape)
-        return int(session.run(None, {feed.name: given})[0].argmax())
+        batch = x.astype(np.float32).reshape(feed.shape)
+        return int(session.run(None, {feed.name: batch})[0].argmax())
 
     return network, label
 
 
-def measured(job: Job) -> Row:
+def measure_image(job: Job) -> Row:
     """The bracket of one image."""
-    network, label = opened(job.data, job.name)
+    network, label = read_and_open(job.data, job.name)
     truth, x = int(images(job.data)[job.image][0]), images(job.data)[job.image][1:] / 255
-    found = bracket_radius(
+    bracket = bracket_radius(
         network,
         x,
         truth,
@@ -187,15 +187,15 @@ def measured(job: Job) -> Row:
         replay=label,
         clock=time.process_time,
     )
-    witness = found.witness
+    witness = bracket.witness
     replayed = (
         witness is not None
         and bool((witness >= 0).all() and (witness <= 1).all())
         and bool((witness == witness.astype(np.float32)).all())
-        and float(np.abs(witness - x).max()) <= found.high
+        and float(np.abs(witness - x).max()) <= bracket.high
         and label(witness) != truth
     )
-    return Row(job.image, found, published_brackets(job.data, job.name).get(job.image), replayed)
+    return Row(job.image, bracket, published_brackets(job.data, job.name).get(job.image), replayed)
 
 
 def measure(
@@ -204,7 +204,7 @@ def measure(
     """The brackets of the first images of one network."""
     jobs = [Job(data, name, image, seconds) for image in range(count)]
     rows = []
-    for row in (pool.map if pool else map)(measured, jobs):
+    for row in (pool.map if pool else map)(measure_image, jobs):
         rows.append(row)
         if not row.closed or row.proved_too_far or row.refutes:
             print(row.line(name), flush=True)
@@ -218,7 +218,7 @@ def speedup(rows: list[Row]) -> float:
     return sum(r.published.seconds for r in both if r.published) / ours if ours else math.nan
 
 
-def quickly(rows: list[Row]) -> float:
+def closed_within_10_s(rows: list[Row]) -> float:
     """The share of brackets closed within 10 s."""
     return sum(r.closed and r.details.seconds <= 10 for r in rows) / len(rows)
 
@@ -232,7 +232,7 @@ def summary(name: str, rows: list[Row]) -> list[str]:
         name,
         str(len(rows)),
         f"{sum(r.closed for r in rows) / len(rows):.0%}",
-        f"{quickly(rows):.0%}",
+        f"{closed_within_10_s(rows):.0%}",
         f"{max(r.details.high - r.details.low for r in rows):.4f}",
         f"{statistics.median(times):.2f}",
         f"{statistics.fmean(times):.2f}",
@@ -242,7 +242,7 @@ def summary(name: str, rows: list[Row]) -> list[str]:
     ]
 
 
-def beside_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> None:
+def compare_with_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> None:
     """One question of Marabou's for each bracket: is the radius that we proved, proved?"""
     if importlib.util.find_spec("maraboupy") is None:
         print("Marabou is not installed: pip install 'surefoot[marabou]'")
@@ -250,13 +250,13 @@ def beside_marabou(data: Path, name: str, rows: list[Row], seconds: float) -> No
     tool = ExternalVerifier(
         f"{sys.executable} {MARABOU} {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
     )
-    network, label = opened(data, name)
+    network, label = read_and_open(data, name)
     lines = []
     for row in rows:
         truth, x = int(images(data)[row.image][0]), images(data)[row.image][1:] / 255
-        wanted = box_property(x, truth, row.details.low, network.classes)
+        box = box_property(x, truth, row.details.low, network.classes)
         begun = time.monotonic()
-        verdict = run_verifier(tool, data / "nets" / f"{name}.onnx", wanted, seconds, label)
+        verdict = run_verifier(tool, data / "nets" / f"{name}.onnx", box, seconds, label)
         spent = time.monotonic() - begun
         ours = [f"{row.details.low:.4f}", f"{row.details.seconds:.1f}"]
         lines.append([str(row.image), *ours, f"{spent:.1f}", type(verdict).__name__])
@@ -277,26 +277,28 @@ def main() -> None:
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
     pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None
-    found = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
+    rows_by_network = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
     header = ["network", "images", "closed", "within 10 s", "widest", "median s", "mean s"]
-    together = [row for part in found.values() for row in part]
-    total = [("all", together)] if len(found) > 1 else []
+    together = [row for part in rows_by_network.values() for row in part]
+    total = [("all", together)] if len(rows_by_network) > 1 else []
     print_table(
         [*header, "times faster", "proved too far", f"refutes (> {TIME_LIMITED:.0f} s)"],
-        [summary(name, rows) for name, rows in (*found.items(), *total)],
+        [summary(name, rows) for name, rows in (*rows_by_network.items(), *total)],
     )
     if args.marabou:
-        beside_marabou(args.data, names[0], found[names[0]][: args.marabou], args.seconds)
-    rows = found[names[0]]
+        compare_with_marabou(
+            args.data, names[0], rows_by_network[names[0]][: args.marabou], args.seconds
+        )
+    rows = rows_by_network[names[0]]
     last = {
         "network": names[0],
-        "closed_share": quickly(rows),
+        "closed_share": closed_within_10_s(rows),
         "median_seconds": statistics.median(r.details.seconds for r in rows),
         "contradictions": sum(r.proved_too_far or r.refutes for r in rows),
         "speedup_vs_published": speedup(rows),
         "speedup_of_all": speedup(together),
         "proved_too_far": sum(r.proved_too_far for r in together),
-        "refuted_proofs": {n: sum(r.refutes for r in part) for n, part in found.items()},
+        "refuted_proofs": {n: sum(r.refutes for r in part) for n, part in rows_by_network.items()},
     }
     print(json.dumps(last))
 

@@ -17,7 +17,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 import surefoot as sf
-from surefoot.engine.proof_bench import packed, unpacked
+from surefoot.engine.proof_bench import decode_point, encode_point
 from surefoot.evidence import Proof
 from surefoot.population import Settled
 from surefoot.procedure import Ask
@@ -93,7 +93,7 @@ def known_within(
             known=(0.0, None) if before is None else (before.low, _point(before)),
         )
         high = bracket.high if np.isfinite(bracket.high) else None
-        witness = "" if bracket.witness is None else packed(bracket.witness)
+        witness = "" if bracket.witness is None else encode_point(bracket.witness)
         proof = Proof(bracket.low, high, witness, bracket.reason, bracket.nodes, bracket.seconds)
         known[i] = proof if before is None else before + proof
         return proof
@@ -110,4 +110,4 @@ def known_within(
 
 
 def _point(proof: Proof) -> Floats | None:
-    return unpacked(proof.witness) if proof.witness else None
+    return decode_point(proof.witness) if proof.witness else None

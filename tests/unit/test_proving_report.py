@@ -8,7 +8,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.claims import Verdict
-from surefoot.engine.proof_bench import BuiltInProver, ProofBench, unpacked
+from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.graph.read_network import read_network
@@ -156,7 +156,7 @@ def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_go
     brackets = [row.result for row in record.inputs if 0 < row.result.high <= 1]
     for bracket, name in zip(brackets, refuted, strict=True):
         box = read_property((tmp_path / "v" / name).read_text())
-        point = model.graph.prepared(unpacked(bracket.witness).astype(np.float32)[None])[0]
+        point = model.graph.prepared(decode_point(bracket.witness).astype(np.float32)[None])[0]
         assert ((point >= box.lower) & (point <= box.upper)).all()
 
 

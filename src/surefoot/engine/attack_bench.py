@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 Float32Array = NDArray[np.float32]
 _MOST_INPUTS, _MOST_VALUES = 256, 2**21
 """Inputs and values of a batch: enough to fill the processor, few enough to fit into memory."""
-_ENOUGH = 1e-3
+_CLEAR_SHARE = 1e-3
+"""A descent ends where every margin is below 0 by this share of the clean margin: rounding then
+does not bring it back. Chosen by hand; what is found is run again."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttackBench:
-    """Answers tasks by searching the ball around each input for a point that fails."""
+    """Searches the ball around each input for a point that fails."""
 
     inputs: Inputs
     references: NDArray[np.int64]
@@ -53,7 +55,7 @@ class AttackBench:
         return max(1, min(_MOST_INPUTS, _MOST_VALUES // values))
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
-        """The inputs of these tasks, all towards one target at a time until they are broken."""
+        """The inputs of these tasks, all towards one target class at a time until they fail."""
         from surefoot.verify.margin_descent import clipped_ball
 
         begun = time.perf_counter()
@@ -61,8 +63,8 @@ class AttackBench:
         signature, x = self.model.signature, self.inputs.x[rows]
         labels, targets = self.references[rows], self._ranked(x, self.references[rows])
         radius = level_of(self.perturbation)
-        within = clipped_ball(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
-        clean = self._breaks(x, labels)
+        ball = clipped_ball(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
+        clean = self._fails(x, labels)
         sloped, discarded = np.full(len(rows), radius == 0), np.zeros(len(rows), int)
         hit_any = np.zeros(len(rows), bool)
         left = np.flatnonzero(~clean & (radius > 0))
@@ -70,19 +72,20 @@ class AttackBench:
         for start, rank in product(range(self.attack.starts), range(some)):
             if len(left) == 0:
                 break
-            begin = self._begin(x[left], rows[left], start)
+            part = _rows_of(ball, left)
+            begin = self._starts(x[left], rows[left], start)
             aim = labels[left], targets[left, rank]
-            points, claimed, seen = self._descent(_part(within, left), begin, *aim)
-            hit = _part(within, left).contains(points) & self._breaks(points, labels[left])
-            sloped[left] |= seen
+            points, claimed, has_slope = self._descent(part, begin, *aim)
+            hit = part.contains(points) & self._fails(points, labels[left])
+            sloped[left] |= has_slope
             discarded[left] += claimed & ~hit
             hit_any[left] |= hit
             left = left[~hit]
         each = round((time.perf_counter() - begun) / len(rows), 6)
         outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
-        far = {WRONG_CLEAN: 0.0, FOUND: radius}
+        high = {WRONG_CLEAN: 0.0, FOUND: radius}
         return [
-            Proof(0.0, far.get(outcome), "", outcome, 0, each, int(lost))
+            Proof(0.0, high.get(outcome), "", outcome, 0, each, int(lost))
             for outcome, lost in zip(outcomes, discarded, strict=True)
         ]
 
@@ -92,77 +95,78 @@ class AttackBench:
         scores[np.arange(len(x)), labels] = -np.inf
         return np.argsort(-scores, axis=1, kind="stable")[:, :-1].astype(np.int64)
 
-    def _breaks(self, points: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """In which rows the model itself, in its own arithmetic, breaks the property."""
+    def _fails(self, points: Float32Array, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """In which rows the model itself, in its own arithmetic, fails."""
         scores = self.model.predict(self.model.place(points))
-        severity = self.prop.severity(scores, beside(scores, labels))
+        severity = self.prop.severity(scores, on_device_of(scores, labels))
         return np.asarray(to_host(severity) >= self.prop.limit)
 
-    def _begin(self, x: Float32Array, rows: NDArray[np.intp], start: int) -> Float32Array:
+    def _starts(self, x: Float32Array, rows: NDArray[np.intp], start: int) -> Float32Array:
         """The inputs themselves, or a perturbation of each that has a name of its own."""
         if start == 0:
             return x
-        made, bounds = self.perturbation, self.model.signature.bounds
-        moved = []
+        perturbation, bounds = self.perturbation, self.model.signature.bounds
+        starts = []
         for one, row in zip(x, rows, strict=True):
             source = stream(self.seed, self.inputs.ids[row], "attack", start, one)
-            drawn = made.draw(source, 1, one.shape)
-            moved.append(made.apply(one[None], drawn, level_of(made), bounds))
-        return np.concatenate(moved).astype(np.float32)
+            drawn = perturbation.draw(source, 1, one.shape)
+            perturbed = perturbation.apply(one[None], drawn, level_of(perturbation), bounds)
+            starts.append(perturbed)
+        return np.concatenate(starts).astype(np.float32)
 
     def _descent(
         self,
-        within: ClippedBall,
-        begun: Float32Array,
+        ball: ClippedBall,
+        start: Float32Array,
         labels: NDArray[np.int64],
         rivals: NDArray[np.int64],
     ) -> tuple[Float32Array, NDArray[np.bool_], NDArray[np.bool_]]:
-        """The lowest points, whether the search takes them for broken, whether it saw a slope."""
+        """The lowest points, whether their margin is lost, whether a gradient was not 0."""
         from surefoot.verify.margin_descent import minimise_margin
 
         place = self.model.place
-        there = replace(within, x=place(within.x), low=place(within.low), high=place(within.high))
-        own, rival = beside(there.x, labels), beside(there.x, rivals)
+        placed = replace(ball, x=place(ball.x), low=place(ball.low), high=place(ball.high))
+        own, rival = on_device_of(placed.x, labels), on_device_of(placed.x, rivals)
         slack: Array = None
-        seen = beside(there.x, np.zeros(len(begun), bool))
+        sloped = on_device_of(placed.x, np.zeros(len(start), bool))
 
-        def slope(points: Array) -> tuple[Array, Array]:
-            nonlocal seen, slack
+        def margin_and_gradient(points: Array) -> tuple[Array, Array]:
+            nonlocal sloped, slack
             xp = array_namespace(points)
             margin, gradient = self.gradients.margin_and_gradient(points, own, rival)
             gradient = xp.where(xp.isfinite(gradient), gradient, 0.0)
-            seen = seen | xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
-            slack = _ENOUGH * abs(margin) if slack is None else slack
+            sloped = sloped | xp.any(gradient != 0, axis=tuple(range(1, gradient.ndim)))
+            slack = _CLEAR_SHARE * abs(margin) if slack is None else slack
             return margin, gradient
 
-        def enough(lowest: Array) -> bool:
+        def stop(lowest: Array) -> bool:
             return bool((lowest < -slack).all())
 
         best, lowest = minimise_margin(
-            slope,
-            there.project,
-            there.direction,
-            place(begun),
-            within.radius,
+            margin_and_gradient,
+            placed.project,
+            placed.direction,
+            place(start),
+            ball.radius,
             self.attack.iterations,
-            enough,
+            stop,
         )
-        points = within.moved_inside(to_host(best).astype(np.float32))
-        return points, np.asarray(to_host(lowest) <= 0), np.asarray(to_host(seen), bool)
+        points = ball.moved_inside(to_host(best).astype(np.float32))
+        return points, np.asarray(to_host(lowest) <= 0), np.asarray(to_host(sloped), bool)
 
 
-def _outcome(clean: bool, found: bool, sloped: bool) -> str:
+def _outcome(clean: bool, hit: bool, sloped: bool) -> str:
     if clean:
         return WRONG_CLEAN
-    if found:
+    if hit:
         return FOUND
     return NOT_FOUND if sloped else NO_GRADIENT
 
 
-def beside(like: Array, values: NDArray[Any]) -> Array:
-    """Where `like` is."""
+def on_device_of(like: Array, values: NDArray[Any]) -> Array:
+    """The values in the namespace and on the device of `like`."""
     return array_namespace(like).asarray(values, device=device(like))
 
 
-def _part(whole: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:
-    return replace(whole, x=whole.x[rows], low=whole.low[rows], high=whole.high[rows])
+def _rows_of(ball: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:
+    return replace(ball, x=ball.x[rows], low=ball.low[rows], high=ball.high[rows])

@@ -1,4 +1,4 @@
-"""The proving bench: critical levels by attack and proof, input by input."""
+"""Brackets of critical radii by attack and proof, input by input."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_GLANCE = 2.0
-_LEAST = 0.01
+_WHOLE_DOMAIN_SECONDS = 2.0
+"""Seconds for a question about the whole domain: a counterexample anywhere is soon there or not
+worth the search. Chosen by hand; brackets are true whatever it is."""
+_LEAST_SECONDS = 0.01
+"""Seconds of a try whose time is spent already: a prover needs some time above 0."""
 
 
 class Prover(Protocol):
@@ -38,9 +41,10 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProofRequest:
-    """What is wanted of an input: how narrow, for how long, within which bounds, how far.
+    """One question about an input: tolerance, time, bounds.
 
-    `replay` asks the model itself; `known` is what was proved and found before.
+    Of a `goal` only the side matters. `replay` asks the model itself; `known` is what was proved
+    before, and its counterexample.
     """
 
     tolerance: float
@@ -54,7 +58,7 @@ class ProofRequest:
 
 @dataclass(frozen=True, eq=False)
 class BuiltInProver:
-    """Ours, on the network as it was read."""
+    """Our prover, on the network as it was read."""
 
     network: Network
 
@@ -80,9 +84,9 @@ class BuiltInProver:
 
 @dataclass(frozen=True, eq=False)
 class ExternalProver:
-    """Another program, on the file itself; its time is the clock's."""
+    """Another program, on the file itself; its seconds are wall-clock time."""
 
-    external: ExternalVerifier
+    verifier: ExternalVerifier
     graph: Path
     classes: int
 
@@ -91,7 +95,7 @@ class ExternalProver:
         from surefoot.verify.external_bracket import bracket_radius_externally
 
         return bracket_radius_externally(
-            self.external,
+            self.verifier,
             self.graph,
             x,
             label,
@@ -107,12 +111,12 @@ class ExternalProver:
 
 @dataclass(frozen=True, eq=False)
 class ProofBench:
-    """Answers a try at one input; trial r is of the subject's r-th row, round and round.
+    """Brackets one input for each task; trial r is of the subject's r-th row, round after round.
 
     Each round has the time of the next effort. At level 0 the bracket is to be closed; at another,
     it is enough to know on which side of that radius the input lies; where that is the whole
-    domain, a counterexample anywhere is soon found or given up. What is known of the input
-    travels in the task, so an answer depends on its question alone.
+    domain, the search for a counterexample is short. What is known of the input travels in the
+    task, so an answer depends on its task alone.
     """
 
     inputs: Inputs
@@ -139,50 +143,50 @@ class ProofBench:
 
     def _proof(self, task: Task) -> Proof:
         rows = task.subject.rows
-        row, again = rows[task.start % len(rows)], task.start // len(rows)
-        seconds = self.efforts[min(again, len(self.efforts) - 1)]
+        row, round_ = rows[task.start % len(rows)], task.start // len(rows)
+        seconds = self.efforts[min(round_, len(self.efforts) - 1)]
         if task.level >= self.bounds.width:
-            seconds = min(seconds, _GLANCE)
+            seconds = min(seconds, _WHOLE_DOMAIN_SECONDS)
         before: Proof | None = task.known
-        if task.level and before is not None:  # one limit for all radii that are asked for
-            seconds = max(seconds - before.seconds, _LEAST)
+        if task.level and before is not None:  # one limit for all radii of an input
+            seconds = max(seconds - before.seconds, _LEAST_SECONDS)
         request = ProofRequest(
             tolerance=self.tolerance,
             seconds=seconds,
             bounds=self.bounds,
             goal=task.level or None,
-            seed=self.seed + again,
+            seed=self.seed + round_,
             replay=self._label,
-            known=(0.0, None) if before is None else (before.low, _point(before)),
+            known=(0.0, None) if before is None else (before.low, _known_point(before)),
         )
         x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
-        found = self.prover(x, int(self.references[row]), request)
-        witness = found.witness
+        bracket = self.prover(x, int(self.references[row]), request)
+        witness = bracket.witness
         return Proof(
-            low=found.low,
-            high=found.high if np.isfinite(found.high) else None,
-            witness="" if witness is None else packed(witness),
-            reason=found.reason,
-            nodes=found.nodes,
-            seconds=round(found.seconds, 4),
-            discarded=found.discarded,
+            low=bracket.low,
+            high=bracket.high if np.isfinite(bracket.high) else None,
+            witness="" if witness is None else encode_point(witness),
+            reason=bracket.reason,
+            nodes=bracket.nodes,
+            seconds=round(bracket.seconds, 4),
+            discarded=bracket.discarded,
         )
 
     def _label(self, x: NDArray[np.float64]) -> int:
-        """What the model itself says, in its own arithmetic."""
+        """The label by the model itself, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
         return int(np.argmax(to_host(self.model.predict(self.model.place(shaped)))[0]))
 
 
-def _point(proof: Proof) -> NDArray[np.float64] | None:
-    return unpacked(proof.witness) if proof.witness else None
+def _known_point(proof: Proof) -> NDArray[np.float64] | None:
+    return decode_point(proof.witness) if proof.witness else None
 
 
-def packed(x: NDArray[np.floating]) -> str:
+def encode_point(x: NDArray[np.floating]) -> str:
     """The values as base64 of little-endian float64."""
     return base64.b64encode(np.asarray(x, dtype="<f8").tobytes()).decode("ascii")
 
 
-def unpacked(text: str) -> NDArray[np.float64]:
-    """What `packed` wrote."""
+def decode_point(text: str) -> NDArray[np.float64]:
+    """The values that `encode_point` wrote."""
     return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)

@@ -156,8 +156,8 @@ def _clip(op: OperatorRun) -> Values:
 def _reduction(op: OperatorRun) -> Values:
     axes = op.setting("axes", 1)
     chosen = tuple(range(op.x.ndim)) if axes is None else tuple(int(a) % op.x.ndim for a in axes)
-    kept = tuple(1 if i in chosen else n for i, n in enumerate(op.x.shape))
-    g = np.broadcast_to(op.g.reshape(kept), op.x.shape)
+    shape = tuple(1 if i in chosen else n for i, n in enumerate(op.x.shape))
+    g = np.broadcast_to(op.g.reshape(shape), op.x.shape)
     return g / (op.x.size / op.y.size) if op.kind == "ReduceMean" else np.array(g)
 
 

@@ -91,7 +91,7 @@ def _transposed(
 
 
 class _Windows:
-    """What a pool looks attributes: for each place of the kernel, a slice of the padded input."""
+    """The windows of a pool: for each place of the kernel, a slice of the padded input."""
 
     def __init__(self, attributes: Mapping[str, Any], x: Values, y: Values) -> None:
         n = x.ndim - 2

@@ -1,4 +1,4 @@
-"""Critical levels that others have found, as CSV.
+"""Critical radii that others have published, as CSV.
 
 Either network, split, image, lower, upper and runtime_s, or the results of VERONA: network or
 network_path, image_id, epsilon_value, smallest_sat_value and total_time.
@@ -24,13 +24,13 @@ _VERONA = {
     "original_label": "label",
     "verifier": "source",
 }
-_NOTHING = ("", "nan", "none", "undefined", "inf")
+_EMPTY_WORDS = ("", "nan", "none", "undefined", "inf")
 PUBLISHED = "the published proofs and counterexamples are right"
 
 
 @dataclass(frozen=True)
 class PublishedBracket:
-    """One row: whose critical level it is, its bracket, and how long it took, where told.
+    """One row: the network, the image, its bracket, and the seconds where the file has them.
 
     `source` and `label` are empty where the file has no such column.
     """
@@ -59,7 +59,9 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
     except FileNotFoundError as error:
         raise InvalidArgument(f"there is no file {file}: check the path") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{file} cannot be read as CSV ({error})") from error
+        raise InvalidArgument(
+            f"{file} cannot be read as CSV ({error}): save it as UTF-8 text"
+        ) from error
     if "epsilon_value" in names:
         names, rows = COLUMNS, [(line, _from_verona(row)) for line, row in rows]
     missing = [name for name in COLUMNS if name not in names]
@@ -68,26 +70,28 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
             f"{file} has no column {missing[0]}: brackets need the columns {', '.join(COLUMNS)}"
         )
     if not rows:
-        raise InvalidArgument(f"{file} has no rows below its header")
+        raise InvalidArgument(f"{file} has no rows below its header: brackets need at least one")
     return tuple(_published(file, line, row) for line, row in rows)
 
 
 def _from_verona(row: Mapping[str, str | None]) -> dict[str, str | None]:
     """The row under the names used here."""
-    found: dict[str, str | None] = {_VERONA.get(name, name): cell for name, cell in row.items()}
-    path = found.pop("network_path", None)
-    if "network" not in found and path is not None:
-        found["network"] = Path(path.replace("\\", "/")).stem
+    renamed: dict[str, str | None] = {_VERONA.get(name, name): cell for name, cell in row.items()}
+    path = renamed.pop("network_path", None)
+    if "network" not in renamed and path is not None:
+        renamed["network"] = Path(path.replace("\\", "/")).stem
     for name in ("lower", "upper", "runtime_s"):
-        cell = found.get(name)
-        if cell is not None and cell.strip().lower() in _NOTHING:
-            found[name] = ""
-    return {"split": "", **found}
+        cell = renamed.get(name)
+        if cell is not None and cell.strip().lower() in _EMPTY_WORDS:
+            renamed[name] = ""
+    return {"split": "", **renamed}
 
 
 def _published(file: Path, line: int, row: Mapping[str, str | None]) -> PublishedBracket:
     if any(row.get(name) is None for name in COLUMNS):
-        raise InvalidArgument(f"{file}, line {line}: there are fewer cells than columns")
+        raise InvalidArgument(
+            f"{file}, line {line}: there are fewer cells than columns; fill the row or remove it"
+        )
     text = {name: str(value).strip() for name, value in row.items() if isinstance(value, str)}
     low = _number(file, line, "lower", text["lower"], 0.0)
     high = _number(file, line, "upper", text["upper"], math.inf)
@@ -120,8 +124,8 @@ def _number(file: Path, line: int, column: str, cell: str, empty: float) -> floa
         value = float(cell)
     except ValueError:
         value = math.nan
-    endless = math.isinf(value) and column != "upper"
-    if math.isnan(value) or value < 0 or endless:
+    infinite = math.isinf(value) and column != "upper"
+    if math.isnan(value) or value < 0 or infinite:
         raise InvalidArgument(
             f"{file}, line {line}: {column} is {cell!r}; give a number of at least 0 or leave the "
             "cell empty"

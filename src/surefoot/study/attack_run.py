@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.claims import About, Claim, Continues, Randomness, Scope
-from surefoot.engine.attack_bench import AttackBench, beside
+from surefoot.engine.attack_bench import AttackBench, on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Pinned
@@ -23,11 +23,11 @@ from surefoot.study.setup import Setup
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One search an input."""
     model: Any = study.model
-    made: Any = study.perturbation
+    perturbation: Any = study.perturbation
     _try_gradients(study)
     bench = AttackBench(
-        study.fitted, study.references, study.model, model, made, made.ball, study.property,
-        study.method, study.seed,
+        study.fitted, study.references, study.model, model, perturbation, perturbation.ball,
+        study.property, study.method, study.seed,
     )  # fmt: skip
     pinned: Any = Pinned(study.method, study.level)
     return Measurement(
@@ -46,7 +46,7 @@ def _try_gradients(study: Setup) -> None:
     """Refuse a model whose gradients cannot be had, before anything is run."""
     model: Any = study.model
     x = model.place(study.fitted.x[:1])
-    first, second = (beside(x, np.full(1, label)) for label in (0, 1))
+    first, second = (on_device_of(x, np.full(1, label)) for label in (0, 1))
     try:
         model.margin_and_gradient(x, first, second)
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
@@ -58,17 +58,17 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
         return sum(one.reason in outcomes for one in local)
 
     n, broken = len(local), count(FOUND, WRONG_CLEAN)
-    made: Any = study.perturbation
+    perturbation: Any = study.perturbation
     bounds = study.model.signature.bounds
     within = "" if bounds is None else f" within [{bounds.low:g}, {bounds.high:g}]"
     whole = ", whole numbers only" if study.model.signature.whole_numbers else ""
-    found = AttackSummary(
+    summary = AttackSummary(
         study.method.starts,
         study.method.iterations,
         min(study.method.targets, study.model.signature.classes - 1),
         n,
         study.level,
-        ball=f"{made.ball} ball of radius {level_words(study.level)}{within}{whole}",
+        ball=f"{perturbation.ball} ball of radius {level_words(study.level)}{within}{whole}",
         failure_rate=1 - broken / n,
         broken=broken,
         clean=count(WRONG_CLEAN),
@@ -76,7 +76,7 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
         discarded=sum(one.discarded for one in local),
     )
     claim = robust_accuracy_claim(study.level, 0, broken, n)
-    return RecordBody(input_rows(study, local), found, (claim,), n)
+    return RecordBody(input_rows(study, local), summary, (claim,), n)
 
 
 def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.engine.proof_bench import unpacked
+from surefoot.engine.proof_bench import decode_point
 from surefoot.errors import ReportFailed
 from surefoot.report.page import write_whole
 from surefoot.report.radii.tables import brackets_of
@@ -22,7 +22,8 @@ from surefoot.study.verifiers import graph_of
 if TYPE_CHECKING:
     from surefoot.verify.vnnlib import BoxProperty
 
-_LONGEST = 60
+_MOST_NAME_CHARACTERS = 60
+"""Of an id in a file name: file systems allow 255 bytes with suffixes."""
 
 
 def write_counterexamples(study: Setup, record: Record, path: Path) -> int:
@@ -30,17 +31,17 @@ def write_counterexamples(study: Setup, record: Record, path: Path) -> int:
     rows = [(row.id, b) for row, b in brackets_of(record) if b.witness]
     shape = study.fitted.x.shape[1:]
     places = [study.fitted.ids.index(name) for name, _ in rows]
-    points = [unpacked(b.witness).astype(np.float32).reshape(shape) for _, b in rows]
-    found = np.stack(points) if points else np.zeros((0, *shape), np.float32)
+    points = [decode_point(b.witness).astype(np.float32).reshape(shape) for _, b in rows]
+    counterexamples = np.stack(points) if points else np.zeros((0, *shape), np.float32)
     file = io.BytesIO()
     np.savez_compressed(
         file,
         ids=np.array([name for name, _ in rows], dtype=str),
         x=study.fitted.x[places],
-        counterexample=found,
+        counterexample=counterexamples,
         distance=np.array([b.high for _, b in rows], dtype=float),
         label=study.references[places],
-        predicted=_labels(study, found),
+        predicted=_labels(study, counterexamples),
     )
     write_whole(path, file.getvalue())
     return len(rows)
@@ -50,8 +51,8 @@ def _labels(study: Setup, points: np.ndarray) -> np.ndarray:
     if not len(points):
         return np.zeros(0, np.int64)
     scores = np.asarray(study.model.predict(study.model.place(points)))
-    found: np.ndarray = np.argmax(scores, axis=1)
-    return found
+    labels: np.ndarray = np.argmax(scores, axis=1)
+    return labels
 
 
 def write_properties(study: Setup, record: Record, graph: Path, folder: Path) -> int:
@@ -66,8 +67,10 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReportFailed(f"{folder} cannot be made ({error.strerror or error})") from error
-    seen = os.path.relpath(graph, folder)
+        raise ReportFailed(
+            f"{folder} cannot be created ({error.strerror or error}): choose another folder"
+        ) from error
+    graph_path = os.path.relpath(graph, folder)
     names = _names([row.id for row in record.inputs])
     instances = []
     for row, bracket in brackets_of(record):
@@ -76,10 +79,10 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
             if not 0 < radius <= bounds.width:
                 continue
             name = f"{names[row.id]}-{word}.vnnlib"
-            point = unpacked(bracket.witness) if word == "refuted" and bracket.witness else None
-            wanted = _property(study, i, radius, bounds, point)
-            write_whole(folder / name, write_property(wanted))
-            instances.append(Instance(seen, name, study.method.seconds_per_input))
+            point = decode_point(bracket.witness) if word == "refuted" and bracket.witness else None
+            prop = _property(study, i, radius, bounds, point)
+            write_whole(folder / name, write_property(prop))
+            instances.append(Instance(graph_path, name, study.method.seconds_per_input))
     write_whole(folder / "instances.csv", write_instances(instances))
     return len(instances)
 
@@ -92,33 +95,35 @@ def _property(
 
     x, label = study.fitted.x[i], int(study.references[i])
     classes = study.model.signature.classes
-    made = box_property(x, label, radius, classes, low=bounds.low, high=bounds.high)
+    box = box_property(x, label, radius, classes, low=bounds.low, high=bounds.high)
     graph = graph_of(study)
     if graph.plain:
-        return made
+        return box
     shape = (1, *x.shape)
     ends = [
         np.asarray(graph.prepared(end.reshape(shape)), np.float64).reshape(-1)
-        for end in (made.lower, made.upper)
+        for end in (box.lower, box.upper)
     ]
     lower = np.nextafter(np.minimum(*ends), -np.inf)
     upper = np.nextafter(np.maximum(*ends), np.inf)
     if point is not None:
         single = point.astype(np.float32).reshape(shape)
-        given = np.asarray(graph.prepared(single), np.float32).astype(np.float64).reshape(-1)
-        lower, upper = np.minimum(lower, given), np.maximum(upper, given)
-    return BoxProperty(lower, upper, made.label, made.classes)
+        prepared = np.asarray(graph.prepared(single), np.float32).astype(np.float64).reshape(-1)
+        lower, upper = np.minimum(lower, prepared), np.maximum(upper, prepared)
+    return BoxProperty(lower, upper, box.label, box.classes)
 
 
 def _names(ids: Sequence[str]) -> dict[str, str]:
     """A file's name for each id; where two would get the same, or none, it is numbered."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for place, name in enumerate(ids):
-        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[-_LONGEST:]
-        kept = plain if plain.strip(".") else f"input{place}"
-        while kept.lower() in taken:
-            kept += f"-{place}"
-        taken.add(kept.lower())
-        found[name] = kept
-    return found
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)[
+            -_MOST_NAME_CHARACTERS:
+        ]
+        file_name = plain if plain.strip(".") else f"input{place}"
+        while file_name.lower() in taken:
+            file_name += f"-{place}"
+        taken.add(file_name.lower())
+        names[name] = file_name
+    return names

@@ -1,4 +1,4 @@
-"""Critical radii that others have found, shown as our own are."""
+"""Critical radii that others have published, reported as our own are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def brackets(
     error: float = 0.05,
 ) -> Result:
     """Quantiles of the brackets in a CSV file, network by network."""
-    asked = CriticalLevel(quantile=quantile, error=error)
+    method = CriticalLevel(quantile=quantile, error=error)
     every = read_brackets(path)
     rows = [
         row
@@ -44,7 +44,7 @@ def brackets(
     for name in names:
         own = [row for row in rows if row.network == name]
         _check(Path(path), name, own, split, source)
-        records[name] = _record(Path(path), own, asked, split, source)
+        records[name] = _record(Path(path), own, method, split, source)
     if not records:
         raise InvalidArgument(
             f"{path} has no rows of {_choice(split, source)}: it has "
@@ -62,12 +62,12 @@ def _check(
     image, times = Counter(row.image for row in rows).most_common(1)[0]
     if times > 1:
         ways = [
-            f"--{what} {' or '.join(sorted(found))}"
-            for what, given, found in (
+            f"--{option} {' or '.join(sorted(values))}"
+            for option, chosen, values in (
                 ("split", split, {row.split for row in rows}),
                 ("source", source, {row.source for row in rows}),
             )
-            if given is None and len(found) > 1
+            if chosen is None and len(values) > 1
         ]
         raise InvalidArgument(
             f"{path} has {times} rows of {name}, image {image}: one bracket an input is needed"
@@ -78,22 +78,22 @@ def _check(
 def _record(
     path: Path,
     rows: Sequence[PublishedBracket],
-    asked: CriticalLevel,
+    method: CriticalLevel,
     split: str | None,
     source: str | None,
 ) -> Record:
     spec = BracketFileSpec(str(path), _choice(split, source))
     content = path.read_bytes()
-    timed = [_timed(row) for row in rows]
-    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, timed, strict=True))
-    quantiles, _ = quantiles_of(asked, timed, None, {})
-    found = Radii(quantiles, (), (), None, published=True)
+    brackets = [_timed(row) for row in rows]
+    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
+    quantiles, _ = quantiles_of(method, brackets, None, {})
+    radii = Radii(quantiles, (), (), None, published=True)
     return Record(
         digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),
         spec=spec,
-        claims=claims_of(found, inputs),
+        claims=claims_of(radii, inputs),
         inputs=inputs,
-        details=found,
+        details=radii,
         findings=(),
         trials=0,
         source=Source(rows[0].network, str(path)),

@@ -23,17 +23,17 @@ ALL = "all inputs"
 def quantiles_of(
     method: Any,  # noqa: ANN401  any method that brackets radii
     local: Sequence[Bracket],
-    settled: Quantile | Undecided | None,
+    searched_quantile: Quantile | Undecided | None,
     groups: Mapping[str, Sequence[Bracket]],
 ) -> tuple[tuple[QuantileRow, ...], tuple[QuantileRow, ...]]:
     """Of all inputs by each estimator, the headline first; and of each class.
 
     Where the method chose how many inputs to look at, its own estimate stands alone: the others
-    are right for a number settled beforehand.
+    are right for a number fixed beforehand.
     """
     share, error = method.quantile, method.error
     ours = ShortestRanks(share, error)
-    first = ours.conclude(local, error) if settled is None else settled
+    first = ours.conclude(local, error) if searched_quantile is None else searched_quantile
     rows = [QuantileRow(ALL, len(local), ours.kind, first)]
     searched = isinstance(method, CriticalQuantile)
     if not (searched and method.within is not None):
@@ -49,13 +49,13 @@ def quantiles_of(
     )
 
 
-def claims_of(found: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
+def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     """The quantile of the population; then of each class, all classes together."""
     trials = sum(row.result.trials for row in rows)
-    together = f"all {len(found.classes)} classes"
-    made = [_claim(found.quantiles[0], About.POPULATION, trials, "")]
-    made += [_claim(row, About.CLASS, trials, together) for row in found.classes]
-    return tuple(made)
+    together = f"all {len(radii.classes)} classes"
+    claims = [_claim(radii.quantiles[0], About.POPULATION, trials, "")]
+    claims += [_claim(row, About.CLASS, trials, together) for row in radii.classes]
+    return tuple(claims)
 
 
 def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engine.proof_bench import ProofBench, unpacked
+from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.engine.worst_inputs import png
 from surefoot.evidence import Proof
 from surefoot.executors import cores
@@ -26,15 +26,16 @@ from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
 from surefoot.tasks import Subject
 
-NOTHING = Proof(0.0, None, "", "not reached", 0, 0.0)
-_SHOWN = 8
+_NOT_TRIED = Proof(0.0, None, "", "not reached", 0, 0.0)
+_MOST_EXAMPLES = 8
+"""Counterexamples with their images in a record: a row of a page."""
 
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
     bounds, inputs, method = bounds_of(study), study.fitted, study.method
     prover, read = prover_for(study)
-    network, reader = (None, None) if read is None else (read.network, read.apart)
+    network, reader = (None, None) if read is None else (read.network, read.difference)
     bench = ProofBench(
         inputs, study.references, study.model, prover, bounds, method.tolerance, method.efforts,
         study.seed,
@@ -46,17 +47,17 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         procedures = {WHOLE: replace(method, size=len(inputs), top=bounds.width)}
 
     def conclude(answers: Sequence[Any]) -> RecordBody:
-        brackets, settled = _brackets(subjects, answers)
+        brackets, searched = _brackets(subjects, answers)
         drawn = points_drawn(study, brackets, network, workers)
         checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
-        return _conclude(study, checked, settled, reader)
+        return _conclude(study, checked, searched, reader)
 
     def conclude_early(journal: Journal) -> RecordBody | None:
         proofs = _proofs(subjects, journal)
         if not proofs:
             return None
-        found = {i: bracket_of(proofs.get(i, NOTHING)) for i in range(len(inputs))}
-        return _conclude(study, found, None, reader)
+        brackets = {i: bracket_of(proofs.get(i, _NOT_TRIED)) for i in range(len(inputs))}
+        return _conclude(study, brackets, None, reader)
 
     return Measurement(
         subjects,
@@ -74,7 +75,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
 def _brackets(
     subjects: Sequence[Subject], answers: Sequence[Any]
 ) -> tuple[dict[int, Bracket], Quantile | Undecided | None]:
-    """The bracket of each input looked at, by row; and the quantile, where a search settled it."""
+    """The bracket of each input tried, by row; and the quantile, where a search gave it."""
     if isinstance(answers[0], Settled):
         only = answers[0]
         return dict(zip(subjects[0].rows, only.brackets, strict=False)), only.quantile
@@ -84,28 +85,28 @@ def _brackets(
 def _proofs(subjects: Sequence[Subject], journal: Journal) -> dict[int, Proof]:
     """What a journal that ends early holds, by row."""
     rows = {subject.name: subject.rows for subject in subjects}
-    found: dict[int, Proof] = {}
+    proofs: dict[int, Proof] = {}
     for name, entries in journal.replay().items():
         for entry in entries:
             row = rows[name][entry.start % len(rows[name])]
             proof: Proof = entry.evidence
-            found[row] = found[row] + proof if row in found else proof
-    return found
+            proofs[row] = proofs[row] + proof if row in proofs else proof
+    return proofs
 
 
 def _conclude(
     study: Setup,
     brackets: Mapping[int, Bracket],
-    settled: Quantile | Undecided | None,
+    searched: Quantile | Undecided | None,
     reader: float | None,
 ) -> RecordBody:
     ordered = sorted(brackets)
     rows = tuple(_row(study, i, brackets[i]) for i in ordered)
     local = [brackets[i] for i in ordered]
-    quantiles, classes = quantiles_of(study.method, local, settled, _groups(study, ordered, local))
-    found = Radii(quantiles, classes, _examples(study, rows), reader)
-    claims = claims_of(found, rows)
-    return RecordBody(rows, found, claims, sum(b.trials for b in local))
+    quantiles, classes = quantiles_of(study.method, local, searched, _groups(study, ordered, local))
+    radii = Radii(quantiles, classes, _examples(study, rows), reader)
+    claims = claims_of(radii, rows)
+    return RecordBody(rows, radii, claims, sum(b.trials for b in local))
 
 
 def _row(study: Setup, i: int, bracket: Bracket) -> InputRow:
@@ -138,13 +139,13 @@ def _examples(study: Setup, rows: Sequence[InputRow]) -> tuple[Counterexample, .
         for row in rows
         if isinstance(row.result, Bracket) and row.result.witness and row.result.high > 0
     ]
-    shown = []
-    for distance, name, bracket in sorted(known, key=lambda one: one[:2])[:_SHOWN]:
+    examples = []
+    for distance, name, bracket in sorted(known, key=lambda one: one[:2])[:_MOST_EXAMPLES]:
         i = inputs.ids.index(name)
         x = inputs.x[i]
-        y = unpacked(bracket.witness).astype(np.float32).reshape(x.shape)
+        y = decode_point(bracket.witness).astype(np.float32).reshape(x.shape)
         label = int(np.argmax(np.asarray(study.model.predict(study.model.place(y[None])))[0]))
-        shown.append(
+        examples.append(
             Counterexample(
                 name,
                 distance,
@@ -154,4 +155,4 @@ def _examples(study: Setup, rows: Sequence[InputRow]) -> tuple[Counterexample, .
                 png(y, inputs.frame, bounds) if inputs.frame else "",
             )
         )
-    return tuple(shown)
+    return tuple(examples)

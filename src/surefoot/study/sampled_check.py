@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 BEYOND = (1.0, 1.5, 2.0, 4.0)
 """Radii beyond the counterexample, as multiples of its distance."""
-_INWARDS = 1 - 1e-6
-_NEAR_TIES = 128
+_INWARDS_FACTOR = 1 - 1e-6
+"""On the proved radius, so that rounding of a drawn point to float32 does not leave the ball."""
+_NEAR_TIE_POINTS = 128
 """Points near ties of each input: enough to find most networks built to fail in float32."""
 
 
@@ -76,10 +77,10 @@ def _near_tie(study: Setup, network: Network, row: int, radius: float) -> Points
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
     x, label = study.fitted.x[row], int(study.references[row])
-    found = find_contradiction(
-        network, labels, x, label, radius, bounds_of(study), study.seed, _NEAR_TIES
+    point = find_contradiction(
+        network, labels, x, label, radius, bounds_of(study), study.seed, _NEAR_TIE_POINTS
     )
-    return PointsDrawn(radius, _NEAR_TIES, int(found is not None), near_ties=True)
+    return PointsDrawn(radius, _NEAR_TIE_POINTS, int(point is not None), near_ties=True)
 
 
 def _drawn_evenly(
@@ -88,8 +89,8 @@ def _drawn_evenly(
     inputs, bounds = study.fitted, bounds_of(study)
     every = inputs.subjects()
     radii = {row: _radii(bracket.interval, bounds.width) for row, bracket in brackets.items()}
-    wanted = [row for row, levels in radii.items() if levels]
-    if not wanted or not study.method.samples:
+    rows = [row for row, levels in radii.items() if levels]
+    if not rows or not study.method.samples:
         return {}
     bench: SamplingBench[Any] = SamplingBench(
         inputs,
@@ -100,16 +101,16 @@ def _drawn_evenly(
         Counts,
         study.seed,
     )
-    subjects = [every[row] for row in wanted]
+    subjects = [every[row] for row in rows]
     measurement = Measurement(
         subjects=subjects,
-        procedures={every[r].name: _AtEach(radii[r], study.method.samples) for r in wanted},
+        procedures={every[r].name: _AtEach(radii[r], study.method.samples) for r in rows},
         bench=bench,
         batch=batch_size(study, bench, subjects[0], bounds.width),
         workers=workers_for(study, workers),
         conclude=_nothing,
     )
-    return dict(zip(wanted, run_measurement(measurement, MemoryJournal()), strict=True))
+    return dict(zip(rows, run_measurement(measurement, MemoryJournal()), strict=True))
 
 
 def _nothing(_: object) -> Any:  # noqa: ANN401
@@ -117,6 +118,6 @@ def _nothing(_: object) -> Any:  # noqa: ANN401
 
 
 def _radii(around: Interval, most: float) -> tuple[float, ...]:
-    inside = [around.low * _INWARDS] if around.low > 0 else []
+    inside = [around.low * _INWARDS_FACTOR] if around.low > 0 else []
     beyond = [around.high * factor for factor in BEYOND if 0 < around.high * factor <= most]
     return tuple(dict.fromkeys([*inside, *(r for r in beyond if np.isfinite(r))]))

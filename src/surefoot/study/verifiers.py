@@ -21,7 +21,9 @@ def bounds_of(study: Setup) -> Interval:
     """The range of input values, without which nothing can be proved."""
     bounds = study.model.signature.bounds
     if bounds is None:
-        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
+        raise InvalidArgument(
+            "proofs need the range of input values, got none: pass bounds (--bounds 0,1)"
+        )
     return bounds
 
 
@@ -33,32 +35,32 @@ def graph_of(study: Setup) -> Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """The network as read from the file, and how far that is from the model."""
+class ReadNetwork:
+    """The network as read from the file, and its largest difference from onnxruntime."""
 
     network: Network
-    apart: float
+    difference: float
 
 
-def prover_for(study: Setup) -> tuple[Prover, Reading | None]:
+def prover_for(study: Setup) -> tuple[Prover, ReadNetwork | None]:
     """The prover; and the network as it was read, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
-        read = read_model(study)
+        read = read_checked_network(study)
         return BuiltInProver(read.network), read
     from surefoot.verify.external_verifier import ExternalVerifier
 
     if not graph.plain:
         raise InvalidArgument(
-            f"--verifier {command}: it reads the file, and these inputs are normalised before it; "
-            "export a file that normalises by itself"
+            f"--verifier {command} reads the file alone, but mean and std normalise the inputs "
+            "before it: export a file that normalises by itself"
         )
     return ExternalProver(
         ExternalVerifier(command), graph.path, study.model.signature.classes
     ), None
 
 
-def read_model(study: Setup) -> Reading:
+def read_checked_network(study: Setup) -> ReadNetwork:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import check_reader, read_network
@@ -66,10 +68,10 @@ def read_model(study: Setup) -> Reading:
     graph, bounds = graph_of(study), bounds_of(study)
     shape = study.model.signature.shape
     network = read_network(graph.content, shape)
-    apart = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
+    difference = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
     if graph.plain:
-        return Reading(network, apart)
+        return ReadNetwork(network, difference)
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
     shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
     scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
-    return Reading(with_normalisation(network, scale, shift), apart)
+    return ReadNetwork(with_normalisation(network, scale, shift), difference)

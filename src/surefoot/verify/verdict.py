@@ -33,7 +33,7 @@ class Refuted:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Neither was bracket in the time given."""
+    """Neither was shown in the allowed time."""
 
     reason: str
 
