@@ -22,7 +22,7 @@ from tables import print_table
 from torch import nn
 
 import surefoot as sf
-from surefoot.engine.batching import LARGEST_ON_DEVICE, best_size
+from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.subject import Inputs, Model, Perturbation
@@ -138,7 +138,9 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     if row.whole:
         chosen = [Subject("all", tuple(range(row.subjects)))]
     subject, level = chosen[0], row.perturbation.level
-    batch_size = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_ON_DEVICE)
+    batch_size = fastest_batch_size(
+        lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH
+    )
     x = bench.perturbed(Task(subject, level, 0, batch_size))
     bare_rate(row.model, x, 0.3)
     ours, bare, ratios = [], [], []

@@ -73,7 +73,7 @@ def test_doctor_speaks_in_plain_words(desk):
     ):
         assert words in done.stdout
     told = json.loads(desk.run("doctor", "model.onnx", "test.npz", "--json").stdout)
-    assert {line["verdict"] for line in told} == {"good"}
+    assert {line["status"] for line in told} == {"ok"}
 
 
 def test_doctor_asks_whether_the_labels_are_shifted(desk):

@@ -8,8 +8,8 @@ from onnx import TensorProto
 
 import surefoot as sf
 from surefoot.engine.attack_bench import AttackBench
+from surefoot.engine.device_arrays import to_numpy
 from surefoot.engine.loop import measure
-from surefoot.engine.sampling_bench import to_numpy
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned

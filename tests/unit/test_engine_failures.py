@@ -47,7 +47,9 @@ def test_out_of_memory_backs_off_with_workers_too(plain):
 
 
 def test_no_room_for_one_trial_is_an_error_that_names_it():
-    with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
+    with pytest.raises(
+        ModelFailed, match="input p0, trials 0 to 0: a batch of one trial does not fit"
+    ):
         run(bench=Limited(study().bench(), room=0), batch_size=500)
 
 

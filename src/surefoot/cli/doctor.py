@@ -30,7 +30,7 @@ def doctor(
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
-    from surefoot.engine.preflight import Verdict, examine
+    from surefoot.engine.preflight import CheckStatus, examine
     from surefoot.store.records import Finding
     from surefoot.study.parse_perturbation import parse_perturbation
 
@@ -40,21 +40,21 @@ def doctor(
     findings = (
         Finding(
             "model",
-            "good",
+            "ok",
             f"takes {signature.shape}, gives {signature.classes} classes; "
             f"sha256 {signature.digest[:12]} covers {signature.covers}"
             + (f"; inputs {signature.preparation}" if signature.preparation else ""),
         ),
         Finding(
             "data",
-            "good",
+            "ok",
             f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
             f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
         ),
-        *(Finding(c.name, str(c.verdict), c.finding) for c in checks),
+        *(Finding(c.name, str(c.status), c.finding) for c in checks),
     )
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in findings], ensure_ascii=False))
     else:
         show_findings(findings)
-    return BAD if any(c.verdict is Verdict.BAD for c in checks) else HOLDS
+    return BAD if any(c.status is CheckStatus.FAILED for c in checks) else HOLDS

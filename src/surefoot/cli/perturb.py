@@ -110,14 +110,14 @@ def _read_image(path: str) -> NDArray[np.float32]:
 def _first(path: str) -> NDArray[np.float32]:
     import numpy as np
 
-    from surefoot.engine.input_layout import seen
+    from surefoot.engine.input_layout import to_view
     from surefoot.inputs import load_inputs
     from surefoot.subject import View
 
     inputs = load_inputs(path)
     if not inputs.frame:
         raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
-    found: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
+    found: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
     if found.min() < 0 or found.max() > 1:
         raise InvalidArgument(
             f"{path} holds values from {found.min():g} to {found.max():g}: save images in 0 to 1"

@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
+from surefoot.engine.device_arrays import to_numpy
 from surefoot.engine.streams import stream
 from surefoot.evidence import Proof
 from surefoot.perturb._ops.levels import level_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
+from surefoot.engine.device_arrays import to_numpy
 from surefoot.evidence import Proof
 from surefoot.results import Interval
 from surefoot.subject import Inputs, Model

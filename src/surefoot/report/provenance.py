@@ -26,7 +26,9 @@ def about_run(record: Record, *, failing: bool = True) -> str:
 def odd_findings(record: Record, name: str = "") -> tuple[str, ...]:
     """What the preflight found odd: read before believing."""
     head = f"{name}: " if name else ""
-    return tuple(f"Look: {head}{f.name}: {ended(f.finding)}" for f in record.findings if f.odd)
+    return tuple(
+        f"Look: {head}{f.name}: {ended(f.finding)}" for f in record.findings if f.is_warning
+    )
 
 
 def findings_section(record: Record) -> Section:

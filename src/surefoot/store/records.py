@@ -70,16 +70,16 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the preflight."""
+    """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
 
     name: str
-    verdict: str
+    status: str
     finding: str
 
     @property
-    def odd(self) -> bool:
-        """Whether it is worth a look."""
-        return self.verdict == "odd"
+    def is_warning(self) -> bool:
+        """Whether it is shown beside the result."""
+        return self.status == "warning"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
+from surefoot.engine.device_arrays import to_numpy
 from surefoot.errors import InvalidArgument
 from surefoot.procedure import Needs
 from surefoot.study.setup import Setup

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from surefoot.engine.loop import Progress
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.procedure import Needs
 from surefoot.search import Attack
@@ -137,10 +137,10 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
     if study.needs is Needs.LEVELS:
         made = replace(made, level=study.method.high)
     checks = tuple(examine(study.fitted, study.model, made))
-    bad = next((c for c in checks if c.verdict is Verdict.BAD), None)
+    bad = next((c for c in checks if c.status is CheckStatus.FAILED), None)
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
-    found = tuple(Finding(c.name, str(c.verdict), c.finding) for c in checks)
+    found = tuple(Finding(c.name, str(c.status), c.finding) for c in checks)
     others: str = getattr(study.method, "verifier", "")
     if study.needs is Needs.RADII and not others:
         return (*found, real_arithmetic(study))

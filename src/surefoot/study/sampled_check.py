@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import perturb
-from surefoot.engine.sampling_bench import SamplingBench, to_numpy
+from surefoot.engine.device_arrays import to_numpy
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask
 from surefoot.properties import GivenLabel

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import to_numpy
+from surefoot.engine.device_arrays import to_numpy
 from surefoot.subject import Model, Scores
 from surefoot.testing.expect import expect
 
