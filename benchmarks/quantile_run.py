@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import surefoot as sf
 from surefoot.engine.proof_bench import packed, unpacked
 from surefoot.evidence import Proof
-from surefoot.population import Settled
+from surefoot.population import CriticalQuantileResult
 from surefoot.procedure import Ask
 from surefoot.verify import Network, check_reader, critical, read_network
 
@@ -32,7 +32,7 @@ PRINTED = 50
 class Run:
     """What was found, and what it cost."""
 
-    settled: Settled
+    settled: CriticalQuantileResult
     seconds: float
     proofs: int
     misclassified: int

@@ -52,7 +52,7 @@ def along(procedure, edge, last):
             assert fork.question is None, f"goes on after {beyond} failures of {trials}"
             yield trials, beyond, fork.result
         answers.append(Counts(n, n - (stay - failed)))
-        assert 0 <= answers[-1].held <= n
+        assert 0 <= answers[-1].kept <= n
         failed = stay
 
 
@@ -168,9 +168,9 @@ def test_the_sequential_method_ends_at_its_limit_and_not_one_count_before(width,
         """Whether a run ends with k at the last of these looks; its rate was the same before."""
         seen = [Counts(n, math.ceil(k * n / looks[-1])) for n in looks]
         if mirrored:
-            seen = [Counts(s.trials, s.trials - s.held) for s in seen]
+            seen = [Counts(s.trials, s.trials - s.kept) for s in seen]
         answers = [
-            Counts(now.trials - before.trials, now.held - before.held)
+            Counts(now.trials - before.trials, now.kept - before.kept)
             for before, now in pairwise([Counts(0, 0), *seen])
         ]
         assert after(ExactSequential(width, error), answers[:-1]).question == answers[-1].trials

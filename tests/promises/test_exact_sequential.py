@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.statistics import ExactSequential, design_for
 from surefoot.statistics.designs import draft
-from surefoot.statistics.library import read_design, written
+from surefoot.statistics.library import design_values, read_design
 from surefoot.statistics.paths import stopping_points
 from surefoot.statistics.proof import (
     ROUNDING,
@@ -122,14 +122,14 @@ def test_odd_settings_are_calibrated_too(width, error):
 
 def test_designs_are_read_back_as_they_were_written():
     design = design_for(0.05, 0.05)
-    assert read_design(json.loads(json.dumps(written(design)))) == design
+    assert read_design(json.loads(json.dumps(design_values(design)))) == design
 
 
 @pytest.mark.parametrize(
     "change", [{"proved": 0.0501}, {"proved": "x"}, {"z": None}, {"proved": -1}]
 )
 def test_a_kept_design_that_does_not_hold_is_not_believed(change):
-    assert read_design({**written(design_for(0.05, 0.05)), **change}) is None
+    assert read_design({**design_values(design_for(0.05, 0.05)), **change}) is None
 
 
 def test_a_design_is_kept_and_found_again(tmp_path, monkeypatch):

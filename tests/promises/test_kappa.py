@@ -117,7 +117,7 @@ class BothAtEveryLook:
         target, seen = math.log(1 / self.test.error), Counts(0, 0)
         while True:
             seen += yield self.test._more(seen)
-            failed = seen.trials - seen.held
+            failed = seen.trials - seen.kept
             if (found := log_evidence_below(failed, seen.trials, self.test.kappa)) >= target:
                 return self.test._decide(seen, found, holds=True)
             if (found := log_evidence_above(failed, seen.trials, self.test.kappa)) >= target:

@@ -14,7 +14,7 @@ from surefoot.population import (
     fragile_count,
     robust_at_least,
 )
-from surefoot.population.share import refuting
+from surefoot.population.share import refutation_limits
 from surefoot.results import Decision, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics import KappaTest, clopper_pearson
 from surefoot.statistics.planning import simulate
@@ -41,7 +41,7 @@ def most_allowed(runs, error):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 100])
 def test_refuting_spends_its_error_and_no_more_exactly(n, a, error):
     """Uniform p-values: none at most t, and fewer than the number at most a, is a trinomial sum."""
-    limits = refuting(n, a, error)
+    limits = refutation_limits(n, a, error)
     t = limits.p_value
     kept = sum(
         math.comb(n, weak) * (a - t) ** weak * (1 - a) ** (n - weak)
@@ -108,7 +108,7 @@ def test_the_count_is_the_smallest_that_leaves_so_many_likely_enough(n, a, error
         tails = [binom.sf(fragile - m - 1, n - m, a) for m in range(fragile + 1)]
         plain = next(m for m, tail in enumerate(tails) if tail > 0.9 * error)
         assert found >= plain
-        if refuting(n - plain, a, error).p_value < a:
+        if refutation_limits(n - plain, a, error).p_value < a:
             assert found == plain
 
 

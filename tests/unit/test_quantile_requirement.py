@@ -84,7 +84,7 @@ def test_a_quantile_that_stopped_by_itself_is_judged_by_its_interval():
 
 @pytest.mark.parametrize("least", [0, -1, math.inf, math.nan])
 def test_a_required_radius_is_above_zero(least):
-    with pytest.raises(InvalidArgument, match="a required radius"):
+    with pytest.raises(InvalidArgument, match="required radius must be"):
         requires(points([0.1]), 0.05, least, 0.05)
 
 

@@ -68,8 +68,8 @@ def _rate(result: Result) -> float | None:
             return value
         case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
             return counted.value
-        case Decision(holds=False, held=int(held), trials=trials):
-            return held / trials
+        case Decision(holds=False, kept=int(kept), trials=trials):
+            return kept / trials
         case _:
             return None
 

@@ -19,7 +19,7 @@ from surefoot.population.quantile import (
 )
 from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
-from surefoot.population.quantile_search import CriticalQuantile, Settled
+from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
 from surefoot.population.requirement import (
@@ -38,11 +38,12 @@ from surefoot.population.share import (
     fragile_count,
     robust_at_least,
 )
-from surefoot.population.tails import TailMean
+from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
 
 __all__ = [
     "CriticalQuantile",
+    "CriticalQuantileResult",
     "Difference",
     "Each",
     "FragileCount",
@@ -57,7 +58,6 @@ __all__ = [
     "Rank",
     "RobustAccuracy",
     "RobustShare",
-    "Settled",
     "ShortestRanks",
     "TailMean",
     "all_robust",

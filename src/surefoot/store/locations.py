@@ -19,18 +19,20 @@ def path_of(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-def trouble(where: Path, told: str) -> str:
+def error_message(where: Path, message: str) -> str:
     """What the database says of the file, as a sentence with the way out."""
-    low = told.lower()
+    low = message.lower()
     if "full" in low or "disk i/o" in low:
         return (
-            f"{where}: the disk is full or cannot be written ({told}): free some space and run the "
-            "same command again, what was kept stays"
+            f"{where}: the disk is full or cannot be written ({message}): free some space and run "
+            "the same command again; what was stored stays"
         )
     if "not a database" in low or "malformed" in low:
-        return f"{where} is not a surefoot store ({told}): use another --store"
+        return f"{where} is not a surefoot store ({message}): use another --store"
     if "locked" in low:
-        return f"{where} is in use by another process ({told}): wait for it, or use another --store"
+        return (
+            f"{where} is in use by another process ({message}): wait for it, or use another --store"
+        )
     if "readonly" in low or "unable to open" in low:
-        return f"{where} cannot be written ({told}): check its permissions"
-    return f"{where}: {told}"
+        return f"{where} cannot be written ({message}): check its permissions"
+    return f"{where}: {message}"

@@ -14,22 +14,22 @@ class MemoryJournal:
     """Append-only, by subject."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[Entry]] = defaultdict(list)
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
         """Record one batch."""
         for task, evidence in answers:
             entry = Entry(task.level, task.start, task.stop, evidence)
-            self._kept[task.subject.name].append(entry)
+            self._entries[task.subject.name].append(entry)
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded."""
-        return {name: list(entries) for name, entries in self._kept.items()}
+        return {name: list(entries) for name, entries in self._entries.items()}
 
     def copy_from(self, other: MemoryJournal) -> None:
         """Begin with what another journal holds."""
         for name, entries in other.replay().items():
-            self._kept[name].extend(entries)
+            self._entries[name].extend(entries)
 
 
 class MemoryStore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA = 2
+SCHEMA = 3
 TABLES = sa.MetaData()
 META = sa.Table(
     "surefoot_meta",

@@ -24,13 +24,13 @@ from surefoot.store.json_records import (
     record_from_json,
     record_to_json,
 )
-from surefoot.store.locations import path_of, trouble
+from surefoot.store.locations import error_message, path_of
 from surefoot.store.records import Record, Source
 from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.tasks import Entry, Task
 
-_KEEP = sa.insert(JOURNAL)
-_PATIENCE = 30
+_INSERT_ENTRIES = sa.insert(JOURNAL)
+_LOCK_TIMEOUT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class SqlStore:
         name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
-            connect_args={"timeout": _PATIENCE},
+            connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
         )
-        sa.event.listen(self._engine, "connect", _set_up)
-        with self._at_work():
+        sa.event.listen(self._engine, "connect", _set_pragmas)
+        with self._translated_errors():
             if create:
-                self._prepare()
-            self._check()
+                self._create_when_unlocked()
+            self._refuse_other_schemas()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -76,10 +76,10 @@ class SqlStore:
         self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
     ) -> None:
         """Note the run, unless it is there already: then it goes on."""
-        told = json.dumps(spec, sort_keys=True)
+        spec_text = json.dumps(spec, sort_keys=True)
         row = {
             "digest": digest,
-            "spec": told,
+            "spec": spec_text,
             "source": None if source is None else json.dumps(asdict(source)),
             "environment": json.dumps(environment),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -87,10 +87,10 @@ class SqlStore:
             "record": None,
             "finished": None,
         }
-        with self._at_work(), self._engine.begin() as db:
+        with self._translated_errors(), self._engine.begin() as db:
             db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
-            there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
-            if _decisive(there.spec) != _decisive(told):
+            stored = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
+            if _without_words(stored.spec) != _without_words(spec_text):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"
@@ -103,29 +103,29 @@ class SqlStore:
     def finished(self) -> list[Record]:
         """The records of all finished runs."""
         query = sa.select(RUNS.c.record).where(RUNS.c.record.is_not(None))
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             return [record_from_json(text) for text in db.execute(query).scalars()]
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-        kept = [column for column in JOURNAL.c if column.name not in ("id", "run")]
-        copied = sa.select(sa.literal(digest), *kept).where(JOURNAL.c.run == earlier)
-        with self._at_work(), self._engine.begin() as db:
+        columns = [column for column in JOURNAL.c if column.name not in ("id", "run")]
+        copied = sa.select(sa.literal(digest), *columns).where(JOURNAL.c.run == earlier)
+        with self._translated_errors(), self._engine.begin() as db:
             own = sa.select(JOURNAL.c.id).where(JOURNAL.c.run == digest).limit(1)
             if db.execute(own).first() is None:
-                names = ["run", *(column.name for column in kept)]
+                names = ["run", *(column.name for column in columns)]
                 db.execute(sa.insert(JOURNAL).from_select(names, copied.order_by(JOURNAL.c.id)))
 
     def finish(self, record: Record) -> Record:
         """Keep the record; it comes back with the start and the time that the store noted."""
         this_run = RUNS.c.digest == record.digest
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
-        whole = replace(record, started=row.started, seconds=row.seconds)
-        kept = {"record": record_to_json(whole), "finished": datetime.now(UTC).isoformat()}
-        with self._at_work(), self._engine.begin() as db:
-            db.execute(sa.update(RUNS).where(this_run).values(kept))
-        return whole
+        complete = replace(record, started=row.started, seconds=row.seconds)
+        values = {"record": record_to_json(complete), "finished": datetime.now(UTC).isoformat()}
+        with self._translated_errors(), self._engine.begin() as db:
+            db.execute(sa.update(RUNS).where(this_run).values(values))
+        return complete
 
     def runs(self) -> list[RunLine]:
         """All runs, the oldest first."""
@@ -136,7 +136,7 @@ class SqlStore:
             .group_by(RUNS.c.digest)
             .order_by(RUNS.c.started)
         )
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             return [
                 RunLine(
                     r.digest,
@@ -164,34 +164,34 @@ class SqlStore:
                 f"{self.where}: {prefix} names {len(finished)} runs: write more of it"
             )
         last = max(finished, key=lambda r: r.ended)
-        found = self.stored(last.digest)
-        if found is None:
+        record = self.stored(last.digest)
+        if record is None:
             raise StoreFailed(f"{self.where}: run {prefix} has no record")
-        return found
+        return record
 
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
         query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             text = db.execute(query).scalar()
         return None if text is None else record_from_json(text)
 
-    def _prepare(self) -> None:
+    def _create_when_unlocked(self) -> None:
         """Make the tables. While another process changes the file to WAL, SQLite itself gives up
         at once; so we wait.
         """
-        give_up = time.monotonic() + _PATIENCE
+        give_up = time.monotonic() + _LOCK_TIMEOUT_SECONDS
         while True:
             try:
-                return self._make()
+                return self._create_tables()
             except DBAPIError as error:
                 if "locked" not in str(error.orig) or time.monotonic() > give_up:
                     raise
                 time.sleep(0.02)
 
-    def _make(self) -> None:
+    def _create_tables(self) -> None:
         """The tables, in an empty file or in a store of ours."""
-        self._refuse_strangers()
+        self._refuse_other_databases()
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
@@ -202,7 +202,7 @@ class SqlStore:
             version = {"name": "schema", "value": str(SCHEMA)}
             db.execute(insert(META).values(version).on_conflict_do_nothing())
 
-    def _refuse_strangers(self) -> list[str]:
+    def _refuse_other_databases(self) -> list[str]:
         names = sa.inspect(self._engine).get_table_names()
         if names and META.name not in names:
             raise StoreFailed(
@@ -211,25 +211,25 @@ class SqlStore:
             )
         return names
 
-    def _check(self) -> None:
+    def _refuse_other_schemas(self) -> None:
         """Refuse a store of another schema."""
-        if not self._refuse_strangers():
+        if not self._refuse_other_databases():
             raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
         with self._engine.connect() as db:
-            found = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
-            if found != str(SCHEMA):
+            schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
+            if schema != str(SCHEMA):
                 raise StoreFailed(
-                    f"{self.where} was written by another version of surefoot (schema {found}, "
+                    f"{self.where} was written by another version of surefoot (schema {schema}, "
                     f"this one reads {SCHEMA}): use another --store, or that version"
                 )
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         """Turn what the database raises into one sentence."""
         try:
             yield
         except DBAPIError as error:
-            raise StoreFailed(trouble(self.where, str(error.orig))) from error
+            raise StoreFailed(error_message(self.where, str(error.orig))) from error
         except SQLAlchemyError as error:
             raise StoreFailed(f"{self.where}: {error}") from error
 
@@ -261,27 +261,27 @@ class SqlJournal:
         ]
         now = time.monotonic()
         spent, self._since = now - self._since, now
-        with self._store._at_work(), self._store._engine.begin() as db:
-            db.execute(_KEEP, rows)
+        with self._store._translated_errors(), self._store._engine.begin() as db:
+            db.execute(_INSERT_ENTRIES, rows)
             db.execute(self._spend, {"spent": spent})
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
-        kept: dict[str, list[Entry]] = defaultdict(list)
+        entries: dict[str, list[Entry]] = defaultdict(list)
         query = sa.select(JOURNAL).where(JOURNAL.c.run == self._digest).order_by(JOURNAL.c.id)
-        with self._store._at_work(), self._store._engine.connect() as db:
+        with self._store._translated_errors(), self._store._engine.connect() as db:
             for row in db.execute(query):
                 evidence = evidence_from_json(row.evidence)
-                kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
-        return dict(kept)
+                entries[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
+        return dict(entries)
 
 
-def _decisive(spec: str) -> dict[str, Any]:
+def _without_words(spec: str) -> dict[str, Any]:
     """What decides a result: all but the words."""
     return {k: v for k, v in json.loads(spec).items() if k != "words"}
 
 
-def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401
+def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
