@@ -110,16 +110,16 @@ def _result(store: str, run: str) -> Result:
 
 
 def _record(store: str, run: str) -> Record:
-    from surefoot.store.sql import SqlStore
+    from surefoot.store import open_existing
 
-    with closing(SqlStore(store, create=False)) as opened:
+    with closing(open_existing(store)) as opened:
         return opened.record(run)
 
 
 def _list(store: str, as_json: bool) -> None:
-    from surefoot.store.sql import SqlStore
+    from surefoot.store import open_existing
 
-    with closing(SqlStore(store, create=False)) as opened:
+    with closing(open_existing(store)) as opened:
         runs = opened.runs()
     if as_json:
         lines = [

@@ -1,4 +1,4 @@
-"""A store in memory: for runs that need not survive."""
+"""A store in memory, gone when the process ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MemoryJournal:
 
 
 class MemoryStore:
-    """As a store on disk, for as long as the process lives."""
+    """Journals and records by digest. Nothing is timed, so records have no start."""
 
     def __init__(self) -> None:
         self._journals: dict[str, MemoryJournal] = defaultdict(MemoryJournal)
@@ -42,7 +42,7 @@ class MemoryStore:
     def begin(
         self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
     ) -> None:
-        """Nothing to note."""
+        """Nothing to store."""
 
     def journal(self, digest: str) -> MemoryJournal:
         """The journal of one run."""
@@ -62,9 +62,9 @@ class MemoryStore:
             self._journals[digest].copy_from(self._journals[earlier])
 
     def finish(self, record: Record) -> Record:
-        """Keep the record."""
+        """Store the record."""
         self._records[record.digest] = record
         return record
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""

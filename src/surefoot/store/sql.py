@@ -1,4 +1,4 @@
-"""The one place that speaks SQL. SQLite in WAL mode: one transaction a batch."""
+"""A store in an SQLite file, in WAL mode: one transaction for each batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -26,23 +26,15 @@ from surefoot.store.json_records import (
 )
 from surefoot.store.locations import error_message, path_of
 from surefoot.store.records import Record, Source
+from surefoot.store.runs import RunSummary, choose_run
 from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.tasks import Entry, Task
 
 _INSERT_ENTRIES = sa.insert(JOURNAL)
 _LOCK_TIMEOUT_SECONDS = 30
-
-
-@dataclass(frozen=True)
-class RunLine:
-    """One run of a store, as a list shows it."""
-
-    digest: str
-    spec: dict[str, Any]
-    started: str
-    finished: bool
-    trials: int
-    ended: str = ""
+"""How long to wait for another process that writes to the file."""
+_LOCK_RETRY_SECONDS = 0.02
+"""Between two attempts to create the tables."""
 
 
 class SqlStore:
@@ -54,7 +46,7 @@ class SqlStore:
             raise StoreFailed(f"there is no store at {self.where}: check the path")
         if not self.where.parent.is_dir():
             raise StoreFailed(
-                f"there is no folder {self.where.parent} for the store: make it first"
+                f"there is no folder {self.where.parent} for the store: create it first"
             )
         sealed = not create and not os.access(self.where.parent, os.W_OK)
         name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
@@ -68,14 +60,19 @@ class SqlStore:
                 self._create_when_unlocked()
             self._refuse_other_schemas()
 
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether the file exists."""
+        return path_of(url).exists()
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._engine.dispose()
 
     def begin(
         self, digest: str, spec: dict[str, Any], source: Source | None, environment: dict[str, str]
     ) -> None:
-        """Note the run, unless it is there already: then it goes on."""
+        """Store the run's specification; an existing run is continued."""
         spec_text = json.dumps(spec, sort_keys=True)
         row = {
             "digest": digest,
@@ -117,7 +114,7 @@ class SqlStore:
                 db.execute(sa.insert(JOURNAL).from_select(names, copied.order_by(JOURNAL.c.id)))
 
     def finish(self, record: Record) -> Record:
-        """Keep the record; it comes back with the start and the time that the store noted."""
+        """Store the record; return it with the start and the seconds that the store measured."""
         this_run = RUNS.c.digest == record.digest
         with self._translated_errors(), self._engine.connect() as db:
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
@@ -127,7 +124,7 @@ class SqlStore:
             db.execute(sa.update(RUNS).where(this_run).values(values))
         return complete
 
-    def runs(self) -> list[RunLine]:
+    def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
         trials = sa.func.coalesce(sa.func.sum(JOURNAL.c.stop - JOURNAL.c.start), 0)
         query = (
@@ -138,7 +135,7 @@ class SqlStore:
         )
         with self._translated_errors(), self._engine.connect() as db:
             return [
-                RunLine(
+                RunSummary(
                     r.digest,
                     json.loads(r.spec),
                     r.started,
@@ -150,23 +147,11 @@ class SqlStore:
             ]
 
     def record(self, prefix: str = "") -> Record:
-        """The finished run whose digest begins with `prefix`; the last to finish if it is empty.
-
-        An attack beside a study is a run of its own, and the study finishes after it.
-        """
-        runs = [r for r in self.runs() if r.digest.startswith(prefix)]
-        finished = [r for r in runs if r.finished]
-        if not finished:
-            state = "is not finished: run the same command again" if runs else "is not in the store"
-            raise StoreFailed(f"{self.where}: run {prefix or '(any)'} {state}")
-        if prefix and len(finished) > 1:
-            raise StoreFailed(
-                f"{self.where}: {prefix} names {len(finished)} runs: write more of it"
-            )
-        last = max(finished, key=lambda r: r.ended)
-        record = self.stored(last.digest)
+        """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
+        run = choose_run(self.runs(), prefix, str(self.where))
+        record = self.stored(run.digest)
         if record is None:
-            raise StoreFailed(f"{self.where}: run {prefix} has no record")
+            raise StoreFailed(f"{self.where}: run {run.digest[:12]} has no record")
         return record
 
     def stored(self, digest: str) -> Record | None:
@@ -177,20 +162,21 @@ class SqlStore:
         return None if text is None else record_from_json(text)
 
     def _create_when_unlocked(self) -> None:
-        """Make the tables. While another process changes the file to WAL, SQLite itself gives up
-        at once; so we wait.
+        """Create the tables, waiting while another process changes the file to WAL mode.
+
+        SQLite itself does not wait for that.
         """
-        give_up = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+        deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
         while True:
             try:
                 return self._create_tables()
             except DBAPIError as error:
-                if "locked" not in str(error.orig) or time.monotonic() > give_up:
+                if "locked" not in str(error.orig) or time.monotonic() > deadline:
                     raise
-                time.sleep(0.02)
+                time.sleep(_LOCK_RETRY_SECONDS)
 
     def _create_tables(self) -> None:
-        """The tables, in an empty file or in a store of ours."""
+        """Create the tables that are missing, in an empty file or in a store of surefoot."""
         self._refuse_other_databases()
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
@@ -214,7 +200,7 @@ class SqlStore:
     def _refuse_other_schemas(self) -> None:
         """Refuse a store of another schema."""
         if not self._refuse_other_databases():
-            raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
+            raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
         with self._engine.connect() as db:
             schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
             if schema != str(SCHEMA):
@@ -225,7 +211,7 @@ class SqlStore:
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
-        """Turn what the database raises into one sentence."""
+        """Turn database errors into one sentence with the way out."""
         try:
             yield
         except DBAPIError as error:
@@ -277,7 +263,7 @@ class SqlJournal:
 
 
 def _without_words(spec: str) -> dict[str, Any]:
-    """What decides a result: all but the words."""
+    """The part of a specification that decides the result."""
     return {k: v for k, v in json.loads(spec).items() if k != "words"}
 
 
