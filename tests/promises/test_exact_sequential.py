@@ -16,13 +16,21 @@ from surefoot.statistics.proof import (
     blocks,
     calibrate,
     expected_trials,
-    miss_at,
     prove,
     worst_in,
 )
 from surefoot.testing import outcomes
 
 SMALL = (0.2, 0.2)
+
+
+def miss_at(design, p):
+    """P(|k/n - p| > width) at one p, by the recursion."""
+    if p in (0.0, 1.0):
+        return 0.0
+    stops = stopping_points(design, p, p, p)
+    missed = np.abs(stops.estimate - p) > design.width + 1e-12
+    return float(np.exp(stops.log_mass[missed]).sum())
 
 
 @pytest.fixture(scope="module")
@@ -135,13 +143,13 @@ def test_a_kept_design_that_does_not_hold_is_not_believed(change):
 def test_a_design_is_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SUREFOOT_CACHE", str(tmp_path))
     design_for.cache_clear()
-    made = design_for(0.17, 0.13)
+    first = design_for(0.17, 0.13)
     (kept,) = tmp_path.iterdir()
     design_for.cache_clear()
-    assert design_for(0.17, 0.13) == made
+    assert design_for(0.17, 0.13) == first
     kept.write_text("{}")
     design_for.cache_clear()
-    assert design_for(0.17, 0.13) == made, "a damaged file is made again"
+    assert design_for(0.17, 0.13) == first, "a damaged file is made again"
 
 
 def test_a_cache_that_cannot_be_written_is_no_misfortune(tmp_path, monkeypatch):

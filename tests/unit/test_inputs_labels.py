@@ -130,11 +130,11 @@ def test_a_number_that_is_no_class_is_refused_with_its_place(labels, place, matc
 def test_numbers_mixed_with_words_are_refused_with_one_of_each(word, read):
     with pytest.raises(InvalidArgument) as caught:
         read(["4", "4", word, "5"])
-    told = str(caught.value)
-    assert "mixes numbers and words" in told
-    assert "'4'" in told
-    assert "index 2" in told or "row 3" in told
-    assert "--class-names" in told
+    message = str(caught.value)
+    assert "mixes numbers and words" in message
+    assert "'4'" in message
+    assert "index 2" in message or "row 3" in message
+    assert "--class-names" in message
 
 
 def test_one_number_written_two_ways_is_refused(read):

@@ -80,11 +80,11 @@ def test_a_choice_of_no_rows_is_told_what_there_is(file):
 def test_no_tolerance_is_made_up_for_networks_of_others(file):
     """One narrow bracket says nothing of how narrow the others were to be."""
     rows = "a,test,1,0,0.001,1\na,test,2,0.05,0.052,2\na,test,3,0.07,,9\nb,test,1,0.01,0.014,1\n"
-    found = published(file(HEAD + rows))
-    for part in found.parts.values():
+    parsed = published(file(HEAD + rows))
+    for part in parsed.parts.values():
         assert "tolerance" not in part.record.spec["method"]
-    assert "closed" not in str(found)
-    drawn = times(found.parts["a"].record)
+    assert "closed" not in str(parsed)
+    drawn = times(parsed.parts["a"].record)
     assert "seconds by the file" in drawn
     assert ">refuted<" in drawn
     assert ">never refuted<" in drawn
@@ -93,12 +93,12 @@ def test_no_tolerance_is_made_up_for_networks_of_others(file):
 
 
 def test_a_time_that_is_not_known_is_not_none_at_all(file):
-    found = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
-    assert [row.result.seconds for row in found.inputs] == [2.0, None]
-    said = str(found)
-    assert "It took 2.0 seconds by the file, 2 in the median; of 1 it says no time." in said
-    assert "not known" in said
-    assert times(found.record).count("seconds by the file: ") == 1
+    parsed = published(file(f"{HEAD}a,test,1,0.05,0.052,2\na,test,2,0.06,0.062,\n"))
+    assert [row.result.seconds for row in parsed.inputs] == [2.0, None]
+    words = str(parsed)
+    assert "It took 2.0 seconds by the file, 2 in the median; of 1 it says no time." in words
+    assert "not known" in words
+    assert times(parsed.record).count("seconds by the file: ") == 1
     bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
     assert "The file does not say how long it took." in str(bare)
     assert "Time an input took" not in bare.report(file("").with_name("b.html")).read_text()

@@ -30,12 +30,10 @@ from surefoot.population.requirement import (
     sound,
 )
 from surefoot.population.share import (
-    FragileCount,
     RobustShare,
     all_robust,
     every_input_at_most,
     fragile_at_least,
-    fragile_count,
     robust_at_least,
 )
 from surefoot.population.tail_mean import TailMean
@@ -46,7 +44,6 @@ __all__ = [
     "CriticalQuantileResult",
     "Difference",
     "Each",
-    "FragileCount",
     "LevelQuantile",
     "LogNormalPosterior",
     "LowerBound",
@@ -66,7 +63,6 @@ __all__ = [
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
-    "fragile_count",
     "mean_radii",
     "not_worse",
     "of_each",

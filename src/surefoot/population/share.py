@@ -159,38 +159,6 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     )
 
 
-@dataclass(frozen=True)
-class FragileCount:
-    """How many of these inputs fail with a probability above κ.
-
-    `declared` were decided to, `undecided` were not decided; the number that truly do lies in
-    `interval`, whose upper end is the number of inputs: one-sided.
-    """
-
-    declared: int
-    undecided: int
-    inputs: int
-    interval: Interval
-    guarantee: Guarantee
-    trials: int
-
-
-def fragile_count(local: Sequence[Result], error: float) -> FragileCount:
-    """The number declared fragile, and how many at least truly are."""
-    check_error(error)
-    declared = int(_declared(local, False).sum())
-    undecided = len(local) - declared - int(_declared(local, True).sum())
-    least = fragile_at_least(local, error)
-    return FragileCount(
-        declared,
-        undecided,
-        len(local),
-        Interval(float(least), float(len(local))),
-        Guarantee(Footing.SOUND, error),
-        sum(r.trials for r in local),
-    )
-
-
 def fragile_at_least(local: Sequence[Result], error: float) -> int:
     """How many of these inputs at least truly fail with a probability above κ."""
     return _true_declarations(local, False, error)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.statistics.designs import Design, draft
 from surefoot.statistics.paths import Floats, Stops, stopping_points
@@ -185,12 +184,3 @@ def expected_trials(design: Design, p: float) -> float:
     near = min(p, 1 - p)
     stops = stopping_points(design, near, near, near)
     return float((np.exp(stops.log_mass) * stops.n).sum())
-
-
-def miss_at(design: Design, p: float) -> float:
-    """P(|k/n - p| > width) at one p, by the recursion."""
-    if p in (0.0, 1.0):
-        return 0.0
-    stops = stopping_points(design, p, p, p)
-    off: NDArray[np.bool_] = np.abs(stops.estimate - p) > design.width + _NOISE
-    return float(np.exp(stops.log_mass[off]).sum())
