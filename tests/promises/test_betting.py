@@ -1,4 +1,4 @@
-"""Betting intervals cover the mean, for a fixed number of inputs and when some are added."""
+"""Coverage of the betting interval for the mean of bounded values."""
 
 import math
 
@@ -67,9 +67,9 @@ def test_betting_ends_where_the_capital_reaches_two_over_the_error(n, error):
         ends = betting(values, error)
         for x, low in ((values, ends.low), (1 - values, 1 - ends.high)):
             if low > 1e-6:
-                found = log_capital(x, low, error / 2)
-                assert found == pytest.approx(math.log(2 / error), abs=1e-3)
-                assert found >= math.log(2 / error) - 1e-9
+                result = log_capital(x, low, error / 2)
+                assert result == pytest.approx(math.log(2 / error), abs=1e-3)
+                assert result >= math.log(2 / error) - 1e-9
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 30, 300])

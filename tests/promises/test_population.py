@@ -1,4 +1,4 @@
-"""Mean and robust share over a population: coverage, undecided inputs, stated assumptions."""
+"""Coverage of the mean and of the robust share over a population."""
 
 import math
 
@@ -38,10 +38,10 @@ def test_a_sample_stratified_by_class_keeps_the_promise(world, quota, trials):
     for p in means:
         sums = np.convolve(sums, binom.pmf(np.arange(quota + 1), quota, p))
     n, missed = quota * len(means), 0.0
-    for held, chance in enumerate(sums):
+    for kept, chance in enumerate(sums):
         if chance > 0:
-            local = [Estimate(1.0, UNIT, SOUND, trials, 1.0, trials)] * held
-            local += [Estimate(0.0, UNIT, SOUND, trials, 0.0, trials)] * (n - held)
+            local = [Estimate(1.0, UNIT, SOUND, trials, 1.0, trials)] * kept
+            local += [Estimate(0.0, UNIT, SOUND, trials, 0.0, trials)] * (n - kept)
             missed += chance * (np.mean(means) not in over.conclude(local, error).interval)
     assert missed <= error
 
@@ -58,8 +58,8 @@ def test_the_sampling_is_named_in_the_assumption():
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_one_trial_an_input_is_counted_exactly_and_read_once(n):
     once = [Estimate(1.0, UNIT, SOUND, 1, 1.0, 1)] * n
-    found = Mean(0.05).conclude(once, 0.05)
-    assert found.interval.low == pytest.approx(0.025 ** (1 / n))
+    result = Mean(0.05).conclude(once, 0.05)
+    assert result.interval.low == pytest.approx(0.025 ** (1 / n))
     assert Mean(0.05).continues(once) is Continues.ONCE
     assert Mean(0.05).continues([estimate(0.9)] * n) is Continues.ANYTIME
 
@@ -72,9 +72,9 @@ def estimate(value, unbiased=True, error=0.01):
 
 def test_the_mean_spends_its_error_once_and_says_so():
     values = np.random.default_rng(0).beta(3, 1, 30)
-    found = Mean(0.1).conclude([estimate(v) for v in values.tolist()], 0.03)
-    assert found.interval == betting(values, 0.03)
-    assert (found.guarantee.footing, found.guarantee.error) == (Footing.CONDITIONAL, 0.03)
+    result = Mean(0.1).conclude([estimate(v) for v in values.tolist()], 0.03)
+    assert result.interval == betting(values, 0.03)
+    assert (result.guarantee.footing, result.guarantee.error) == (Footing.CONDITIONAL, 0.03)
 
 
 @pytest.mark.slow
@@ -84,8 +84,8 @@ def test_the_mean_covers_the_population_when_local_values_are_themselves_estimat
     for _ in range(runs):
         p = rng.beta(4, 1, 60)
         local = [estimate(k / 20) for k in rng.binomial(20, p)]
-        found = Mean(error).conclude(local, error)
-        misses += 0.8 not in found.interval
+        result = Mean(error).conclude(local, error)
+        misses += 0.8 not in result.interval
     assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
 
 
@@ -122,23 +122,23 @@ def decision(holds, p_value=0.01, error=0.05):
 def test_the_robust_share_corrects_for_wrong_decisions():
     """(P(w) - a)/(1 - a) and P(w)/(1 - a), with Clopper-Pearson ends for P(w)."""
     local = [decision(True)] * 80 + [decision(False)] * 20
-    found = RobustShare(0.05).conclude(local, 0.05)
+    result = RobustShare(0.05).conclude(local, 0.05)
     exact = clopper_pearson(Counts(100, 80), 0.05)
-    assert found.value == 0.8
-    assert found.interval.low == pytest.approx((exact.low - 0.05) / 0.95)
-    assert found.interval.high == pytest.approx(exact.high / 0.95)
-    assert (found.guarantee.footing, found.guarantee.error) == (Footing.CONDITIONAL, 0.05)
+    assert result.value == 0.8
+    assert result.interval.low == pytest.approx((exact.low - 0.05) / 0.95)
+    assert result.interval.high == pytest.approx(exact.high / 0.95)
+    assert (result.guarantee.footing, result.guarantee.error) == (Footing.CONDITIONAL, 0.05)
     worse = RobustShare(0.05).conclude([*local[1:], decision(True, error=0.1)], 0.05)
     assert worse.interval.low == pytest.approx((exact.low - 0.1) / 0.9), "the largest error counts"
 
 
 def test_undecided_inputs_are_declared_neither():
     local = [decision(True)] * 60 + [decision(False)] * 20 + [Undecided("no", 10)] * 20
-    found = RobustShare(0.05).conclude(local, 0.05)
-    assert found.interval.low == pytest.approx(
+    result = RobustShare(0.05).conclude(local, 0.05)
+    assert result.interval.low == pytest.approx(
         (clopper_pearson(Counts(100, 60), 0.05).low - 0.05) / 0.95
     )
-    assert found.interval.high == pytest.approx(clopper_pearson(Counts(100, 80), 0.05).high / 0.95)
+    assert result.interval.high == pytest.approx(clopper_pearson(Counts(100, 80), 0.05).high / 0.95)
     assert isinstance(RobustShare(0.05).conclude([Undecided("no", 10)], 0.05), Undecided)
 
 
@@ -157,9 +157,9 @@ def test_the_robust_share_covers_the_truth_when_decisions_err(truth, wrong):
 
 
 def test_all_inputs_are_robust_only_if_every_one_was_declared_so():
-    held = all_robust([decision(True)] * 4 + [decision(True, error=0.1)])
-    assert held.holds
-    assert held.guarantee == Guarantee(Footing.SOUND, 0.1)
+    kept = all_robust([decision(True)] * 4 + [decision(True, error=0.1)])
+    assert kept.holds
+    assert kept.guarantee == Guarantee(Footing.SOUND, 0.1)
     assert isinstance(all_robust([decision(True)] * 5 + [Undecided("no", 3)]), Undecided)
     assert isinstance(all_robust([Undecided("no", 3)]), Undecided)
 

@@ -30,8 +30,8 @@ def misses(first, second, correlation, n, share, runs, make):
     truth = float(a(share)) - float(b(share))
     for _ in range(runs):
         u, v = uniform_pairs(rng, n, correlation)
-        found = quantile_difference(make(rng, a(u)), make(rng, b(v)), share, 0.05)
-        missed += not found.low - 1e-12 <= truth <= found.high + 1e-12
+        result = quantile_difference(make(rng, a(u)), make(rng, b(v)), share, 0.05)
+        missed += not result.low - 1e-12 <= truth <= result.high + 1e-12
     return missed
 
 

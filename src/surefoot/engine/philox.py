@@ -14,8 +14,9 @@ from typing import Any
 from surefoot.results import Interval
 
 _TILE = 1024
-_CALLS = 2**24
-"""Counters a call: no row holds more values than four times this."""
+"""Counters of one program of the kernel, each of which gives four numbers."""
+_COUNTERS_PER_CALL = 2**24
+"""Counters of one draw. A row holds at most four times as many values."""
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +114,7 @@ def _launch(
     grid = (len(out), math.ceil(quarter / tile))
     with torch.cuda.device(keys.device):
         _kernel()[grid](
-            out, x, keys, rows, width, quarter, call * _CALLS, *numbers_,
+            out, x, keys, rows, width, quarter, call * _COUNTERS_PER_CALL, *numbers_,
             normal=normal, mode=mode, tile=tile,
         )  # fmt: skip
 

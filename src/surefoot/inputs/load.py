@@ -37,8 +37,8 @@ def load_inputs(
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):
-        found = _from_path(Path(source), labels, class_names, scale, size)
-        return found if ids is None else replace(found, ids=tuple(str(i) for i in ids))
+        inputs = _from_path(Path(source), labels, class_names, scale, size)
+        return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
     if size is not None:
         raise InvalidArgument("size= is for images in files: resize arrays beforehand")
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
@@ -64,9 +64,9 @@ def _from_path(
     if suffix in (".npz", ".npy"):
         if size is not None:
             raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes images only")
-        given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
+        label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
-        return read(path, scale, given, class_names)
+        return read(path, scale, label_values, class_names)
     if labels is not None:
         raise InvalidArgument(f"{path} says its labels itself: leave out --labels")
     match suffix:
