@@ -238,7 +238,7 @@ def test_requirements_share_the_error_and_say_so(results):
         ("radii", {"least": 0.0}, "above 0"),
         ("attack", {"least": 0.5}, "takes no such requirement"),
         ("models", {"least": 0.5}, "takes no such requirement"),
-        ("models", {"not_worse": ("c", 0.1)}, "'c' is not among the models compared"),
+        ("models", {"not_worse": ("c", 0.1)}, "no 'c' among those compared"),
         ("levels", {"not_worse": ("0.1", 0.1)}, "compares models"),
         ("curves", {"not_worse": ("a", 0.1)}, "compares models"),
     ],

@@ -1,4 +1,4 @@
-"""Random numbers drawn on a GPU, every row by its own name: Philox, in one kernel a batch.
+"""Random numbers drawn on a GPU, every row from its own key: Philox, one kernel for a batch.
 
 PyTorch's own generators number the values of a whole array, so that a row's numbers would depend
 on its place in the batch. Here row i is drawn from key i alone. Triton comes with PyTorch where

@@ -1,4 +1,4 @@
-"""From labels as they are stored to class numbers: numbers stay numbers, names get one each."""
+"""Class numbers from labels: numbers stay as they are, each name gets a number."""
 
 from __future__ import annotations
 

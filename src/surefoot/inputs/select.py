@@ -1,4 +1,4 @@
-"""Which part of the data is studied; the result says it in words."""
+"""Select the part of the data to study; the result describes the selection."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.subject import Inputs
 
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
-"""What these rows are called; -1 where several models do not agree."""
-_CHUNK = 256
+"""The label predicted for each of these rows; -1 where several models do not agree."""
+_BATCH = 256
+"""Inputs classified at a time, so that few more than needed are run."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.first is not None and self.random is not None:
-            raise InvalidArgument("say either the first n or a random n, not both")
+            raise InvalidArgument("choose either first or random, not both")
         for name, n in (("first", self.first), ("random", self.random)):
             if n is not None and n < 1:
-                raise InvalidArgument(f"{name} must be at least 1, got {n}")
+                raise InvalidArgument(f"{name} must be an integer ≥ 1, got {n}")
         if self.seed < 0:
-            raise InvalidArgument(f"seed must be 0 or more, got {self.seed}")
+            raise InvalidArgument(f"seed must be an integer ≥ 0, got {self.seed}")
 
 
 def select(
@@ -91,11 +92,11 @@ def _of_classes(inputs: Inputs, classes: tuple[int, ...]) -> NDArray[np.intp]:
 def _correct(
     inputs: Inputs, order: NDArray[np.intp], count: int, predicted: Predicted
 ) -> tuple[NDArray[np.intp], int]:
-    """The first `count` inputs that are classified correctly, and how many were looked at."""
+    """The first `count` inputs that are classified correctly, and how many were examined."""
     labels = _labels(inputs, "keeping only correctly classified inputs")
     correct: list[int] = []
-    for start in range(0, len(order), _CHUNK):
-        rows = order[start : start + _CHUNK]
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
         right = predicted(rows) == labels[rows]
         for offset, (row, ok) in enumerate(zip(rows, right, strict=True)):
             if ok:

@@ -15,6 +15,7 @@ from surefoot.statistics.planning import simulate
 from surefoot.testing.expect import expect
 
 _MOST_QUESTIONS = 10_000
+"""Questions after which a procedure is taken to ask without end; real ones ask a few hundred."""
 AnyProcedure = Procedure[int, Counts, Any]
 
 
