@@ -145,10 +145,10 @@ def exported() -> bytes:
     return buffer.getvalue()
 
 
-def scripted(path: Path, made: torch.nn.Module | None = None) -> Path:
+def scripted(path: Path, network: torch.nn.Module | None = None) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces the end of TorchScript
-        torch.jit.script(made or module()).save(str(path))
+        torch.jit.script(network or module()).save(str(path))
     return path
 
 
