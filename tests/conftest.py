@@ -1,4 +1,8 @@
-"""Two tiers: `pytest --fast` runs what takes seconds and needs no torch, `pytest` everything."""
+"""Two tiers: `pytest --fast` (make check) takes a minute and no torch, `pytest` runs everything.
+
+Slow are `tests/promises` and `tests/system`, the modules in FAST_MODULES aside, and every single
+test that is marked `slow`: one that takes more than a second of processor time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,14 @@ import pytest
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # the tests run side by side; threads would only wait
+
+
+SLOW_FOLDERS = {"promises", "system"}
+FAST_MODULES = {
+    "test_binomial_test", "test_edges", "test_exact_sequential", "test_requirements",
+    "test_share", "test_tail", "test_first_steps", "test_readme",
+}  # fmt: skip
+"""Of those folders, so that the fast tier has error rates and the command line in it too."""
 
 
 class NoTorch:
@@ -32,11 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.meta_path.insert(0, NoTorch())
 
 
+def is_slow(item: pytest.Item) -> bool:
+    if item.path.parent.name in SLOW_FOLDERS and item.path.stem not in FAST_MODULES:
+        return True
+    return item.get_closest_marker("slow") is not None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.option.fast:
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=[item for item in items if is_slow(item)])
+        items[:] = [item for item in items if not is_slow(item)]
 
 
 @pytest.fixture(scope="session")

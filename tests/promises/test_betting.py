@@ -19,7 +19,6 @@ WORLDS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("n", [1, 5, 40, 300])
 def test_betting_covers_the_mean(world, n):
@@ -30,7 +29,6 @@ def test_betting_covers_the_mean(world, n):
     assert misses <= runs * error + 4 * math.sqrt(runs * error * (1 - error))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.05, 0.2])
 @pytest.mark.parametrize("p", [0.5, 0.8])
 def test_betting_covers_exactly_on_short_coin_sequences(error, p):
@@ -101,7 +99,6 @@ def refuted(counts, values, mean, error):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", PEEKED)
 @pytest.mark.parametrize("start", [3, 20])
 def test_inputs_may_be_added_until_the_interval_excludes_the_truth(world, start):

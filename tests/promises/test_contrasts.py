@@ -92,7 +92,6 @@ VALUES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_equal_classes_are_told_apart_rarely(sizes, values):
@@ -107,7 +106,6 @@ def test_equal_classes_are_told_apart_rarely(sizes, values):
     assert wrong[1] <= 2 * runs * error, "Welch's is approximate"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2, 5), (3, 3), (2, 60), (20, 30)])
 @pytest.mark.parametrize("level", [0.02, 0.1, 0.5])
 def test_the_permutation_test_keeps_its_level(sizes, level):

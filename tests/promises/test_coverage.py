@@ -45,7 +45,6 @@ def test_clopper_pearson_covers_every_p_and_wastes_nothing_at_its_ends(n, error)
     assert max(one_side) == pytest.approx(error / 2, rel=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (0.1, 1.0), (0.0, 0.3)])
 @pytest.mark.parametrize("n", [1, 2, 8])
 @pytest.mark.parametrize("error", [0.4, 0.1])
@@ -70,7 +69,6 @@ SKEWED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", SKEWED)
 @pytest.mark.parametrize("n", [3, 60])
 def test_betting_covers_the_mean_of_skewed_values(world, n):
@@ -83,7 +81,6 @@ def test_betting_covers_the_mean_of_skewed_values(world, n):
 METHODS = [BuSun(0.2, 0.2), ExactSequential(0.2, 0.2), FixedSize(0.2, 0.3), Okamoto(0.3, 0.2)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_the_mean_covers_the_population_with_the_estimates_of_every_method(method, unbiased):
@@ -101,7 +98,6 @@ def test_the_mean_covers_the_population_with_the_estimates_of_every_method(metho
 TESTS = [KappaTest(0.2, 0.2, max_trials=200), ExactBinomial(0.2, 0.2, max_trials=200, looks=3)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
 def test_the_robust_share_covers_the_truth_where_the_decisions_are_hardest(test, truth):

@@ -48,7 +48,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 100, 400])
 def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
@@ -105,7 +104,6 @@ def constant(size, kept, seed):
     return world
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kept", [159, 160, 130])
 def test_a_flat_curve_of_a_set_at_the_edge_is_seldom_taken_for_the_other_side(kept):
     """Every level is a new chance to be wrong; 0.8 of 200 is 160. Seeded: 1 in 20 allowed."""
@@ -131,7 +129,6 @@ def waving(size, wiggle, seed, accuracy):
     return world
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wiggle", [0.003, 0.01])
 def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
     """The truth on a grid of 1,000 levels, so half a thousandth is its own. 1 in 30 allowed."""
@@ -151,7 +148,6 @@ def stated(assumption):
     return float(result[1]) / 100 if result else 0.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("pause", "least"), [(0.0005, 1), (0.005, 10), (0.02, 15)])
 def test_inputs_that_flicker_no_more_than_stated_leave_the_truth_inside(pause, least):
     """Each fails, recovers, fails, recovers and fails within some four pauses.
@@ -179,7 +175,6 @@ def valley(size, seed, centre=0.5, half=0.2):
     return reach, lambda level: (np.abs(level - centre) > reach) * 1.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 300])
 @pytest.mark.parametrize("centre", [0.0, -0.31])
 def test_a_valley_is_read_on_both_sides_of_its_break(size, centre):
@@ -216,7 +211,6 @@ def test_a_valley_nobody_spoke_of_is_found_or_the_guarantee_names_what_it_rests_
         assert "one way" in reading.guarantee.condition
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [50, 1000])
 def test_a_curve_no_rougher_than_said_is_covered_without_going_one_way(size):
     """0.75 + 0.2 cos(4 pi x) bends by 0.1 (4 pi)² = 15.8; one input more or less is 1/size."""
@@ -237,7 +231,6 @@ def test_a_curve_no_rougher_than_said_is_covered_without_going_one_way(size):
         assert truth in wide
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["bell", "two cliffs", "on the grid", "step"])
 def test_several_thresholds_at_once_are_read_as_one_by_one(shape):
     thresholds = (0.9, 0.8, 0.1)

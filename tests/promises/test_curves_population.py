@@ -10,7 +10,6 @@ from surefoot.search.seen import Seen
 from tests.curve_worlds import breaking, drive, within
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.8, 0.799, 0.85])
 def test_a_flat_curve_of_a_population_at_the_edge(p):
     """Fresh coins at every level. Seeded: 1 in 20 allowed."""
@@ -38,7 +37,6 @@ POPULATIONS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", POPULATIONS)
 @pytest.mark.parametrize("size", [30, 200])
 @pytest.mark.parametrize("bends", [None, 60.0])
@@ -58,7 +56,6 @@ def test_a_population_is_covered_and_all_points_with_it(name, size, bends):
     assert missed <= 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("over", ["set", "population"])
 @pytest.mark.parametrize("bends", [None, 30.0])
 def test_no_level_is_looked_at_more_often_than_its_error_pays_for(over, bends, monkeypatch):

@@ -37,7 +37,6 @@ def test_bu_sun_holds_all_over_the_range(p):
     assert exact_miss(BuSun(0.2, 0.2), p) <= 0.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("p", [*EDGES, 0.2, 0.9])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_error_rate_holds_at_a_width_people_use(method, p):
@@ -66,7 +65,6 @@ def test_one_trial_fewer_than_fixed_size_breaks_the_promise(width, error):
     assert all(worst_miss(m, width) > error for m in range(max(1, n - 40), n))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 7, 29, 150])
 @pytest.mark.parametrize("width", [0.05, 0.1, 0.2, 1 / 3])
 def test_worst_miss_is_the_supremum_over_every_p(n, width):

@@ -78,7 +78,6 @@ def drive(procedure, failures):
     raise AssertionError(f"asks for {n} more after {questions}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.05, 0.2])
 @pytest.mark.parametrize("kappa", [0.05, 0.2])
 def test_false_certificates_at_kappa_are_rare_exactly(kappa, error):
@@ -88,7 +87,6 @@ def test_false_certificates_at_kappa_are_rare_exactly(kappa, error):
     assert rates["yes"] > error / 4, "the test is far from using its error"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.05, 1.5, 3])
 def test_a_worse_model_is_certified_even_more_rarely(factor):
     assert ends(KappaTest(0.1, 0.1, max_trials=300), 0.1 * factor, 300)["yes"] <= 0.1
@@ -209,7 +207,6 @@ def least_trials(kappa, error, ratio):
     return (1 - 2 * error) * math.log((1 - error) / error) / divergence(ratio * kappa, kappa)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "over"),
     # Beta(.1, 1) alone: 1.29 1.46 1.64; 1.45 1.71 2.01; 1.70 2.03 2.45

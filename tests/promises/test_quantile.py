@@ -104,7 +104,6 @@ def misses(over, world, n, runs, make, error=0.05):
     return sum(truth not in one.interval for one in result)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("share", [0.05, 0.25, 0.5])
@@ -113,7 +112,6 @@ def test_ranks_hold_the_quantile_where_radii_are_near_the_upper_ends(world, n, s
     assert misses(ShortestRanks(share), world, n, runs, as_found) <= most_misses(runs, 0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("over", [OrderStatistics(), ShortestRanks(), LowerBound()])
 def test_ranks_of_exact_radii_and_of_a_grid_hold_the_quantile(over, world):
@@ -131,7 +129,6 @@ def test_the_shortest_ranks_are_narrower():
     assert wide[1] < 0.92 * wide[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 300])
 @pytest.mark.parametrize("share", [0.05, 0.25, 0.5])
 @pytest.mark.parametrize("error", [0.01, 0.05])
@@ -153,7 +150,6 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
     assert failed <= error + 1e-12
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "four levels"])
 @pytest.mark.parametrize("n", [20, 100])
 @pytest.mark.parametrize("share", [0.05, 0.5])
@@ -204,7 +200,6 @@ def from_prior(rng, n, ceiling=0.4):
     return quantile, np.exp(rng.normal(np.log(median), spread, n))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 60])
 def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
     runs, rng, missed = 200, np.random.default_rng(5), 0
@@ -215,7 +210,6 @@ def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
     assert missed <= most_misses(runs, 0.05)
 
 
-@pytest.mark.slow
 def test_the_log_normal_posterior_fails_for_another_family():
     """Why it is conditional, and never the headline."""
     assert misses(

@@ -35,7 +35,6 @@ def misses(first, second, correlation, n, share, runs, make):
     return missed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.8, 1.0, "opposite"])
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -47,7 +46,6 @@ def test_a_difference_holds_whether_radii_go_along_or_not(correlation, n, share)
     assert missed <= most_misses(runs, 0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("second", ["a twentieth at zero", "a tenth at zero", "four levels"])
 @pytest.mark.parametrize("n", [5, 100])
 def test_a_difference_holds_with_ties_and_zeros(second, n):
@@ -57,7 +55,6 @@ def test_a_difference_holds_with_ties_and_zeros(second, n):
         assert missed <= most_misses(runs, 0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 25])
 @pytest.mark.parametrize("share", [0.05, 0.4])
 @pytest.mark.parametrize("overlap", [0.0, 0.5, 0.9])

@@ -73,7 +73,6 @@ def test_the_tails_of_the_exact_test_are_exact_where_they_are_tiny(n, kappa):
                 assert result == pytest.approx(float(exact), rel=1e-10)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("choose", [equal_tails, shortest])
 @pytest.mark.parametrize("error", [SMALLEST_ERROR, 1e-9, 0.05])
 @pytest.mark.parametrize(("n", "share"), [(50, 0.5), (400, 0.05), (400, 0.5), (400, 0.95)])
@@ -103,7 +102,6 @@ def test_looks_miss_rarely_at_the_smallest_error():
     assert ever_missed(looks, 0.5, ranks) == pytest.approx(float(left), rel=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.5, 0.45, 0.3, 0.05])
 def test_the_fixed_size_is_enough_at_the_smallest_error(p):
     width = 0.125
@@ -135,7 +133,6 @@ def exact_miss(design, p):
     return float(total)
 
 
-@pytest.mark.slow
 def test_a_design_is_proved_at_its_smallest_error():
     design = calibrate(0.25, SMALLEST_PROVED)
     assert design.proved <= SMALLEST_PROVED

@@ -2,10 +2,6 @@
 
 import json
 
-import pytest
-
-pytestmark = pytest.mark.slow
-
 CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "0.1",
            "--first", "8", "--property", "true", "--attack", "--attack-starts", "1",
            "--attack-iterations", "8")  # fmt: skip

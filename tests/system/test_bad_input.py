@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
 
-pytestmark = pytest.mark.slow
-
 FILES = ("model.onnx", "test.npz")
 OK = ("--perturb", "linf:8/255", "--width", "0.1", "--report", "report.html")
 FINE = (*FILES, *OK)

@@ -9,7 +9,6 @@ import pytest
 import surefoot as sf
 from surefoot.statistics.planning import rehearse
 
-pytestmark = pytest.mark.slow
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
 
 

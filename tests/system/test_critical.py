@@ -11,8 +11,6 @@ import pytest
 from tests.system.test_interruption import wait_for_evidence
 from tests.unit.test_radii_study import LINEAR, write
 
-pytestmark = pytest.mark.slow
-
 
 def brackets_in(stdout):
     """Both ends of every input's bracket, by id; None where one is open."""

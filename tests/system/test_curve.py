@@ -8,8 +8,6 @@ import pytest
 
 from tests.system.test_interruption import wait_for_evidence
 
-pytestmark = pytest.mark.slow
-
 FILES = ("curve", "model.onnx", "more.npz")
 BLUR = (*FILES, "--perturb", "blur:0..3")
 

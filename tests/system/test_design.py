@@ -11,8 +11,6 @@ import pytest
 from surefoot.statistics import design_for, fixed_size, okamoto
 from surefoot.statistics.proof import expected_trials
 
-pytestmark = pytest.mark.slow
-
 DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")
 
 

@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.04",
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 

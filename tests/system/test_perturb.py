@@ -10,8 +10,6 @@ from PIL import Image
 import surefoot
 from surefoot.study.registry import PERTURBATIONS
 
-pytestmark = pytest.mark.slow
-
 SOURCE = Path(surefoot.__file__).parents[1]
 QUICK = ("--first", "3", "--width", "0.3", "--confidence", "0.8")
 

@@ -12,7 +12,6 @@ from tests.worlds import points, study
 
 webdriver = pytest.importorskip("selenium.webdriver")
 By = pytest.importorskip("selenium.webdriver.common.by").By
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

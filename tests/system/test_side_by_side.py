@@ -9,8 +9,6 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-pytestmark = pytest.mark.slow
-
 TAIL = ("tail", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12",
         "--draws", "100")  # fmt: skip
 BOTH = ("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16/255",

@@ -1,6 +1,7 @@
 """What a page and a terminal say of a model is a claim, or a plain count of what was run."""
 
 import re
+import sys
 
 import pytest
 
@@ -13,6 +14,13 @@ from tests import pages
 @pytest.fixture(scope="module", params=pages.KINDS)
 def result(request, tmp_path_factory):
     return pages.KINDS[request.param](tmp_path_factory.mktemp(request.param))
+
+
+def test_words_and_verdicts_draw_no_figure(result, monkeypatch):
+    """Drawing takes seconds; a terminal, JSON and an exit code do without."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert str(result) and result.to_json()
+    assert any(section.figures for section in result.view.sections)
 
 
 PLAIN = (

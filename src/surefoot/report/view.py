@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from surefoot.claims import Claim
 from surefoot.report.sentences import sentence
@@ -15,11 +17,16 @@ _LONG, _LONGER = 130, 380
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as SVG, with a caption that says what its marks mean."""
+    """A figure with a caption that says what its marks mean; drawn once, when a page needs it."""
 
-    svg: str
+    draw: Callable[[], str]
     caption: str = ""
     id: str = ""
+
+    @cached_property
+    def svg(self) -> str:
+        """The drawing as SVG. Text and exit codes do without: drawing takes seconds."""
+        return self.draw()
 
 
 @dataclass(frozen=True)

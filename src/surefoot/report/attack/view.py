@@ -20,7 +20,7 @@ _CAPTION = "Broken: the model fails at a point of the ball, or at the input itse
 
 def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
     """How many inputs an attack broke."""
-    figure = Figure(svg(attack_chart(record)), _CAPTION)
+    figure = Figure(lambda: svg(attack_chart(record)), _CAPTION)
     return View(
         title=record.study.words.source,
         headline=record.claims[:1],

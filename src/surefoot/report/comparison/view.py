@@ -121,7 +121,7 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     caption = "Dot: over the inputs studied. Line: interval for the population."
     caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
     table = member_table(record, comparison)
-    figure = Figure(svg(comparison_chart(record, comparison)), caption, "figure")
+    figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure")
     sections = [Section("members", table.title, (), (figure,), table)]
     if (pairs := pair_table(record)) is not None:
         sections.append(Section("pairs", pairs.title, table=pairs))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,9 +20,13 @@ _COLOURS = (
 _WIDTH, _HEIGHT = 620, 300
 
 
-def curve_figures(records: Mapping[str, Record]) -> dict[str, str]:
-    """A figure for each perturbation, by its name, with every curve of it."""
-    return {title: svg(_chart(group)) for title, group in grouped(records).items()}
+def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], str]]:
+    """How to draw a figure for each perturbation, by its name, with every curve of it."""
+    return {title: partial(_figure, group) for title, group in grouped(records).items()}
+
+
+def _figure(group: Mapping[str, Record]) -> str:
+    return svg(_chart(group))
 
 
 def curves_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.report.clauses import continuation_note
@@ -80,7 +81,7 @@ def _facts(curves: Mapping[str, Curves]) -> list[str]:
 
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
-    drawn = tuple(Figure(svg, title) for title, svg in curve_figures(parts).items())
+    drawn = tuple(Figure(draw, title) for title, draw in curve_figures(parts).items())
     rows = tuple(
         reading_row(name or parts[name].study.perturbation.kind, one.curve, reading)
         for name, one in curves.items()
@@ -107,7 +108,7 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     table = Table("Results by class", ("class", *READING_HEADINGS[1:]), rows, 1, note)
     caption = "Each class by itself, and all inputs together."
     drawn = tuple(
-        Figure(class_figure(parts[name], one), f"{name}. {caption}" if name else caption)
+        Figure(partial(class_figure, parts[name], one), f"{name}. {caption}" if name else caption)
         for name, one in curves.items()
         if one.classes
     )

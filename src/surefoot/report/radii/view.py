@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.population import mean_radii
@@ -194,7 +195,7 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
 
 
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
-    drawn = Figure(svg(radii_chart(parts)), _CAPTION)
+    drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
     title = "Share of inputs refuted within a radius"
     sections = [Section("distribution", title, (), (drawn,), quantile_table(parts))]
     for name, part in parts.items():
@@ -216,7 +217,7 @@ def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...
         if any(b.seconds is not None for _, b in brackets_of(part)):
             heading = f"Time per input, {name}" if name else "Time per input"
             label = f"times-{name}" if name else "times"
-            sections.append(Section(label, heading, (), (Figure(times_figure(part)),)))
+            sections.append(Section(label, heading, (), (Figure(partial(times_figure, part)),)))
     return (*sections, *findings_sections(parts))
 
 

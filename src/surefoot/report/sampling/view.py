@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
@@ -160,13 +161,13 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
-    figures = [Figure(svg(inputs_chart(record)), id="histogram")]
+    figures = [Figure(lambda: svg(inputs_chart(record)), id="histogram")]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
         )
-        figures.append(Figure(tail_figure(record), caption, "tails"))
+        figures.append(Figure(partial(tail_figure, record), caption, "tails"))
     sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
     if samples.attack is not None:
         table = baseline_table(record, samples)
@@ -175,7 +176,7 @@ def _sections(
         caption = "Dot: over the inputs studied. Line: interval for the class's population."
         if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
-        figure = Figure(class_figure(record, samples), caption, "class-figure")
+        figure = Figure(partial(class_figure, record, samples), caption, "class-figure")
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
