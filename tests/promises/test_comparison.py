@@ -13,7 +13,6 @@ from surefoot.population import (
     differences,
     not_worse,
     ranks,
-    weakest,
 )
 from surefoot.population.comparison import _holds
 from surefoot.results import (
@@ -195,53 +194,3 @@ def test_not_worse_pays_one_side_at_the_whole_error():
     assert not_worse(over, better, "b", 0.0).holds
     with pytest.raises(InvalidArgument, match="'c' is not among the models compared"):
         not_worse(over, better, "c", 0.1)
-
-
-@pytest.mark.parametrize("p", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("n", [10, 30, 100])
-def test_the_interval_of_the_weakest_input_pays_for_the_choice(n, p):
-    """All inputs alike: 1,000 seeded runs of 100 trials each, rejected at level .001.
-
-    An interval that did not pay was false in .16, .37 and .81 of runs with 10, 30 and 100 inputs.
-    """
-    rng, runs, error, wrong = np.random.default_rng(n), 1000, 0.05, 0
-    for held in rng.binomial(100, p, (runs, n)).min(axis=1):
-        local = [counted(100, 100)] * (n - 1) + [counted(int(held), 100)]
-        place, around = weakest(local, error)
-        assert place == n - 1 or held == 100
-        wrong += p not in around
-    assert binom.sf(wrong - 1, runs, error) > 0.001
-
-
-@pytest.mark.parametrize("kappa", [0.1, 0.3])
-def test_the_weakest_of_decided_inputs_is_told_whatever_stopped_the_trials(kappa):
-    """Trials end when a decision is reached: 150 seeded runs of 5 inputs at κ and beside it."""
-    rng, runs, error, wrong = np.random.default_rng(3), 150, 0.2, 0
-    p = np.array([kappa, 0.7 * kappa, kappa, 1.3 * kappa, kappa])
-    for _ in range(runs):
-        local = [simulate(KappaTest(kappa, 0.2, max_trials=300), 1 - q, rng)[0] for q in p]
-        place, around = weakest(local, error)
-        wrong += 1 - p[place] not in around
-    assert binom.sf(wrong - 1, runs, error) > 0.001
-
-
-def test_nothing_is_said_of_the_weakest_where_nothing_valid_can_be():
-    assert weakest([], 0.05) is None
-    assert weakest([counted(5), Undecided("no", 10)], 0.05) is None
-    rough = Estimate(0.1, Interval(0.0, 0.2), SOUND, 20)
-    assert weakest([counted(5), rough], 0.05) is None
-    assert weakest([counted(5), replace(rough, value=0.9)], 0.05)[0] == 0
-
-
-@pytest.mark.parametrize("error", [0.05, 0.3])
-def test_the_mean_of_inputs_with_unequal_numbers_of_trials_is_covered(error):
-    """Every outcome of 2, 4 and 9 trials on three inputs, summed: no allowance."""
-    sizes = (2, 4, 9)
-    for p in ((0.5, 0.9, 0.2), (1.0, 1.0, 0.9), (0.0, 0.05, 1.0), (0.6, 0.6, 0.6)):
-        missed = 0.0
-        for held in product(*(range(n + 1) for n in sizes)):
-            chance = math.prod(binom.pmf(k, n, q) for k, n, q in zip(held, sizes, p, strict=True))
-            if chance > 0:
-                local = [counted(k, n) for k, n in zip(held, sizes, strict=True)]
-                missed += chance * (np.mean(p) not in Mean(error).studied(local).interval)
-        assert missed <= error
