@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.statistics.planning import rehearse
+from surefoot.statistics.planning import simulate_trials
 
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
 
@@ -66,7 +66,7 @@ def test_doctor_speaks_in_plain_words(desk):
     assert done.returncode == 0, done.stdout
     for words in (
         "clean accuracy: ",
-        "level 0 gives back every input unchanged",
+        "level 0 leaves every input unchanged",
         "read as logits",
         "within [0, 1]",
         "batch of one equals a batch of many",
@@ -110,7 +110,7 @@ def test_doctor_exits_with_three_when_something_is_bad(desk):
     done = desk.run("doctor", "model.onnx", "test.npz")
     assert done.returncode == 3
     assert "BAD" in done.stdout
-    assert "the model has 10 classes" in done.stdout
+    assert "labels must be below 10" in done.stdout
 
 
 def test_show_report_and_replay_read_the_store(desk):
@@ -290,7 +290,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
         "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
         "--confidence", "0.95", "--assume", "1,0.99",
     )  # fmt: skip
-    clean = rehearse(sf.methods.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
+    clean = simulate_trials(sf.methods.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
     assert 299 <= clean <= 330  # between ln(20)/kappa and 1.1 times that
     assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout
