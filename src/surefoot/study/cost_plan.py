@@ -34,7 +34,7 @@ class Plan:
 
 
 def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
-    """Rehearse the method on assumed probabilities and time the model on one batch."""
+    """Simulate the method on assumed probabilities and time the model on one batch."""
     if study.needs is not Needs.SAMPLES:
         raise InvalidArgument(
             f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
