@@ -41,7 +41,7 @@ class PublishedAsap:
         for share in (a, b):
             if share not in known:
                 counts = yield Ask(self._level(share), self.size)
-                known[share] = counts.held / counts.trials
+                known[share] = counts.kept / counts.trials
         if self._intersects(a, b, known) and b - a >= 1 / self.most:
             yield from self._evaluate(a, (a + b) / 2, known)
             yield from self._evaluate((a + b) / 2, b, known)

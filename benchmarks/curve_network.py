@@ -13,7 +13,7 @@ from asap import PublishedAsap
 from curve_cases import Floats, Right
 
 import surefoot as sf
-from surefoot.engine.batching import best_size
+from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.evidence import Outcomes
@@ -93,7 +93,7 @@ class Perturbed:
         images, seconds = [], []
         order = np.random.default_rng(SEED).permutation(len(self.inputs))
         subject = Subject("all", tuple(order.tolist()))
-        batch_size = best_size(
+        batch_size = fastest_batch_size(
             lambda n: self._bench.answer([Task(subject, self.high, 0, n)]), len(self.inputs)
         )
         for procedure in (asap, ours):

@@ -21,7 +21,7 @@ from prerequisites import need_package, stop
 from tables import print_table
 
 import surefoot as sf
-from surefoot.engine.batching import LARGEST_ON_DEVICE, best_size
+from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.subject import Inputs, Model, Perturbation
@@ -140,7 +140,9 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     if row.whole:
         chosen = [Subject("all", tuple(range(row.subjects)))]
     subject, level = chosen[0], row.perturbation.level
-    batch_size = best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_ON_DEVICE)
+    batch_size = fastest_batch_size(
+        lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH
+    )
     x = bench.perturbed(Task(subject, level, 0, batch_size))
     bare_rate(row.model, x, 0.3)
     ours, bare, ratios = [], [], []

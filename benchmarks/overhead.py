@@ -25,7 +25,7 @@ from prerequisites import need_package
 from tables import print_table
 
 import surefoot as sf
-from surefoot.engine.batching import best_size
+from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.clean_predictions import clean_labels
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
@@ -101,7 +101,7 @@ def compare(
     """Rates of the engine and of the bare model, and the median ratio."""
     chosen = bench.inputs.subjects()[:subjects]
     first = chosen[0]
-    batch_size = best_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
+    batch_size = fastest_batch_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
     each = max(trials // subjects, 1)
     batches = [bench.perturbed(Task(s, LEVEL, 0, batch_size)) for s in chosen[:8]]
     ratios, ours, bare = [], [], []

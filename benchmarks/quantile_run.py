@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import surefoot as sf
 from surefoot.engine.proof_bench import decode_point, encode_point
 from surefoot.evidence import Proof
-from surefoot.population import Settled
+from surefoot.population import CriticalQuantileResult
 from surefoot.procedure import Ask
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
 
@@ -32,7 +32,7 @@ PRINTED = 50
 class Run:
     """The quantile with its brackets, and what they cost."""
 
-    settled: Settled
+    settled: CriticalQuantileResult
     seconds: float
     proofs: int
     misclassified: int

@@ -9,7 +9,7 @@ import json
 import time
 from pathlib import Path
 
-from surefoot.statistics.library import written
+from surefoot.statistics.library import design_values
 from surefoot.statistics.proof import calibrate
 
 SETTINGS = (
@@ -32,7 +32,7 @@ def main() -> None:
         begun = time.perf_counter()
         design = calibrate(width, error)
         print(design, f"({time.perf_counter() - begun:.1f} s)", sep="\n", flush=True)
-        lines.append(json.dumps(written(design)))
+        lines.append(json.dumps(design_values(design)))
     place = Path(__file__).parents[1] / "src" / "surefoot" / "statistics" / "designs.json"
     place.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 

@@ -21,13 +21,13 @@ class Driven:
     """A curve, and what was asked for it."""
 
     curve: Curve
-    asked: dict[float, int]
+    trials_by_level: dict[float, int]
     """How many inputs at each level."""
 
 
 def drive(procedure, world: Goodness) -> Driven:
     """Answer a procedure's questions; no input may be asked for twice at one level."""
-    session, seen = Session(procedure), {}
+    session, observed = Session(procedure), {}
     while (question := session.question) is not None:
         answers = []
         for ask in question:
@@ -35,29 +35,30 @@ def drive(procedure, world: Goodness) -> Driven:
             assert procedure.low <= ask.level <= procedure.high
             assert ask.units >= 1
             assert 0 <= ask.start < ask.start + ask.units <= len(values) == procedure.size
-            done = seen.setdefault(ask.level, np.zeros(len(values), bool))
+            done = observed.setdefault(ask.level, np.zeros(len(values), bool))
             part = slice(ask.start, ask.start + ask.units)
             assert not done[part].any(), f"asked twice for {ask}"
             done[part] = True
             lacking = 1.0 - values[part]
             answers.append(procedure.evidence.of(lacking, 0.5))
         session.tell(answers)
-    asked = {level: int(done.sum()) for level, done in seen.items()}
-    assert session.result.trials == sum(asked.values()) <= procedure.size * len(asked)
-    return Driven(session.result, asked)
+    trials_by_level = {level: int(done.sum()) for level, done in observed.items()}
+    total = sum(trials_by_level.values())
+    assert session.result.trials == total <= procedure.size * len(trials_by_level)
+    return Driven(session.result, trials_by_level)
 
 
 def drive_whole(procedure, accuracy: Callable[[float], float]) -> Driven:
     """Answer questions for all inputs at a level; no level may be asked for twice."""
-    session, asked = Session(procedure), {}
+    session, trials_by_level = Session(procedure), {}
     while (ask := session.question) is not None:
-        assert ask.level not in asked, f"asked twice for {ask}"
+        assert ask.level not in trials_by_level, f"asked twice for {ask}"
         assert procedure.low <= ask.level <= procedure.high
         assert ask.units == procedure.size
-        asked[ask.level] = ask.units
+        trials_by_level[ask.level] = ask.units
         session.tell(Counts(ask.units, round(accuracy(ask.level) * ask.units)))
-    assert session.result.trials == sum(asked.values())
-    return Driven(session.result, asked)
+    assert session.result.trials == sum(trials_by_level.values())
+    return Driven(session.result, trials_by_level)
 
 
 def breaking(critical: np.ndarray) -> Goodness:
@@ -84,17 +85,17 @@ def flickering(turns: np.ndarray) -> Goodness:
 
 def share_flickering(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
     """Exactly on which share of the range enough of them hold."""
-    edges, held = _steps(turns, low, high)
-    enough = held >= math.ceil(threshold * len(turns) - 1e-9)
+    edges, kept = _steps(turns, low, high)
+    enough = kept >= math.ceil(threshold * len(turns) - 1e-9)
     return float(np.diff(edges)[enough].sum() / (high - low))
 
 
 def wiggle_at(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
     """Exactly how far their curve comes back across the threshold after it fell, as a share."""
     edges, steps = _steps(turns, low, high)
-    held = steps[np.diff(edges) > 0]
+    kept = steps[np.diff(edges) > 0]
     enough = math.ceil(threshold * len(turns) - 1e-9)
-    lowest, highest = np.minimum.accumulate(held), np.maximum.accumulate(held[::-1])[::-1]
+    lowest, highest = np.minimum.accumulate(kept), np.maximum.accumulate(kept[::-1])[::-1]
     back = (lowest < enough) & (highest >= enough)
     apart = np.maximum(highest - enough + 1, enough - lowest)
     return float(np.max(apart, where=back, initial=0)) / len(turns)
@@ -105,8 +106,8 @@ def _steps(turns: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.n
     turns = np.sort(turns, axis=1)
     change = np.broadcast_to(np.where(np.arange(turns.shape[1]) % 2 == 0, -1, 1), turns.shape)
     order = np.argsort(turns, axis=None)
-    held = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
-    return np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high), held
+    kept = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
+    return np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high), kept
 
 
 def share_at_least(world: Goodness, threshold: float, low: float, high: float, n: int) -> float:

@@ -51,25 +51,25 @@ def example(kind: str) -> object:
     from surefoot.perturb import Feature
     from surefoot.study.registry import PERTURBATIONS
 
-    made = PERTURBATIONS[kind]
-    presets = getattr(made, "presets", None)
+    perturbation = PERTURBATIONS[kind]
+    presets = getattr(perturbation, "presets", None)
     level = presets["small"][2] if presets else EXAMPLES.get(kind, 0.2)
     if kind != "table":
-        return made(level)
+        return perturbation(level)
     whole, choice = Feature("b", noise=2.0, whole=True), Feature("c", noise=0.3, values=(0, 1, 2))
-    return made(level, features=(Feature("a", noise=0.1), whole, choice, *EVEN))
+    return perturbation(level, features=(Feature("a", noise=0.1), whole, choice, *EVEN))
 
 
 EVEN = tuple(sf.perturb.Feature(f"x{i}", noise=0.05) for i in range(3))
 
 
-def run(made=None, *, pool=None, journal=None, batch_size=64, subjects=None, bench=None, **more):
-    made = made or study()
-    bench = bench or made.bench()
+def run(setup=None, *, pool=None, journal=None, batch_size=64, subjects=None, bench=None, **more):
+    setup = setup or study()
+    bench = bench or setup.bench()
     return measure(
-        Pinned(made.method, made.level),
+        Pinned(setup.method, setup.level),
         bench,
-        subjects or made.fitted.subjects(),
+        subjects or setup.fitted.subjects(),
         pool=pool or Inline(),
         journal=journal or MemoryJournal(),
         batch_size=batch_size,
@@ -82,17 +82,17 @@ class Spy:
     """Passes tasks on and remembers them."""
 
     def __init__(self, bench):
-        self.bench, self.loads, self.block = bench, [], bench.block
+        self.bench, self.batches, self.block = bench, [], bench.block
 
     def answer(self, tasks):
-        self.loads.append(list(tasks))
+        self.batches.append(list(tasks))
         return self.bench.answer(tasks)
 
     @property
     def trials(self):
         return [
             (t.subject.name, t.level, i)
-            for load in self.loads
-            for t in load
+            for batch in self.batches
+            for t in batch
             for i in range(t.start, t.stop)
         ]

@@ -17,7 +17,7 @@ from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics import KappaTest
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
 from surefoot.statistics.kappa import log_evidence_above, log_evidence_below
-from surefoot.statistics.planning import rehearse
+from surefoot.statistics.planning import simulate_trials
 
 KAPPA, ERROR = 0.01, 0.05
 MOST = 40_000
@@ -66,7 +66,7 @@ def _kappa_errors() -> Drawing:
 def _means(ratios: list[float]) -> list[tuple[float, float]]:
     """Rehearsed, 400 runs each, always on the same random numbers."""
     test = KappaTest(KAPPA, ERROR)
-    return [(r, KAPPA * rehearse(test, 1 - r * KAPPA, runs=400).mean) for r in ratios]
+    return [(r, KAPPA * simulate_trials(test, 1 - r * KAPPA, runs=400).mean) for r in ratios]
 
 
 def _floor(ratios: list[float]) -> list[tuple[float, float]]:

@@ -15,7 +15,7 @@ from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
 from surefoot.statistics import fixed_size as smallest
 from surefoot.statistics.designs import Design
 from surefoot.statistics.paths import Stops, stopping_points
-from surefoot.statistics.planning import rehearse
+from surefoot.statistics.planning import simulate_trials
 from surefoot.statistics.proof import expected_trials
 
 HOLDING = Axis("true probability of holding, p", (0, 1), format=".1f")
@@ -158,7 +158,7 @@ def okamoto_bound() -> str:
     for p, dash in ((0.5, SOLID), (0.9, DASHED), (1.0, DOTTED)):
         ours = [(w, expected_trials(design_for(w, error), p)) for w in widths]
         whole.append(Curve(f"exact sequential, p = {p:g}", ours, STEADY, dash))
-    certain = [(w, rehearse(BuSun(w, error), 1.0, runs=1).mean) for w in widths]
+    certain = [(w, simulate_trials(BuSun(w, error), 1.0, runs=1).mean) for w in widths]
     whole.append(Curve("Bu & Sun, p = 1", certain, OCHRE, DOTTED))
     shares = [
         replace(c, points=[(w, 100 * n / okamoto(w, error)) for w, n in c.points]) for c in whole

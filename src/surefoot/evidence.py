@@ -1,4 +1,4 @@
-"""What a bench hands back to a procedure: small, mergeable, storable."""
+"""What a bench returns to a procedure: small, mergeable, storable."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many trials were run and in how many the property held."""
+    """How many trials were run, and how many of them were kept."""
 
     trials: int
-    held: int
+    kept: int
 
     @classmethod
     def of(cls, severities: Floats, limit: float) -> Self:
-        """Count the severities strictly below the limit: a tie is a violation."""
+        """Count the severities strictly below the limit: a tie fails."""
         return cls(len(severities), int(np.count_nonzero(severities < limit)))
 
     def __add__(self, other: Self, /) -> Self:
         """Merge two disjoint batches."""
-        return type(self)(self.trials + other.trials, self.held + other.held)
+        return type(self)(self.trials + other.trials, self.kept + other.kept)
 
     @property
     def rate(self) -> float:
-        """Observed share of trials in which the property held."""
-        return self.held / self.trials
+        """The observed share of trials that were kept."""
+        return self.kept / self.trials
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """In which trials the property held: a 1 for each that did, a 0 for each that did not."""
+    """Each trial in order: 1 if it was kept, 0 if it failed."""
 
     marks: str
 
@@ -64,7 +64,7 @@ class Outcomes:
 
     @property
     def goodness(self) -> Floats:
-        """1 where it held, 0 where it did not."""
+        """1 for each trial kept, 0 for each that failed."""
         return np.frombuffer(self.marks.encode(), dtype=np.uint8) - 48.0
 
 
@@ -92,7 +92,7 @@ class Severities:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is known of one input's critical level: proved up to `low`, refuted at `high`.
+    """What is known of one input's critical radius: proved up to `low`, refuted at `high`.
 
     `high` is None while no counterexample is known; `witness` is the counterexample, its float64
     values as base64. `discarded` counts those that the model itself did not confirm.
@@ -107,7 +107,7 @@ class Proof:
     discarded: int = 0
 
     def __add__(self, other: Self, /) -> Self:
-        """What both know together."""
+        """What both proofs say together."""
         nearer = self if self.far <= other.far else other
         return type(self)(
             max(self.low, other.low),

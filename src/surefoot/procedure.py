@@ -1,4 +1,4 @@
-"""The one shape every method has: ask, be told, conclude."""
+"""The one shape of every method: ask for evidence, get it, conclude."""
 
 from __future__ import annotations
 

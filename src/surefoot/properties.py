@@ -1,4 +1,4 @@
-"""When an output counts as kept. The one home of it."""
+"""When an output counts as kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SameLabel:
     provable: ClassVar[bool] = True
 
     def severity(self, scores: Array, labels: Array) -> Array:
-        """Best rival minus reference; a tie is a violation."""
+        """Best rival minus reference; a tie fails."""
         return _rivals(scores, labels, 1) - _own(scores, labels)
 
 
@@ -39,7 +39,7 @@ class TrueLabel:
     provable: ClassVar[bool] = True
 
     def severity(self, scores: Array, labels: Array) -> Array:
-        """Best rival minus reference; a tie is a violation."""
+        """Best rival minus reference; a tie fails."""
         return _rivals(scores, labels, 1) - _own(scores, labels)
 
 
@@ -73,7 +73,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
-            raise InvalidArgument(f"topk: k must be a whole number from 1, got {self.k}")
+            raise InvalidArgument(f"topk.k must be an integer ≥ 1, got {self.k}")
 
     @property
     def phrase(self) -> str:
@@ -81,10 +81,11 @@ class TopK:
         return f"keep the true label among the {self.k} best"
 
     def severity(self, scores: Array, labels: Array) -> Array:
-        """k-th best rival minus reference; a tie is a violation."""
+        """k-th best rival minus reference; a tie fails."""
         if self.k >= scores.shape[1]:
             raise InvalidArgument(
-                f"topk: k = {self.k} always holds for {scores.shape[1]} classes: choose a smaller k"
+                f"topk.k must be less than the number of classes ({scores.shape[1]}), got "
+                f"{self.k}: with that many every trial is kept"
             )
         return _rivals(scores, labels, self.k) - _own(scores, labels)
 
@@ -102,7 +103,7 @@ class NoConfidentMistake:
     def __post_init__(self) -> None:
         if not 0.5 <= self.limit <= 1:
             raise InvalidArgument(
-                f"confident: the limit must lie between 0.5 and 1, got {self.limit}: below 0.5 a "
+                f"confident.limit must lie between 0.5 and 1, got {self.limit}: below 0.5 a "
                 "wrong class can reach it without winning"
             )
 
@@ -129,11 +130,11 @@ class Confidence:
     def __post_init__(self) -> None:
         if not 0 < self.least <= 1:
             raise InvalidArgument(
-                f"confidence: the least confidence lies above 0 and up to 1, got {self.least}"
+                f"confidence.least must lie above 0 and at most 1, got {self.least}"
             )
         if self.of not in tuple(Reference):
             raise InvalidArgument(
-                f"confidence: of the {' or the '.join(Reference)} label, got {self.of!r}"
+                f"confidence.of must be {' or '.join(Reference)}, got {self.of!r}"
             )
 
     @property
@@ -144,7 +145,7 @@ class Confidence:
 
     @property
     def limit(self) -> float:
-        """The doubt at which it breaks."""
+        """The severity at which it fails."""
         return 1 - self.least
 
     @property
@@ -153,7 +154,7 @@ class Confidence:
         return Reference(self.of)
 
     def severity(self, scores: Array, labels: Array) -> Array:
-        """What is lacking to full confidence."""
+        """1 minus the confidence in the label."""
         return 1 - _own(scores, labels)
 
 

@@ -88,7 +88,7 @@ class Decision:
     holds: bool
     guarantee: Guarantee
     trials: int
-    held: int | None = None
+    kept: int | None = None
     p_value: float | None = None
     counted: Estimate | None = None
 

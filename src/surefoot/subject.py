@@ -43,7 +43,7 @@ class Reference(StrEnum):
 
 @dataclass(frozen=True)
 class Signature:
-    """What a model takes and gives, and what its digest covers."""
+    """Shape, classes and bounds of a model, and what its digest covers."""
 
     shape: tuple[int, ...]
     classes: int
@@ -65,7 +65,7 @@ class Model(Protocol):
         ...
 
     def place(self, x: NDArray[np.float32]) -> Array:
-        """Bring an array to where `predict` wants it (a device, another namespace)."""
+        """The array on the device and in the namespace that `predict` needs."""
         ...
 
     def predict(self, x: Array) -> Array:
@@ -74,7 +74,7 @@ class Model(Protocol):
 
 
 class Gradients(Protocol):
-    """What a model may give beside its scores: the slope of a margin."""
+    """A capability of some models: the gradient of a margin."""
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """How far each row's label leads its rival, in logits, and the gradient of it in x."""
@@ -82,7 +82,7 @@ class Gradients(Protocol):
 
 
 class Graph(Protocol):
-    """What a model may give beside its scores: its graph, for proofs (an attribute `graph`)."""
+    """A capability of some models: the graph, for proofs (an attribute `graph`)."""
 
     @property
     def path(self) -> Path:
@@ -168,7 +168,7 @@ class Perturbation(Protocol):
 
     @property
     def view(self) -> View:
-        """The layout in which it takes a row."""
+        """The layout of a row: as in the data, (channels, height, width), or (channels, length)."""
         ...
 
     def levels(self, bounds: Interval | None) -> Interval:
@@ -189,7 +189,7 @@ class Perturbation(Protocol):
 
 
 class Property(Protocol):
-    """Holds while severity stays below the limit; a tie violates."""
+    """A trial is kept while its severity is below the limit; a tie fails."""
 
     @property
     def kind(self) -> str:
@@ -203,7 +203,7 @@ class Property(Protocol):
 
     @property
     def limit(self) -> float:
-        """The severity at which it breaks."""
+        """The severity at which it fails."""
         ...
 
     @property
@@ -227,7 +227,7 @@ class Property(Protocol):
 
 
 def plain(name: str) -> str:
-    """A name that any screen and any page can show: what cannot be printed becomes a mark."""
+    """The name with every character that cannot be printed replaced by U+FFFD."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
@@ -257,7 +257,7 @@ class Inputs:
         object.__setattr__(self, "source", plain(self.source))
         if len(self.x) == 0:
             raise InvalidArgument(
-                f"{self.source} holds no inputs ({self.selection}): give at least one"
+                f"{self.source} holds no inputs ({self.selection}): at least one is needed"
             )
         if len(self.ids) != len(self.x) or len(set(self.ids)) != len(self.ids):
             raise InvalidArgument(
@@ -266,7 +266,8 @@ class Inputs:
             )
         if self.labels is not None and len(self.labels) != len(self.x):
             raise InvalidArgument(
-                f"{self.source} holds {len(self.x)} inputs but {len(self.labels)} labels"
+                f"{self.source} holds {len(self.x)} inputs but {len(self.labels)} labels: give one "
+                "label for each input"
             )
 
     def __len__(self) -> int:

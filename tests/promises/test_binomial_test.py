@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.statistics import ExactBinomial
 from surefoot.statistics.binomial_test import clean_size, tail_above, tail_below
-from tests.promises.test_kappa import told
+from tests.promises.test_kappa import drive
 
 
 def binomial_rates(procedure, p):
@@ -44,9 +44,9 @@ def test_the_exact_test_at_planned_looks_keeps_its_error(looks, p):
 def test_the_exact_test_decides_and_stays_undecided():
     test = ExactBinomial(0.01, 0.05, max_trials=4000)
     assert test.sizes()[-1] == 4000
-    assert told(test, [0] * 8)[1].holds
-    assert not told(test, [20])[1].holds
-    _, open_end = told(ExactBinomial(0.01, 0.05, max_trials=200, looks=2), [1, 1])
+    assert drive(test, [0] * 8)[1].holds
+    assert not drive(test, [20])[1].holds
+    _, open_end = drive(ExactBinomial(0.01, 0.05, max_trials=200, looks=2), [1, 1])
     assert "does show at most" in open_end.reason
 
 

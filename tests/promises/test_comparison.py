@@ -1,13 +1,7 @@
-"""Differences of models, and what is said of the inputs themselves."""
-
-import math
-from dataclasses import replace
-from itertools import product
+"""Differences of models, their ranks, and who may be the best."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import binom
 
 from surefoot.errors import InvalidArgument
@@ -19,38 +13,15 @@ from surefoot.population import (
     differences,
     not_worse,
     ranks,
-    weakest,
 )
 from surefoot.population.comparison import _holds
 from surefoot.results import (
-    Decision,
-    Estimate,
     Footing,
-    Guarantee,
     Interval,
     Undecided,
 )
-from surefoot.statistics import KappaTest, betting, clopper_pearson
-from surefoot.statistics.intervals import p_value_above
-from surefoot.statistics.planning import simulate
-
-LAW = settings(deadline=None, database=None, derandomize=True, max_examples=60)
-SOUND = Guarantee(Footing.SOUND, 0.05)
-
-
-def allowed(runs, error):
-    """Four standard deviations above the promise."""
-    return runs * error + 4 * math.sqrt(runs * error * (1 - error))
-
-
-def counted(held, n=20):
-    rate = held / n
-    around = Interval(max(0, rate - 0.2), min(1, rate + 0.2))
-    return Estimate(rate, around, SOUND, n, rate, n)
-
-
-def decided(holds):
-    return Decision("p is at most 0.1", holds, SOUND, 10, 9, 0.01)
+from surefoot.statistics import betting
+from tests.promises.local_results import SOUND, allowed, counted, decided
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.1])
@@ -93,9 +64,9 @@ def test_a_difference_of_shares_is_corrected_for_wrong_decisions():
     a = [decided(True)] * 100
     b = [decided(False)] * 100
     plain = 2 * betting(np.ones(100), 0.05).low - 1
-    found = RobustShare(0.05).difference(a, b, 0.05)
-    assert found.low == pytest.approx((plain - 0.05) / 0.95)
-    assert found.high == 1.0
+    pairwise = RobustShare(0.05).difference(a, b, 0.05)
+    assert pairwise.low == pytest.approx((plain - 0.05) / 0.95)
+    assert pairwise.high == 1.0
 
 
 def test_undecided_inputs_widen_a_difference_on_both_sides():
@@ -103,70 +74,6 @@ def test_undecided_inputs_widen_a_difference_on_both_sides():
     some = [*[counted(10)] * 30, *[Undecided("no", 5)] * 10]
     assert Mean(0.1).difference(some, [counted(10)] * 40, 0.1).low < known.low
     assert Mean(0.1).difference(some, [counted(10)] * 40, 0.1).high > known.high
-
-
-@pytest.mark.parametrize("m", [0.3, 0.5, 0.8])
-@pytest.mark.parametrize("level", [0.02, 0.1, 0.4])
-def test_the_p_value_of_a_mean_is_valid_at_every_level_exactly(m, level):
-    """All 2^10 sequences of coins whose mean is exactly m; bets are made for another error."""
-    n, wrong = 10, 0.0
-    for bits in product((0.0, 1.0), repeat=n):
-        x = np.array(bits)
-        ones = x.sum()
-        wrong += m**ones * (1 - m) ** (n - ones) * (p_value_above(x, m, 0.05) <= level)
-    assert wrong <= level
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.sampled_from([0.01, 0.1]))
-@LAW
-def test_p_value_and_interval_agree(values, error):
-    """The mean is shown to exceed m exactly where m lies below the interval."""
-    x = np.array(values)
-    low = betting(x, 2 * error).low
-    if low > 1e-9:
-        assert p_value_above(x, low * (1 - 1e-9), error) <= error * (1 + 1e-6)
-    assert p_value_above(x, min(1.0, low + 1e-9), error) >= error * (1 - 1e-6)
-
-
-SETS = {
-    "alike": np.full(6, 0.7),
-    "apart": np.array([0.05, 0.95, 0.5, 1.0, 0.0, 0.3]),
-    "one may fail": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.99]),
-    "one may hold": np.array([0.0, 0.0, 0.0, 0.0, 0.02, 0.0]),
-    "nearly sure": np.full(6, 0.999),
-}
-
-
-@pytest.mark.parametrize("error", [0.05, 0.3])
-@pytest.mark.parametrize("name", SETS)
-def test_the_mean_of_the_inputs_themselves_is_covered_exactly(name, error):
-    """Every outcome of 4 trials on each of 6 inputs, by convolution: no allowance."""
-    p, n = SETS[name], 4
-    sums = np.ones(1)
-    for q in p:
-        sums = np.convolve(
-            sums, [math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(n + 1)]
-        )
-    missed = 0.0
-    for total, chance in enumerate(sums):
-        spread = [counted(total // 6 + (i < total % 6), n) for i in range(6)]
-        missed += chance * (p.mean() not in Mean(error).studied(spread).interval)
-    assert missed <= error
-
-
-def test_single_failures_need_the_lowered_error():
-    """Clopper-Pearson at the full error misses too often when one input alone can fail."""
-    error, n = 0.3, 24
-    q = 1 - error / 2 * 1.02
-    bound = clopper_pearson(type("C", (), {"trials": n, "held": n - 1})(), error).high
-    assert bound < 1 - (1 - q) / n
-    found = Mean(error).studied([*[counted(4, 4)] * 5, counted(3, 4)])
-    assert found.interval.high > bound
-
-
-def test_nothing_is_said_of_the_inputs_where_trials_are_missing():
-    assert Mean(0.1).studied([counted(4, 4), Undecided("no", 5)]) is None
-    assert RobustShare(0.1).studied([decided(True)]) is None
 
 
 def test_all_differences_hold_together_and_so_do_the_ranks():
@@ -179,9 +86,9 @@ def test_all_differences_hold_together_and_so_do_the_ranks():
             name: [counted(k) for k in rng.binomial(20, q + 0.3 * (u - 0.5))]
             for name, q in truth.items()
         }
-        found = differences(Mean(error), local, error)
-        places = ranks(list(truth), found)
-        missed = any(truth[d.first] - truth[d.second] not in d.interval for d in found)
+        pairwise = differences(Mean(error), local, error)
+        places = ranks(list(truth), pairwise)
+        missed = any(truth[d.first] - truth[d.second] not in d.interval for d in pairwise)
         misplaced = places["c"].worst < 3 or (places["c"].best > 3)
         wrong += missed or misplaced
         assert not misplaced or missed
@@ -190,9 +97,9 @@ def test_all_differences_hold_together_and_so_do_the_ranks():
 
 def test_an_undecided_one_has_no_made_up_difference():
     local = {"a": [counted(18)] * 20, "b": [Undecided("no", 5)] * 20}
-    (found,) = differences(Mean(0.1), local, 0.1)
-    assert found.better is None
-    assert found.value == pytest.approx((found.interval.low + found.interval.high) / 2)
+    (pairwise,) = differences(Mean(0.1), local, 0.1)
+    assert pairwise.better is None
+    assert pairwise.value == pytest.approx((pairwise.interval.low + pairwise.interval.high) / 2)
 
 
 def pair(first, second, low, high):
@@ -200,20 +107,20 @@ def pair(first, second, low, high):
 
 
 def test_ranks_leave_open_what_the_differences_leave_open():
-    found = [pair("a", "b", -0.1, 0.1), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
-    places = ranks(["a", "b", "c"], found)
+    pairwise = [pair("a", "b", -0.1, 0.1), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
+    places = ranks(["a", "b", "c"], pairwise)
     assert (places["a"].best, places["a"].worst) == (1, 2)
     assert (places["b"].best, places["b"].worst) == (1, 3)
     assert (places["c"].best, places["c"].worst) == (2, 3)
-    assert [d.better for d in found] == [None, "a", None]
+    assert [d.better for d in pairwise] == [None, "a", None]
     assert pair("a", "b", -0.2, -0.1).better == "b"
     assert pair("a", "b", 0.0, 0.1).better is None
 
 
 def test_candidates_are_those_that_nobody_is_shown_to_beat():
     names = ["a", "b", "c"]
-    found = [pair("a", "b", -0.1, 0.3), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
-    assert candidates(names, found) == ("a", "b")
+    pairwise = [pair("a", "b", -0.1, 0.3), pair("a", "c", 0.1, 0.2), pair("b", "c", -0.1, 0.3)]
+    assert candidates(names, pairwise) == ("a", "b")
     circle = [pair("a", "b", 0.1, 0.2), pair("b", "c", 0.1, 0.2), pair("a", "c", -0.2, -0.1)]
     assert candidates(names, circle) == ("a", "b", "c")
 
@@ -238,10 +145,10 @@ SAME = [frozenset("ab")]
 def test_identical_files_differ_by_exactly_nothing_and_cost_no_error():
     rng = np.random.default_rng(4)
     mine, other = ([counted(k) for k in rng.binomial(20, q, 50)] for q in (0.9, 0.8))
-    found = differences(Mean(0.1), {"a": mine, "b": mine, "c": other}, 0.1, SAME)
-    assert found[0].interval == Interval(0.0, 0.0)
-    assert found[0].guarantee.footing is Footing.SOUND
-    assert found[1].interval == Mean(0.1).difference(mine, other, 0.1 / 2)
+    pairwise = differences(Mean(0.1), {"a": mine, "b": mine, "c": other}, 0.1, SAME)
+    assert pairwise[0].interval == Interval(0.0, 0.0)
+    assert pairwise[0].guarantee.footing is Footing.SOUND
+    assert pairwise[1].interval == Mean(0.1).difference(mine, other, 0.1 / 2)
     (alone,) = differences(Mean(0.1), {"a": mine, "b": mine}, 0.1, SAME)
     assert alone.better is None
     assert not_worse(Mean(0.1), {"a": mine, "b": mine}, "a", 0.0, SAME).holds
@@ -260,15 +167,15 @@ def close(rng, gap, n=80):
 @pytest.mark.parametrize("others", [1, 3])
 def test_not_worse_at_the_margin_is_wrong_rarely(others):
     """Every other one is better by exactly the margin, then a hair more: both outcomes rare."""
-    rng, runs, error, margin, held, beaten = np.random.default_rng(5), 300, 0.1, 0.05, 0, 0
+    rng, runs, error, margin, kept, beaten = np.random.default_rng(5), 300, 0.1, 0.05, 0, 0
     for _ in range(runs):
         local = close(rng, margin)
         for i in range(1, others):
             local[f"b{i}"] = close(rng, margin)["b"]
-        found = _holds(Mean(error), local.pop("a"), local, margin)
-        held += found is True
-        beaten += found is False
-    assert binom.sf(held - 1, runs, error) > 0.001
+        pairwise = _holds(Mean(error), local.pop("a"), local, margin)
+        kept += pairwise is True
+        beaten += pairwise is False
+    assert binom.sf(kept - 1, runs, error) > 0.001
     assert binom.sf(beaten - 1, runs, error) > 0.001
 
 
@@ -285,55 +192,5 @@ def test_not_worse_pays_one_side_at_the_whole_error():
     better = {"a": [counted(10)] * 60, "b": [counted(19)] * 60}
     assert not_worse(over, better, "a", 0.1).holds is False
     assert not_worse(over, better, "b", 0.0).holds
-    with pytest.raises(InvalidArgument, match="there is no 'c'"):
+    with pytest.raises(InvalidArgument, match="'c' is not among the models compared"):
         not_worse(over, better, "c", 0.1)
-
-
-@pytest.mark.parametrize("p", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("n", [10, 30, 100])
-def test_the_interval_of_the_weakest_input_pays_for_the_choice(n, p):
-    """All inputs alike: 1,000 seeded runs of 100 trials each, rejected at level .001.
-
-    An interval that did not pay was false in .16, .37 and .81 of runs with 10, 30 and 100 inputs.
-    """
-    rng, runs, error, wrong = np.random.default_rng(n), 1000, 0.05, 0
-    for held in rng.binomial(100, p, (runs, n)).min(axis=1):
-        local = [counted(100, 100)] * (n - 1) + [counted(int(held), 100)]
-        place, around = weakest(local, error)
-        assert place == n - 1 or held == 100
-        wrong += p not in around
-    assert binom.sf(wrong - 1, runs, error) > 0.001
-
-
-@pytest.mark.parametrize("kappa", [0.1, 0.3])
-def test_the_weakest_of_decided_inputs_is_told_whatever_stopped_the_trials(kappa):
-    """Trials end when a decision is reached: 150 seeded runs of 5 inputs at κ and beside it."""
-    rng, runs, error, wrong = np.random.default_rng(3), 150, 0.2, 0
-    p = np.array([kappa, 0.7 * kappa, kappa, 1.3 * kappa, kappa])
-    for _ in range(runs):
-        local = [simulate(KappaTest(kappa, 0.2, max_trials=300), 1 - q, rng)[0] for q in p]
-        place, around = weakest(local, error)
-        wrong += 1 - p[place] not in around
-    assert binom.sf(wrong - 1, runs, error) > 0.001
-
-
-def test_nothing_is_said_of_the_weakest_where_nothing_valid_can_be():
-    assert weakest([], 0.05) is None
-    assert weakest([counted(5), Undecided("no", 10)], 0.05) is None
-    rough = Estimate(0.1, Interval(0.0, 0.2), SOUND, 20)
-    assert weakest([counted(5), rough], 0.05) is None
-    assert weakest([counted(5), replace(rough, value=0.9)], 0.05)[0] == 0
-
-
-@pytest.mark.parametrize("error", [0.05, 0.3])
-def test_the_mean_of_inputs_with_unequal_numbers_of_trials_is_covered(error):
-    """Every outcome of 2, 4 and 9 trials on three inputs, summed: no allowance."""
-    sizes = (2, 4, 9)
-    for p in ((0.5, 0.9, 0.2), (1.0, 1.0, 0.9), (0.0, 0.05, 1.0), (0.6, 0.6, 0.6)):
-        missed = 0.0
-        for held in product(*(range(n + 1) for n in sizes)):
-            chance = math.prod(binom.pmf(k, n, q) for k, n, q in zip(held, sizes, p, strict=True))
-            if chance > 0:
-                local = [counted(k, n) for k, n in zip(held, sizes, strict=True)]
-                missed += chance * (np.mean(p) not in Mean(error).studied(local).interval)
-        assert missed <= error

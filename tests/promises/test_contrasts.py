@@ -99,9 +99,9 @@ def test_equal_classes_are_told_apart_rarely(sizes, values):
     rng, runs, error, wrong = np.random.default_rng(7), 300, 0.1, np.zeros(2)
     for _ in range(runs):
         groups = {str(i): VALUES[values](rng, n) for i, n in enumerate(SIZES[sizes])}
-        found = contrasts(groups, rng, error)
-        by_welch = any(c.welch is not None and c.welch <= error for c in found)
-        wrong += [len(differing(found, error)) > 0, by_welch]
+        compared = contrasts(groups, rng, error)
+        by_welch = any(c.welch is not None and c.welch <= error for c in compared)
+        wrong += [len(differing(compared, error)) > 0, by_welch]
     assert stats.binom.sf(wrong[0] - 1, runs, error) > 0.001
     assert wrong[1] <= 2 * runs * error, "Welch's is approximate"
 
@@ -121,35 +121,37 @@ def test_the_permutation_test_keeps_its_level(sizes, level):
 def test_fifteen_classes_can_be_told_apart():
     """105 pairs: the adjusted p-value of every pair can reach a fifth of the error."""
     rng = np.random.default_rng(7)
-    found = contrasts({str(i): i + rng.random(12) for i in range(15)}, rng, 0.05)
-    assert len(differing(found, 0.05)) == len(found) == 105
-    assert max(c.permutation for c in found) <= 0.05 / 5
+    compared = contrasts({str(i): i + rng.random(12) for i in range(15)}, rng, 0.05)
+    assert len(differing(compared, 0.05)) == len(compared) == 105
+    assert max(c.permutation for c in compared) <= 0.05 / 5
 
 
 def test_welch_is_left_blank_where_it_has_nothing_to_rest_on():
     rng = np.random.default_rng(7)
     groups = {"few": rng.random(9), "some": rng.random(10), "more": rng.random(30)}
-    found = {(c.first, c.second): c.welch for c in contrasts(groups, rng, 0.05)}
-    assert found[("few", "some")] is None
-    assert found[("few", "more")] is None
+    compared = {(c.first, c.second): c.welch for c in contrasts(groups, rng, 0.05)}
+    assert compared[("few", "some")] is None
+    assert compared[("few", "more")] is None
     expected = stats.ttest_ind(groups["some"], groups["more"], equal_var=False).pvalue
-    assert found[("some", "more")] == pytest.approx(expected), "adjusted for one test alone"
+    assert compared[("some", "more")] == pytest.approx(expected), "adjusted for one test alone"
 
 
 def test_different_groups_are_told_apart():
     rng = np.random.default_rng(7)
-    found = contrasts({"low": rng.random(30) * 0.5, "high": 0.5 + rng.random(30) * 0.5}, rng, 0.05)
-    assert found[0].first == "low"
-    assert found[0].difference < -0.3
-    assert max(found[0].welch, found[0].permutation) < 0.01
+    compared = contrasts(
+        {"low": rng.random(30) * 0.5, "high": 0.5 + rng.random(30) * 0.5}, rng, 0.05
+    )
+    assert compared[0].first == "low"
+    assert compared[0].difference < -0.3
+    assert max(compared[0].welch, compared[0].permutation) < 0.01
 
 
 def test_values_that_do_not_vary_have_no_t_but_still_an_order():
     rng = np.random.default_rng(1)
-    found = contrasts({"a": np.ones(20), "b": np.ones(20), "c": np.full(20, 0.7)}, rng, 0.05)
-    assert [c.welch for c in found] == [None, None, None]
-    assert found[0].permutation == 1.0
-    assert found[1].permutation < 0.01
+    compared = contrasts({"a": np.ones(20), "b": np.ones(20), "c": np.full(20, 0.7)}, rng, 0.05)
+    assert [c.welch for c in compared] == [None, None, None]
+    assert compared[0].permutation == 1.0
+    assert compared[1].permutation < 0.01
 
 
 def test_groups_of_one_are_left_out_and_too_many_refused():
@@ -167,11 +169,11 @@ def test_enough_relabellings_are_drawn_for_an_adjusted_p_value_far_below_the_err
 
 def test_agreement_equals_scipy_and_counts_reorderings():
     ours, reference = [0.9, 0.8, 0.7, 0.75, 0.2], [0.95, 0.7, 0.72, 0.6, 0.1]
-    found = agreement(ours, reference, 0.05)
+    compared = agreement(ours, reference, 0.05)
     theirs = stats.pearsonr(ours, reference)
-    assert found.pearson == pytest.approx(theirs.statistic)
-    assert found.pearson_interval.low == pytest.approx(theirs.confidence_interval(0.95).low)
-    assert found.spearman == pytest.approx(stats.spearmanr(ours, reference).statistic)
+    assert compared.pearson == pytest.approx(theirs.statistic)
+    assert compared.pearson_interval.low == pytest.approx(theirs.confidence_interval(0.95).low)
+    assert compared.spearman == pytest.approx(stats.spearmanr(ours, reference).statistic)
     perfect = agreement([1, 2, 3, 4], [2, 4, 6, 8], 0.05)
     assert perfect.spearman_p == pytest.approx(2 / 24)
     assert perfect.pearson_p == pytest.approx(2 / 24)

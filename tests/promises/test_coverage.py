@@ -88,9 +88,9 @@ def test_the_mean_covers_the_population_with_the_estimates_of_every_method(metho
     rng, runs, error, misses = np.random.default_rng(21), 80, 0.2, 0
     for _ in range(runs):
         local = [simulate(method, p, rng)[0] for p in rng.beta(4, 1, 25)]
-        assert all(isinstance(found, Estimate) for found in local)
+        assert all(isinstance(result, Estimate) for result in local)
         if not unbiased:
-            local = [replace(found, unbiased=None) for found in local]
+            local = [replace(result, unbiased=None) for result in local]
         misses += 0.8 not in Mean(error).conclude(local, error).interval
     assert misses <= allowed(runs, error)
 
@@ -108,8 +108,8 @@ def test_the_robust_share_covers_the_truth_where_the_decisions_are_hardest(test,
         p = np.where(robust, test.kappa, test.kappa + 1e-9)
         local = [simulate(test, 1 - failing, rng)[0] for failing in p]
         wrong += sum(
-            getattr(found, "holds", known) != known
-            for found, known in zip(local, robust, strict=True)
+            getattr(result, "holds", known) != known
+            for result, known in zip(local, robust, strict=True)
         )
         misses += truth not in RobustShare(error).conclude(local, error).interval
     assert 0 < wrong <= allowed(runs * 30, test.error)

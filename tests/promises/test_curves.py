@@ -25,9 +25,9 @@ from tests.curve_worlds import (
 )
 
 
-def plateau(rng, n, held=0.8):
+def plateau(rng, n, kept=0.8):
     """Exactly on the threshold from 0.2 to 0.6."""
-    good = int(np.ceil(held * n - 1e-9))
+    good = int(np.ceil(kept * n - 1e-9))
     return rng.permutation(np.repeat([0.6, 0.2], [good, n - good]))
 
 
@@ -53,15 +53,15 @@ SHAPES = {
 def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
     for seed in range(3):
         critical = SHAPES[shape](np.random.default_rng(seed), size)
-        found = drive(SequentialCurve(0.0, 1.0, size=size), breaking(critical)).curve
-        (reading,) = found.readings
+        result = drive(SequentialCurve(0.0, 1.0, size=size), breaking(critical)).curve
+        (reading,) = result.readings
         truth = share_unbroken(critical, 0.8, 0.0, 1.0)
         assert within(truth, reading.interval)
         assert reading.interval.width <= 0.00101
         assert abs(reading.value - truth) <= 0.00101
         assert reading.guarantee.footing is Footing.CONDITIONAL
         assert reading.guarantee.condition.endswith("goes one way, up or down, from 0 to 1")
-        assert found.notes == ()
+        assert result.notes == ()
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,35 +84,35 @@ def test_any_threshold_range_and_direction(
     procedure = SequentialCurve(
         low, high, (threshold,), resolution=precision, breaks=breaks, size=size
     )
-    found = drive(procedure, (recovering if rises else breaking)(critical)).curve
+    result = drive(procedure, (recovering if rises else breaking)(critical)).curve
     truth = (
         share_unbroken(-critical, threshold, -high, -low)
         if rises
         else share_unbroken(critical, threshold, low, high)
     )
-    assert within(truth, found.readings[0].interval)
-    assert found.readings[0].interval.width <= 1.01 * precision
+    assert within(truth, result.readings[0].interval)
+    assert result.readings[0].interval.width <= 1.01 * precision
 
 
-def constant(size, held, seed):
+def constant(size, kept, seed):
     """As many inputs hold at every level, but others each time: a curve without a slope."""
 
     def world(level):
         rng = np.random.default_rng([seed, int(level * 2**40)])
-        return rng.permutation(np.repeat([1.0, 0.0], [held, size - held]))
+        return rng.permutation(np.repeat([1.0, 0.0], [kept, size - kept]))
 
     return world
 
 
-@pytest.mark.parametrize("held", [159, 160, 130])
-def test_a_flat_curve_of_a_set_at_the_edge_is_seldom_taken_for_the_other_side(held):
+@pytest.mark.parametrize("kept", [159, 160, 130])
+def test_a_flat_curve_of_a_set_at_the_edge_is_seldom_taken_for_the_other_side(kept):
     """Every level is a new chance to be wrong; 0.8 of 200 is 160. Seeded: 1 in 20 allowed."""
     missed = 0
     for seed in range(20):
         procedure = SequentialCurve(0.0, 1.0, error=0.05, size=200)
-        found = drive(procedure, constant(200, held, seed)).curve
-        apart = any(held / 200 not in p.interval for p in found.points)
-        missed += apart or not within(float(held >= 160), found.readings[0].interval)
+        result = drive(procedure, constant(200, kept, seed)).curve
+        apart = any(kept / 200 not in p.interval for p in result.points)
+        missed += apart or not within(float(kept >= 160), result.readings[0].interval)
     assert missed <= 1
 
 
@@ -135,17 +135,17 @@ def test_inputs_that_come_and_go_a_little_leave_the_truth_inside(wiggle):
     missed = 0
     for seed in range(30):
         world = waving(200, wiggle, seed, lambda x: 1 / (1 + np.exp(8 * (x - 0.5))))
-        found = drive(SequentialCurve(0.0, 1.0, size=200), world).curve.readings[0]
+        result = drive(SequentialCurve(0.0, 1.0, size=200), world).curve.readings[0]
         truth = share_at_least(world, 0.8, 0.0, 1.0, 1000)
-        wide = Interval(found.interval.low - 5e-4, found.interval.high + 5e-4)
+        wide = Interval(result.interval.low - 5e-4, result.interval.high + 5e-4)
         missed += truth not in wide
     assert missed <= 1
 
 
 def stated(assumption):
     """The wiggle that a result takes for granted, as a share."""
-    found = re.search(r"wiggles of up to ([\d.]+) points?", assumption)
-    return float(found[1]) / 100 if found else 0.0
+    result = re.search(r"wiggles of up to ([\d.]+) points?", assumption)
+    return float(result[1]) / 100 if result else 0.0
 
 
 @pytest.mark.parametrize(("pause", "least"), [(0.0005, 1), (0.005, 10), (0.02, 15)])
@@ -161,11 +161,11 @@ def test_inputs_that_flicker_no_more_than_stated_leave_the_truth_inside(pause, l
         rng = np.random.default_rng(seed)
         pauses = rng.exponential(pause, (100, 5))
         turns = rng.normal(0.5, 0.2, (100, 1)) + np.cumsum(pauses, axis=1)
-        found = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
-        assert found.guarantee.footing is Footing.CONDITIONAL
-        if wiggle_at(turns, 0.8, 0.0, 1.0) <= stated(found.guarantee.condition) + 1e-9:
+        result = drive(SequentialCurve(0.0, 1.0, size=100), flickering(turns)).curve.readings[0]
+        assert result.guarantee.footing is Footing.CONDITIONAL
+        if wiggle_at(turns, 0.8, 0.0, 1.0) <= stated(result.guarantee.condition) + 1e-9:
             true += 1
-            assert within(share_flickering(turns, 0.8, 0.0, 1.0), found.interval)
+            assert within(share_flickering(turns, 0.8, 0.0, 1.0), result.interval)
     assert true >= least
 
 
@@ -181,8 +181,8 @@ def test_a_valley_is_read_on_both_sides_of_its_break(size, centre):
     for seed in range(5):
         reach, world = valley(size, seed, centre)
         procedure = SequentialCurve(-1.0, 1.0, breaks=(centre,), size=size)
-        found = drive(procedure, world).curve
-        (reading,) = found.readings
+        result = drive(procedure, world).curve
+        (reading,) = result.readings
         last = np.sort(reach)[int(np.ceil(0.8 * size)) - 1]
         assert within(1 - last, reading.interval)
         assert reading.interval.width <= 2.02e-3
@@ -200,13 +200,13 @@ def test_a_valley_nobody_spoke_of_is_found_or_the_guarantee_names_what_it_rests_
     def world(level):
         return (order < (50 if abs(level - centre) < half else 90)) * 1.0
 
-    found = drive(SequentialCurve(0.0, 1.0, size=100), world).curve
-    (reading,) = found.readings
+    result = drive(SequentialCurve(0.0, 1.0, size=100), world).curve
+    (reading,) = result.readings
     if half >= 0.1:
         assert within(1 - 2 * half, reading.interval)
         assert reading.guarantee.footing is Footing.CONDITIONAL
         assert "stays on that side" in reading.guarantee.condition
-        assert "does not go one way" in found.notes[0]
+        assert "does not go one way" in result.notes[0]
     if not within(1 - 2 * half, reading.interval):
         assert "one way" in reading.guarantee.condition
 
@@ -216,14 +216,14 @@ def test_a_curve_no_rougher_than_said_is_covered_without_going_one_way(size):
     """0.75 + 0.2 cos(4 pi x) bends by 0.1 (4 pi)² = 15.8; one input more or less is 1/size."""
 
     def world(level):
-        held = np.floor(size * (0.75 + 0.2 * np.cos(4 * np.pi * level)) + 1e-9)
-        return (order < held) * 1.0
+        kept = np.floor(size * (0.75 + 0.2 * np.cos(4 * np.pi * level)) + 1e-9)
+        return (order < kept) * 1.0
 
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(size)
         procedure = SequentialCurve(0.0, 1.0, (0.7,), curvature=40.0, resolution=0.01, size=size)
-        found = drive(procedure, world).curve
-        (reading,) = found.readings
+        result = drive(procedure, world).curve
+        (reading,) = result.readings
         assert reading.guarantee.footing is Footing.CONDITIONAL
         assert "depth 40" in reading.guarantee.condition
         truth = share_at_least(world, 0.7, 0.0, 1.0, 4000)

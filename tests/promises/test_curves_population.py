@@ -16,9 +16,9 @@ def test_a_flat_curve_of_a_population_at_the_edge(p):
     missed = 0
     for seed in range(20):
         procedure = SequentialCurve(0.0, 1.0, error=0.05, scope="population", size=150)
-        found = drive(procedure, coins(150, p, seed)).curve
-        apart = any(p not in point.interval for point in found.points)
-        missed += apart or not within(float(p >= 0.8), found.readings[0].interval)
+        result = drive(procedure, coins(150, p, seed)).curve
+        apart = any(p not in point.interval for point in result.points)
+        missed += apart or not within(float(p >= 0.8), result.readings[0].interval)
     assert missed <= 1
 
 
@@ -50,9 +50,9 @@ def test_a_population_is_covered_and_all_points_with_it(name, size, bends):
         procedure = SequentialCurve(
             0.0, 1.0, error=0.1, scope="population", curvature=smooth, size=size, resolution=0.01
         )
-        found = drive(procedure, breaking(critical)).curve
-        apart = any(source.sf(p.level) not in p.interval for p in found.points)
-        missed += apart or not within(truth, found.readings[0].interval)
+        result = drive(procedure, breaking(critical)).curve
+        apart = any(source.sf(p.level) not in p.interval for p in result.points)
+        missed += apart or not within(truth, result.readings[0].interval)
     assert missed <= 2
 
 

@@ -52,7 +52,7 @@ def along(procedure, edge, last):
             assert fork.question is None, f"goes on after {beyond} failures of {trials}"
             yield trials, beyond, fork.result
         answers.append(Counts(n, n - (stay - failed)))
-        assert 0 <= answers[-1].held <= n
+        assert 0 <= answers[-1].kept <= n
         failed = stay
 
 
@@ -81,9 +81,9 @@ def test_the_kappa_test_ends_at_its_threshold_and_not_one_failure_before(kappa, 
 
     def edge(trials):
         counts = outward(trials, kappa, side)
-        found = first_to_decide(counts, lambda f: evidence(f, trials, kappa) >= threshold)
-        short_by.append(threshold - evidence(found[0], trials, kappa))
-        return found
+        outcome = first_to_decide(counts, lambda f: evidence(f, trials, kappa) >= threshold)
+        short_by.append(threshold - evidence(outcome[0], trials, kappa))
+        return outcome
 
     for trials, failed, result in along(KappaTest(kappa, error, most), edge, most):
         assert result.p_value == pytest.approx(math.exp(-evidence(failed, trials, kappa)))
@@ -131,9 +131,9 @@ def test_the_exact_test_ends_at_its_share_and_not_one_failure_before(
 
     def edge(trials):
         counts = outward(trials, kappa, side)
-        found = first_to_decide(counts, lambda failed: tail(failed, trials) <= share)
-        over.append(tail(found[0], trials) / share)
-        return found
+        outcome = first_to_decide(counts, lambda failed: tail(failed, trials) <= share)
+        over.append(tail(outcome[0], trials) / share)
+        return outcome
 
     test = ExactBinomial(kappa, error, most, looks)
     for trials, failed, result in along(test, edge, most):
@@ -166,12 +166,12 @@ def test_the_sequential_method_ends_at_its_limit_and_not_one_count_before(width,
 
     def ends(k, looks):
         """Whether a run ends with k at the last of these looks; its rate was the same before."""
-        seen = [Counts(n, math.ceil(k * n / looks[-1])) for n in looks]
+        observed = [Counts(n, math.ceil(k * n / looks[-1])) for n in looks]
         if mirrored:
-            seen = [Counts(s.trials, s.trials - s.held) for s in seen]
+            observed = [Counts(s.trials, s.trials - s.kept) for s in observed]
         answers = [
-            Counts(now.trials - before.trials, now.held - before.held)
-            for before, now in pairwise([Counts(0, 0), *seen])
+            Counts(now.trials - before.trials, now.kept - before.kept)
+            for before, now in pairwise([Counts(0, 0), *observed])
         ]
         assert after(ExactSequential(width, error), answers[:-1]).question == answers[-1].trials
         return after(ExactSequential(width, error), answers).question is None
@@ -204,11 +204,11 @@ def test_near_one_half_the_chernoff_number_is_okamotos(offset):
 
 def test_a_normal_tail_is_fitted_down_to_its_level_and_not_below():
     values = np.random.default_rng(8).normal(0.4, 0.05, 200) ** 2
-    told = Severities(tuple(values.tolist()), 0.6)
+    severities = Severities(tuple(values.tolist()), 0.6)
     level = anderson_darling(values)
     assert 0.001 < level < 0.5
     tail = NormalTail(draws=200, level=level, transforms=("none",))
-    found = after(tail, [told]).result
-    assert isinstance(found, Extrapolation)
-    assert found.counted.guarantee == Guarantee(Footing.SOUND, 0.05)
-    assert isinstance(after(replace(tail, level=1.01 * level), [told]).result, Undecided)
+    outcome = after(tail, [severities]).result
+    assert isinstance(outcome, Extrapolation)
+    assert outcome.counted.guarantee == Guarantee(Footing.SOUND, 0.05)
+    assert isinstance(after(replace(tail, level=1.01 * level), [severities]).result, Undecided)

@@ -60,7 +60,7 @@ def test_the_error_rate_holds_at_a_width_people_use(method, p):
     [(0.2, 0.2), (0.1, 0.1), (0.05, 0.05), (0.03, 0.03), (0.3, 0.01), (0.4, 0.03)],
 )
 def test_one_trial_fewer_than_fixed_size_breaks_the_promise(width, error):
-    (n,) = _asked(FixedSize(width, error), held=0)
+    (n,) = _questions(FixedSize(width, error), kept=0)
     assert worst_miss(n, width) <= error
     assert all(worst_miss(m, width) > error for m in range(max(1, n - 40), n))
 
@@ -73,9 +73,9 @@ def test_worst_miss_is_the_supremum_over_every_p(n, width):
     jumps = np.concatenate([counts / n - width, counts / n + width])
     nearby = np.concatenate([jumps - 1e-9, jumps + 1e-9, np.linspace(0, 1, 2001)])
     grid = nearby[(nearby >= 0) & (nearby <= 1)]
-    found = max(_binomial_miss(n, width, p) for p in grid)
-    assert found <= worst_miss(n, width) + 1e-9
-    assert found >= worst_miss(n, width) - 1e-6
+    outcome = max(_binomial_miss(n, width, p) for p in grid)
+    assert outcome <= worst_miss(n, width) + 1e-9
+    assert outcome >= worst_miss(n, width) - 1e-6
 
 
 def _binomial_miss(n, width, p):
@@ -83,14 +83,14 @@ def _binomial_miss(n, width, p):
     return sum(c for k, c in enumerate(chances) if abs(k / n - p) > width + 1e-12)
 
 
-def _asked(procedure, held):
+def _questions(procedure, kept):
     steps = procedure.steps()
-    asked = [next(steps)]
+    questions = [next(steps)]
     try:
         while True:
-            asked.append(steps.send(procedure.evidence(asked[-1], held)))
+            questions.append(steps.send(procedure.evidence(questions[-1], kept)))
     except StopIteration:
-        return asked
+        return questions
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -113,15 +113,15 @@ def test_bu_sun_never_reuses_trials_of_earlier_stages():
     """The estimate is a rate of the last stage alone."""
     steps = BuSun(0.05, 0.05).steps()
     n = next(steps)
-    asked = []
+    questions = []
     try:
-        for held in (n, None, None):
-            asked.append(n)
-            n = steps.send(BuSun.evidence(n, n if held is None else held))
+        for kept in (n, None, None):
+            questions.append(n)
+            n = steps.send(BuSun.evidence(n, n if kept is None else kept))
         raise AssertionError("three stages at most")
     except StopIteration as stop:
-        assert len(asked) == 3
-        assert stop.value.trials == sum(asked)
+        assert len(questions) == 3
+        assert stop.value.trials == sum(questions)
     steps = BuSun(0.05, 0.05).steps()
     first = next(steps)
     second = steps.send(BuSun.evidence(first, first))

@@ -29,7 +29,7 @@ def ends(procedure, p, most):
 
     The questions of these tests depend on the counts alone, so paths that meet can be merged.
     """
-    found = {"yes": 0.0, "no": 0.0, "open": 0.0}
+    outcome = {"yes": 0.0, "no": 0.0, "open": 0.0}
     states = {(0, 0): 1.0}
     while states:
         grown: dict[tuple[int, int], float] = {}
@@ -38,9 +38,9 @@ def ends(procedure, p, most):
             if ask is None:
                 match result:
                     case Decision(holds=holds):
-                        found["yes" if holds else "no"] += chance
+                        outcome["yes" if holds else "no"] += chance
                     case Undecided():
-                        found["open"] += chance
+                        outcome["open"] += chance
                 continue
             for more in range(ask + 1):
                 share = math.comb(ask, more) * p**more * (1 - p) ** (ask - more)
@@ -48,34 +48,34 @@ def ends(procedure, p, most):
                     key = (failed + more, trials + ask)
                     grown[key] = grown.get(key, 0.0) + chance * share
         states = grown
-    assert sum(found.values()) == pytest.approx(1, abs=1e-6)
-    return found
+    assert sum(outcome.values()) == pytest.approx(1, abs=1e-6)
+    return outcome
 
 
 def position(procedure, failed, trials):
     """What the procedure asks, or concludes, once it has seen these counts."""
     target = math.log(1 / procedure.error)
-    seen = Counts(trials, trials - failed)
+    counts = Counts(trials, trials - failed)
     if trials and log_evidence_below(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(seen, target, holds=True)
+        return None, procedure._decide(counts, target, holds=True)
     if trials and log_evidence_above(failed, trials, procedure.kappa) >= target:
-        return None, procedure._decide(seen, target, holds=False)
+        return None, procedure._decide(counts, target, holds=False)
     if trials >= procedure.max_trials:
-        return None, procedure._undecided(seen)
-    return procedure._more(seen), None
+        return None, procedure._undecided(counts)
+    return procedure._more(counts), None
 
 
-def told(procedure, failures):
+def drive(procedure, failures):
     """Run a procedure on given numbers of failures a question."""
-    steps, asked = procedure.steps(), []
+    steps, questions = procedure.steps(), []
     n = next(steps)
     try:
         for failed in failures:
-            asked.append(n)
+            questions.append(n)
             n = steps.send(Counts(n, n - failed))
     except StopIteration as stop:
-        return asked, stop.value
-    raise AssertionError(f"asks for {n} more after {asked}")
+        return questions, stop.value
+    raise AssertionError(f"asks for {n} more after {questions}")
 
 
 @pytest.mark.parametrize("error", [0.05, 0.2])
@@ -114,16 +114,16 @@ class BothAtEveryLook:
     test: KappaTest
 
     def steps(self):
-        target, seen = math.log(1 / self.test.error), Counts(0, 0)
+        target, counts = math.log(1 / self.test.error), Counts(0, 0)
         while True:
-            seen += yield self.test._more(seen)
-            failed = seen.trials - seen.held
-            if (found := log_evidence_below(failed, seen.trials, self.test.kappa)) >= target:
-                return self.test._decide(seen, found, holds=True)
-            if (found := log_evidence_above(failed, seen.trials, self.test.kappa)) >= target:
-                return self.test._decide(seen, found, holds=False)
-            if seen.trials >= self.test.max_trials:
-                return self.test._undecided(seen)
+            counts += yield self.test._more(counts)
+            failed = counts.trials - counts.kept
+            if (outcome := log_evidence_below(failed, counts.trials, self.test.kappa)) >= target:
+                return self.test._decide(counts, outcome, holds=True)
+            if (outcome := log_evidence_above(failed, counts.trials, self.test.kappa)) >= target:
+                return self.test._decide(counts, outcome, holds=False)
+            if counts.trials >= self.test.max_trials:
+                return self.test._undecided(counts)
 
 
 KAPPAS = st.floats(-6, -0.05).map(lambda power: 10**power)
@@ -158,19 +158,19 @@ def test_a_clean_run_ends_near_the_floor(kappa, clean):
     """The floor for any test is ln(1/error)/κ."""
     assert clean_trials(0, kappa, 0.05) == clean
     assert clean <= 1.10 * math.log(20) / kappa
-    asked, result = told(KappaTest(kappa, 0.05), [0] * 100)
-    assert sum(asked) == result.trials == clean
+    questions, result = drive(KappaTest(kappa, 0.05), [0] * 100)
+    assert sum(questions) == result.trials == clean
     assert result.holds
 
 
 def test_many_failures_are_refuted_early():
-    asked, result = told(KappaTest(1e-3, 0.05), [30] * 10)
-    assert len(asked) == 1
+    questions, result = drive(KappaTest(1e-3, 0.05), [30] * 10)
+    assert len(questions) == 1
     assert not result.holds
 
 
 def test_a_budget_ends_undecided_with_what_is_shown():
-    _, result = told(KappaTest(1e-3, 0.05, max_trials=2000), [0] * 100)
+    _, result = drive(KappaTest(1e-3, 0.05, max_trials=2000), [0] * 100)
     assert isinstance(result, Undecided)
     assert result.trials == 2000
     assert "does show at most 0.00165" in result.reason
@@ -180,7 +180,7 @@ def test_a_budget_ends_undecided_with_what_is_shown():
 
 @pytest.mark.parametrize("failures", [1, 2])
 def test_a_budget_in_which_everything_fails_shows_nothing(failures):
-    _, result = told(KappaTest(0.9, 0.05, max_trials=failures), [1] * failures)
+    _, result = drive(KappaTest(0.9, 0.05, max_trials=failures), [1] * failures)
     assert isinstance(result, Undecided)
     assert "does show at most 1" in result.reason
 
@@ -229,10 +229,10 @@ def test_the_exact_mean_is_that_of_the_procedure():
 @settings(deadline=None)
 @given(KAPPAS, st.floats(1.001, 3), st.integers(0, 10**6), st.integers(1, 10**6))
 def test_evidence_grows_with_kappa_and_with_trials_that_hold_and_falls_with_failures(
-    kappa, factor, failed, held
+    kappa, factor, failed, kept_trials
 ):
     """The first makes the bound of an undecided run valid for the κ that the data choose."""
-    trials, larger = failed + held, min(factor * kappa, 0.95)
+    trials, larger = failed + kept_trials, min(factor * kappa, 0.95)
     here, slack = log_evidence_below(failed, trials, kappa), 1e-14 * trials * math.log(trials + 1)
     if here > -math.inf:
         assert here <= log_evidence_below(failed, trials, max(kappa, larger)) + slack

@@ -100,8 +100,8 @@ def misses(over, world, n, runs, make, error=0.05):
     """Seeded; in how many of `runs` samples the interval does not hold the quantile."""
     rng, draw = np.random.default_rng(8), WORLDS[world]
     truth = float(draw(over.share))
-    found = (over.conclude(make(rng, draw(rng.random(n))), error) for _ in range(runs))
-    return sum(truth not in one.interval for one in found)
+    result = (over.conclude(make(rng, draw(rng.random(n))), error) for _ in range(runs))
+    return sum(truth not in one.interval for one in result)
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -141,11 +141,11 @@ def test_a_requirement_is_wrong_at_most_as_often_as_said(n, share, error):
     chance = binom.pmf(np.arange(n + 1), n, share)
     passed = failed = 0.0
     for k in range(n + 1):
-        found = requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
-        if isinstance(found, Decision):
-            passed += found.holds * chance[k]
-            failed += (not found.holds) * chance[k]
-        assert (isinstance(found, Decision) and found.holds) == (k < lower_rank(n, share, error))
+        result = requires(points([0.1] * k + [0.3] * (n - k)), share, 0.2, error)
+        if isinstance(result, Decision):
+            passed += result.holds * chance[k]
+            failed += (not result.holds) * chance[k]
+        assert (isinstance(result, Decision) and result.holds) == (k < lower_rank(n, share, error))
     assert passed <= error + 1e-12
     assert failed <= error + 1e-12
 
@@ -161,8 +161,8 @@ def test_a_requirement_on_real_brackets_is_wrong_at_most_as_often_as_said(world,
     for _ in range(runs):
         local = as_found(rng, draw(rng.random(n)))
         for least, false in ((truth, False), (truth * (1 + 1e-9), True)):
-            found = requires(local, share, least, 0.05)
-            wrong[false] += isinstance(found, Decision) and found.holds is false
+            result = requires(local, share, least, 0.05)
+            wrong[false] += isinstance(result, Decision) and result.holds is false
     if draw(share) > 0:
         assert wrong[False] <= most_misses(runs, 0.05)
     assert wrong[True] <= most_misses(runs, 0.05)
@@ -174,9 +174,9 @@ def test_all_networks_and_classes_hold_together(networks, classes):
     """Exact for independent groups: they are missed together with at most the stated error."""
     local, n = points(np.linspace(0.01, 0.2, 300)), 300
     groups = {f"class {i}": local for i in range(classes)}
-    found = of_each(ShortestRanks(), groups, 0.05, networks)
+    result = of_each(ShortestRanks(), groups, 0.05, networks)
     ranks = shortest(n, 0.05, 0.05 / (networks * classes))
-    for one in found.values():
+    for one in result.values():
         assert isinstance(one, Quantile)
         low = 0.0 if ranks.low < 1 else local[ranks.low - 1].low
         assert (one.interval.low, one.interval.high) == (low, local[ranks.high - 1].high)
@@ -184,7 +184,7 @@ def test_all_networks_and_classes_hold_together(networks, classes):
         assert f"all {networks * classes} groups" in one.guarantee.jointly
     assert 1 - coverage(n, 0.05, ranks) ** (networks * classes) <= 0.05
     pairs = {(network, name): local for network in range(networks) for name in groups}
-    assert set(of_each(ShortestRanks(), pairs, 0.05).values()) == set(found.values())
+    assert set(of_each(ShortestRanks(), pairs, 0.05).values()) == set(result.values())
 
 
 def test_networks_that_do_not_share_the_error_are_missed_together_too_often():
@@ -205,8 +205,8 @@ def test_the_log_normal_posterior_holds_on_average_over_its_prior(n):
     runs, rng, missed = 200, np.random.default_rng(5), 0
     for _ in range(runs):
         truth, radii = from_prior(rng, n)
-        found = LogNormalPosterior().conclude(on_grid(radii), 0.05)
-        missed += isinstance(found, Quantile) and truth not in found.interval
+        result = LogNormalPosterior().conclude(on_grid(radii), 0.05)
+        missed += isinstance(result, Quantile) and truth not in result.interval
     assert missed <= most_misses(runs, 0.05)
 
 

@@ -77,16 +77,16 @@ def run_until_known(procedure, draw, rng, make=lambda _, x: points(x)):
 @pytest.mark.parametrize("world", ["log-normal", "a fifth weak", "a tenth at zero", "four levels"])
 @pytest.mark.parametrize("within", [0.003, 0.008])
 @pytest.mark.parametrize("make", [as_found, lambda _, x: points(x)], ids=["brackets", "exact"])
-def test_stopping_when_it_is_narrow_keeps_the_promise(world, width, make):
+def test_stopping_when_it_is_narrow_keeps_the_promise(world, within, make):
     draw, runs = WORLDS[world], 200
     rng, missed, truth = np.random.default_rng(11), 0, float(draw(0.05))
     for _ in range(runs):
-        found = run_until_known(QuantileWithin(width, max_inputs=600), draw, rng, make)
-        assert isinstance(found, Quantile)
-        missed += truth not in found.interval
-        if not found.note:
-            assert found.interval.width <= 2 * width
-            assert truth not in found.interval or abs(found.value - truth) <= width + 1e-12
+        outcome = run_until_known(QuantileWithin(within, max_inputs=600), draw, rng, make)
+        assert isinstance(outcome, Quantile)
+        missed += truth not in outcome.interval
+        if not outcome.note:
+            assert outcome.interval.width <= 2 * within
+            assert truth not in outcome.interval or abs(outcome.value - truth) <= within + 1e-12
     assert missed <= most_misses(runs, 0.05)
 
 
@@ -118,31 +118,31 @@ def searched(method, world):
 
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "a fifth weak"])
 @pytest.mark.parametrize("within", [None, 0.008])
-def test_a_search_for_the_quantile_holds_it(world, width):
+def test_a_search_for_the_quantile_holds_it(world, within):
     draw, runs = WORLDS[world], 150
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))
-        found = searched(sf.methods.CriticalQuantile(within=width, size=250), Search(rng, radii))
-        for radius, bracket in zip(radii, found.brackets, strict=False):
+        outcome = searched(sf.methods.CriticalQuantile(within=within, size=250), Search(rng, radii))
+        for radius, bracket in zip(radii, outcome.brackets, strict=False):
             assert bracket.low <= radius <= bracket.high
-        missed += truth not in found.quantile.interval
+        missed += truth not in outcome.quantile.interval
     assert missed <= most_misses(runs, 0.05)
 
 
 def test_it_stops_at_the_first_number_if_nothing_varies():
-    found = run_until_known(
+    outcome = run_until_known(
         QuantileWithin(0.01), lambda u: np.full(len(u), 0.2), np.random.default_rng(1)
     )
-    assert found.inputs == QuantileWithin(0.01).sizes[0]
-    assert found.value == 0.2
+    assert outcome.inputs == QuantileWithin(0.01).sizes[0]
+    assert outcome.value == 0.2
 
 
 def test_it_says_when_inputs_were_not_enough():
     rng = np.random.default_rng(12)
-    found = run_until_known(QuantileWithin(1e-6, max_inputs=200), WORLDS["square root"], rng)
-    assert found.inputs == 200
-    assert "not enough" in found.note
+    outcome = run_until_known(QuantileWithin(1e-6, max_inputs=200), WORLDS["square root"], rng)
+    assert outcome.inputs == 200
+    assert "not enough" in outcome.note
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from surefoot.claims import Continues
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
 from surefoot.population import (
     Mean,
     RobustShare,
@@ -28,7 +29,7 @@ from surefoot.results import (
     Undecided,
 )
 from surefoot.statistics import clopper_pearson
-from tests.promises.test_comparison import LAW, allowed, counted, decided
+from tests.promises.local_results import LAW, allowed, counted, decided
 
 
 @pytest.mark.slow
@@ -44,9 +45,9 @@ def test_a_requirement_at_its_boundary_passes_and_fails_rarely(truth, n):
     for _ in range(runs):
         p = np.where(rng.random(n) < 2 * (1 - truth), 0.5, 1.0)
         local = [counted(k) for k in rng.binomial(20, p)]
-        found = over.evidence(local, truth)
-        passed += found.above <= error
-        failed += found.below <= error
+        decision = over.evidence(local, truth)
+        passed += decision.above <= error
+        failed += decision.below <= error
     assert binom.sf(passed - 1, runs, error) > 0.001
     assert binom.sf(failed - 1, runs, error) > 0.001
 
@@ -67,12 +68,12 @@ def test_a_requirement_spends_the_whole_error_on_the_side_it_asks_about():
 def test_a_requirement_holds_is_refuted_or_stays_undecided():
     local = [counted(18)] * 30 + [counted(20)] * 30
     over = Mean(0.05)
-    held = requirement(over, local, 0.8)
-    assert held.holds
-    assert held.claim == "the mean robustness is at least 0.8"
-    assert held.p_value <= 0.05
-    assert held.guarantee.error == 0.05
-    assert "random sample" in held.guarantee.condition
+    kept = requirement(over, local, 0.8)
+    assert kept.holds
+    assert kept.claim == "the mean robustness is at least 0.8"
+    assert kept.p_value <= 0.05
+    assert kept.guarantee.error == 0.05
+    assert "random sample" in kept.guarantee.condition
     assert requirement(over, local, 0.999).holds is False
     assert isinstance(requirement(over, [Undecided("no", 5)], 0.5), Undecided)
     with pytest.raises(InvalidArgument, match="between 0 and 1"):
@@ -103,12 +104,12 @@ def test_requirements_of_classes_are_wrong_about_any_of_them_rarely():
         groups = {
             name: [counted(k) for k in rng.binomial(20, q, size=40)] for name, q in truth.items()
         }
-        found = requirement_of_each(Mean(error), groups, 0.8)
+        decision = requirement_of_each(Mean(error), groups, 0.8)
         wrong += any(
             isinstance(d, Decision) and d.holds != (truth[name] >= 0.8)
-            for name, d in found.classes.items()
+            for name, d in decision.classes.items()
         )
-        together += isinstance(found.together, Decision) and found.together.holds
+        together += isinstance(decision.together, Decision) and decision.together.holds
     assert wrong <= allowed(runs, error)
     assert together <= allowed(runs, error)
 
@@ -120,23 +121,23 @@ def test_every_class_meets_a_requirement_without_paying_for_their_number():
     least = next(
         x / 1000 for x in range(1000, 0, -1) if over.evidence(local, x / 1000).above <= 0.05
     )
-    found = requirement_of_each(over, dict.fromkeys("abcdefgh", local), least)
-    assert found.together.holds
-    assert all(isinstance(d, Undecided) for d in found.classes.values())
+    decision = requirement_of_each(over, dict.fromkeys("abcdefgh", local), least)
+    assert decision.together.holds
+    assert all(isinstance(d, Undecided) for d in decision.classes.values())
 
 
 def test_a_class_that_fails_fails_the_whole_and_is_named():
     groups = {"good": [counted(20)] * 200, "bad": [counted(2)] * 200}
-    found = requirement_of_each(Mean(0.05), groups, 0.5)
-    assert found.together.holds is False
-    assert "random sample" in found.together.guarantee.condition
-    assert found.classes["good"].holds
-    assert found.classes["bad"].holds is False
+    decision = requirement_of_each(Mean(0.05), groups, 0.5)
+    assert decision.together.holds is False
+    assert "random sample" in decision.together.guarantee.condition
+    assert decision.classes["good"].holds
+    assert decision.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)
     assert "class x" in half.together.reason
     with pytest.raises(InvalidArgument, match="between 0 and 1"):
         requirement_of_each(Mean(0.05), groups, 1.5)
-    with pytest.raises(InvalidArgument, match="no classes"):
+    with pytest.raises(InvalidArgument, match="at least one class"):
         requirement_of_each(Mean(0.05), {}, 0.5)
 
 
@@ -153,7 +154,7 @@ def test_requirements_at_the_ends_are_certain(over):
 def test_share_evidence_and_interval_agree(robust, least):
     """One-sided: shown to be at least what the lower end of twice the error is."""
     local = [decided(True)] * robust + [decided(False)] * (60 - robust)
-    low = (clopper_pearson(type("C", (), {"trials": 60, "held": robust})(), 0.1).low - 0.05) / 0.95
+    low = (clopper_pearson(Counts(60, robust), 0.1).low - 0.05) / 0.95
     above = RobustShare(0.05).evidence(local, least).above
     if abs(least - low) > 1e-9:
         assert (above <= 0.05) == (least < low)
@@ -161,8 +162,8 @@ def test_share_evidence_and_interval_agree(robust, least):
 
 def test_the_limit_that_every_input_keeps_is_the_largest_of_their_upper_ends():
     local = [counted(20)] * 49 + [counted(15)]
-    found = every_input_at_most(local)
-    assert found.value == pytest.approx(0.45)
+    decision = every_input_at_most(local)
+    assert decision.value == pytest.approx(0.45)
     assert every_input_at_most([*local, Undecided("no")]) is None
 
 
@@ -173,29 +174,29 @@ def test_the_weakest_input_is_claimed_too_strong_rarely():
     for _ in range(runs):
         local = []
         for k in rng.binomial(50, p):
-            exact = clopper_pearson(type("C", (), {"trials": 50, "held": k})(), 0.2)
+            exact = clopper_pearson(Counts(50, k), 0.2)
             local.append(Estimate(k / 50, exact, Guarantee(Footing.SOUND, 0.2), 50, k / 50, 50))
         wrong += every_input_at_most(local).value < 0.5
     assert wrong <= allowed(runs, 0.2)
 
 
-def extrapolated(value, held, contradicted=False):
-    plain = counted(held)
+def extrapolated(value, kept, contradicted=False):
+    plain = counted(kept)
     none = Guarantee(Footing.NONE, 1.0, "extrapolation")
     return Extrapolation(value, 1 - value, 2.0, "fit", 0.5, plain, contradicted, none, 20)
 
 
 def test_a_category_tells_average_variance_number_and_completeness():
     local = [extrapolated(0.9, 18), extrapolated(1.0, 20, True), Undecided("no", 20, counted(2))]
-    found = TailMean(0.05).conclude(local, 0.05)
-    assert found.value == pytest.approx(0.95)
-    assert found.failure == pytest.approx(0.05)
-    assert found.variance == pytest.approx(0.005)
-    assert (found.fitted, found.inputs, found.contradicted) == (2, 3, 1)
-    assert found.completeness == pytest.approx(2 / 3)
-    assert found.counted.value == pytest.approx((18 + 20 + 2) / 60)
-    assert found.guarantee.footing is Footing.NONE
-    assert found.counted == Mean(0.05).conclude([counted(18), counted(20), counted(2)], 0.05)
+    decision = TailMean(0.05).conclude(local, 0.05)
+    assert decision.value == pytest.approx(0.95)
+    assert decision.failure == pytest.approx(0.05)
+    assert decision.variance == pytest.approx(0.005)
+    assert (decision.fitted, decision.inputs, decision.contradicted) == (2, 3, 1)
+    assert decision.completeness == pytest.approx(2 / 3)
+    assert decision.counted.value == pytest.approx((18 + 20 + 2) / 60)
+    assert decision.guarantee.footing is Footing.NONE
+    assert decision.counted == Mean(0.05).conclude([counted(18), counted(20), counted(2)], 0.05)
 
 
 def test_one_value_has_no_variance_and_none_fitted_is_undecided_with_the_count():

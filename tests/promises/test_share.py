@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
 from surefoot.population import (
     RobustShare,
     all_robust,
     fragile_at_least,
-    fragile_count,
     robust_at_least,
 )
-from surefoot.population.share import refuting
-from surefoot.results import Decision, Footing, Guarantee, Interval, Undecided
+from surefoot.population.share import refutation_limits
+from surefoot.results import Decision, Footing, Guarantee, Undecided
 from surefoot.statistics import KappaTest, clopper_pearson
 from surefoot.statistics.planning import simulate
 
@@ -28,8 +27,8 @@ def decision(holds, p_value=0.05, error=0.05):
 
 def decisions(robust, fragile, undecided=0, error=0.05):
     """Declarations with no more evidence than they need."""
-    made = [decision(holds, error, error) for holds in [True] * robust + [False] * fragile]
-    return [*made, *[OPEN] * undecided]
+    decided = [decision(holds, error, error) for holds in [True] * robust + [False] * fragile]
+    return [*decided, *[OPEN] * undecided]
 
 
 def most_allowed(runs, error):
@@ -41,7 +40,7 @@ def most_allowed(runs, error):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 100])
 def test_refuting_spends_its_error_and_no_more_exactly(n, a, error):
     """Uniform p-values: none at most t, and fewer than the number at most a, is a trinomial sum."""
-    limits = refuting(n, a, error)
+    limits = refutation_limits(n, a, error)
     t = limits.p_value
     kept = sum(
         math.comb(n, weak) * (a - t) ** weak * (1 - a) ** (n - weak)
@@ -72,8 +71,8 @@ def test_robust_inputs_are_refuted_rarely_when_decisions_err_at_full_rate(n):
     rng, runs, error, wrong = np.random.default_rng(n), 2000, 0.05, 0
     for p_values in rng.random((runs, n)):
         local = [decision(False, p) if p <= error else decision(True) for p in p_values]
-        found = all_robust(local)
-        wrong += isinstance(found, Decision) and not found.holds
+        result = all_robust(local)
+        wrong += isinstance(result, Decision) and not result.holds
     assert wrong <= most_allowed(runs, error)
     assert wrong >= 0.5 * runs * error, "the test is far from using its error"
 
@@ -106,22 +105,16 @@ def test_too_many_are_counted_rarely_whatever_is_declared_of_the_fragile_ones(ki
 def test_the_count_is_the_smallest_that_leaves_so_many_likely_enough(n, a, error):
     """P(m + Binomial(n - m, a) ≥ F) exceeds nine tenths of the error, where evidence is weak."""
     for fragile in range(n + 1):
-        found = fragile_at_least(decisions(n - fragile, fragile, error=a), error)
+        result = fragile_at_least(decisions(n - fragile, fragile, error=a), error)
         tails = [binom.sf(fragile - m - 1, n - m, a) for m in range(fragile + 1)]
         plain = next(m for m, tail in enumerate(tails) if tail > 0.9 * error)
-        assert found >= plain
-        if refuting(n - plain, a, error).p_value < a:
-            assert found == plain
+        assert result >= plain
+        if refutation_limits(n - plain, a, error).p_value < a:
+            assert result == plain
 
 
 def test_six_of_twenty_decided_at_one_percent_are_at_least_five():
-    found = fragile_count(decisions(10, 6, 4, error=0.01), 0.05)
-    assert (found.declared, found.undecided, found.inputs) == (6, 4, 20)
-    assert found.interval == Interval(5, 20)
-    assert found.guarantee == Guarantee(Footing.SOUND, 0.05)
-    assert found.trials == 200
-    with pytest.raises(InvalidArgument, match="between 0 and 1"):
-        fragile_count(decisions(1, 1), 0.0)
+    assert fragile_at_least(decisions(10, 6, 4, error=0.01), 0.05) == 5
 
 
 def test_robust_inputs_are_counted_alike():
@@ -135,8 +128,8 @@ def test_robust_inputs_are_counted_alike():
 @pytest.mark.parametrize("n", [12, 50, 300])
 def test_not_all_are_robust_where_one_at_least_is_counted(n, fragile, p_value):
     local = [*decisions(n - fragile, fragile - 1), decision(False, p_value)]
-    found = all_robust(local)
-    refuted = isinstance(found, Decision) and not found.holds
+    result = all_robust(local)
+    refuted = isinstance(result, Decision) and not result.holds
     assert refuted == (fragile_at_least(local, 0.05) > 0)
 
 
@@ -202,16 +195,16 @@ def test_a_requirement_pays_one_side(least, fragile, one_sided, two_sided):
     """The inputs it takes: by its p-value, and by the interval of the share."""
     over = RobustShare(0.05)
 
-    def first(shown):
-        return next(n for n in range(fragile + 1, 500) if shown(decisions(n - fragile, fragile)))
+    def first(decides):
+        return next(n for n in range(fragile + 1, 500) if decides(decisions(n - fragile, fragile)))
 
     assert first(lambda local: over.evidence(local, least).above <= 0.05) == one_sided
     assert first(lambda local: over.conclude(local, 0.05).interval.low >= least) == two_sided
 
 
 def test_the_upper_end_is_that_of_what_was_not_declared_fragile():
-    found = RobustShare(0.05).conclude(decisions(50, 30, 20), 0.05)
-    lower = clopper_pearson(type("C", (), {"trials": 100, "held": 50})(), 0.05).low
-    upper = clopper_pearson(type("C", (), {"trials": 100, "held": 70})(), 0.05).high
-    assert found.interval.low == pytest.approx((lower - 0.05) / 0.95)
-    assert found.interval.high == pytest.approx(upper / 0.95)
+    result = RobustShare(0.05).conclude(decisions(50, 30, 20), 0.05)
+    lower = clopper_pearson(Counts(100, 50), 0.05).low
+    upper = clopper_pearson(Counts(100, 70), 0.05).high
+    assert result.interval.low == pytest.approx((lower - 0.05) / 0.95)
+    assert result.interval.high == pytest.approx(upper / 0.95)

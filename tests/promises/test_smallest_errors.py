@@ -50,13 +50,13 @@ def exact_tails(n, p):
     return [Fraction(tail, step) for tail in reversed(tails)]
 
 
-@pytest.mark.parametrize(("n", "held"), [(1, 0), (40, 3), (300, 0), (300, 150), (300, 299)])
-def test_clopper_pearson_is_exact_at_the_smallest_error(n, held):
-    ends = clopper_pearson(Counts(n, held), SMALLEST_ERROR)
-    if held > 0:
-        low = float(exact_tails(n, ends.low)[held])
+@pytest.mark.parametrize(("n", "kept"), [(1, 0), (40, 3), (300, 0), (300, 150), (300, 299)])
+def test_clopper_pearson_is_exact_at_the_smallest_error(n, kept):
+    ends = clopper_pearson(Counts(n, kept), SMALLEST_ERROR)
+    if kept > 0:
+        low = float(exact_tails(n, ends.low)[kept])
         assert low == pytest.approx(SMALLEST_ERROR / 2, rel=1e-8)
-    high = float(1 - exact_tails(n, ends.high)[held + 1])
+    high = float(1 - exact_tails(n, ends.high)[kept + 1])
     # a float below 1 is 1e-16 from the next
     assert high == pytest.approx(SMALLEST_ERROR / 2, rel=1e-3 if ends.high > 0.999 else 1e-8)
 
@@ -65,12 +65,12 @@ def test_clopper_pearson_is_exact_at_the_smallest_error(n, held):
 def test_the_tails_of_the_exact_test_are_exact_where_they_are_tiny(n, kappa):
     tails = exact_tails(n, kappa)
     for failed in range(n):
-        for found, exact in (
+        for result, exact in (
             (tail_above(failed, n, kappa), tails[failed]),
             (tail_below(failed, n, kappa), 1 - tails[failed + 1]),
         ):
             if exact > 1e-20:
-                assert found == pytest.approx(float(exact), rel=1e-10)
+                assert result == pytest.approx(float(exact), rel=1e-10)
 
 
 @pytest.mark.parametrize("choose", [equal_tails, shortest])
@@ -136,8 +136,8 @@ def exact_miss(design, p):
 def test_a_design_is_proved_at_its_smallest_error():
     design = calibrate(0.25, SMALLEST_PROVED)
     assert design.proved <= SMALLEST_PROVED
-    found = [exact_miss(design, p) for p in (0.5, 0.4375, 0.375, 0.25, 0.125)]
-    assert 0.01 * SMALLEST_PROVED < max(found) <= design.proved
+    result = [exact_miss(design, p) for p in (0.5, 0.4375, 0.375, 0.25, 0.125)]
+    assert 0.01 * SMALLEST_PROVED < max(result) <= design.proved
 
 
 SMALLER = 0.99 * SMALLEST_ERROR

@@ -45,50 +45,50 @@ def test_anderson_darling_rejects_normal_samples_at_its_level():
 
 def test_the_value_is_the_probability_of_holding_with_the_sign_kept():
     """Definition 3 and line 11 as printed give the complement."""
-    found = concluded(normal_scores(), limit=0.35)
-    assert found.z == pytest.approx(3.0, abs=0.02)
-    assert found.value == pytest.approx(norm.cdf(found.z))
+    extrapolation = concluded(normal_scores(), limit=0.35)
+    assert extrapolation.z == pytest.approx(3.0, abs=0.02)
+    assert extrapolation.value == pytest.approx(norm.cdf(extrapolation.z))
     below = concluded(normal_scores(mean=0.8), limit=0.6)
     assert below.z < 0
     assert below.value < 0.001
 
 
 def test_every_extrapolation_brings_the_count_and_no_guarantee():
-    found = concluded(normal_scores(), limit=0.3)
-    assert isinstance(found, Extrapolation)
-    assert found.guarantee.footing is Footing.NONE
-    assert "extrapolation" in found.guarantee.condition
-    held = int((normal_scores() < 0.3).sum())
-    assert found.counted.value == held / 1000
-    assert found.counted.guarantee.footing is Footing.SOUND
-    assert found.counted.interval == clopper_pearson(Counts(1000, held), 0.05)
-    assert not found.contradicted
+    extrapolation = concluded(normal_scores(), limit=0.3)
+    assert isinstance(extrapolation, Extrapolation)
+    assert extrapolation.guarantee.footing is Footing.NONE
+    assert "extrapolation" in extrapolation.guarantee.condition
+    kept = int((normal_scores() < 0.3).sum())
+    assert extrapolation.counted.value == kept / 1000
+    assert extrapolation.counted.guarantee.footing is Footing.SOUND
+    assert extrapolation.counted.interval == clopper_pearson(Counts(1000, kept), 0.05)
+    assert not extrapolation.contradicted
 
 
 def test_a_second_mode_that_the_fit_does_not_see_is_flagged():
     """Two in a thousand are beyond the limit; normality passes, the fit says one in a million."""
     values = np.concatenate([normal_scores(998), np.full(2, 0.5)])
-    found = concluded(values, limit=0.45)
-    assert found.normality > 0.5
-    assert found.value > 1 - 2e-6
-    assert found.counted.value == 0.998
-    assert found.value not in found.counted.interval
-    assert found.contradicted
+    extrapolation = concluded(values, limit=0.45)
+    assert extrapolation.normality > 0.5
+    assert extrapolation.value > 1 - 2e-6
+    assert extrapolation.counted.value == 0.998
+    assert extrapolation.value not in extrapolation.counted.interval
+    assert extrapolation.contradicted
 
 
 def test_box_cox_moves_the_limit_as_it_moves_the_scores():
     """Log-normal severities: the tail must come out as the log-normal's."""
     logs = norm.ppf((np.arange(1000) + 0.5) / 1000, -2.0, 0.4)
-    found = concluded(np.exp(logs), limit=0.6)
-    assert "Box-Cox" in found.fit
-    assert found.value == pytest.approx(norm.cdf((math.log(0.6) + 2) / 0.4), abs=2e-4)
+    extrapolation = concluded(np.exp(logs), limit=0.6)
+    assert "Box-Cox" in extrapolation.fit
+    assert extrapolation.value == pytest.approx(norm.cdf((math.log(0.6) + 2) / 0.4), abs=2e-4)
 
 
 def test_the_logit_fits_logit_normal_scores():
     scores = 1 / (1 + np.exp(-norm.ppf((np.arange(1000) + 0.5) / 1000, -3.0, 1.0)))
-    found = concluded(scores, limit=0.6, transforms=("none", "logit"))
-    assert found.fit == "logits of severities"
-    assert found.z == pytest.approx(math.log(0.6 / 0.4) + 3, abs=0.02)
+    extrapolation = concluded(scores, limit=0.6, transforms=("none", "logit"))
+    assert extrapolation.fit == "logits of severities"
+    assert extrapolation.z == pytest.approx(math.log(0.6 / 0.4) + 3, abs=0.02)
 
 
 def test_transforms_are_tried_in_the_stated_order():
@@ -101,16 +101,16 @@ def test_transforms_are_tried_in_the_stated_order():
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
 def test_constant_scores_are_undecided_with_the_reason(value):
-    found = concluded([value] * 50, limit=0.6)
-    assert isinstance(found, Undecided)
-    assert "no distribution to fit" in found.reason
+    extrapolation = concluded([value] * 50, limit=0.6)
+    assert isinstance(extrapolation, Undecided)
+    assert "no distribution to fit" in extrapolation.reason
 
 
 def test_scores_of_exactly_zero_and_one_do_not_crash():
     mixed = [0.0] * 30 + [1.0] * 30
-    found = concluded(mixed, limit=0.6, transforms=tuple(TRANSFORMS))
-    assert isinstance(found, Undecided)
-    assert "not normal at the 5 % level" in found.reason
+    extrapolation = concluded(mixed, limit=0.6, transforms=tuple(TRANSFORMS))
+    assert isinstance(extrapolation, Undecided)
+    assert "not normal at the 5 % level" in extrapolation.reason
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ CASES = [
     ("labels", FINE, "label 10, but the model has 10 classes (0 to 9)"),
     ("too few labels", FINE, "5 inputs but 4 labels"),
     ("nan data", FINE, "1 inputs hold NaN or infinite values, the first is 3"),
-    ("bounds", (*FINE, "--bounds", "0,1"), "from 0 to 255, outside the bounds [0, 1]"),
+    ("bounds", (*FINE, "--bounds", "0,1"), "must lie within the bounds [0, 1], got 0 to 255"),
     ("no inputs", FINE, "holds no inputs"),
     ("no arrays", FINE, "holds stuff: name the inputs x"),
     ("damaged npz", FINE, "test.npz cannot be read"),
@@ -134,7 +134,7 @@ def test_a_foreign_store_is_left_alone(desk):
     assert (desk.folder / "other.db").read_bytes() == before
 
 
-@pytest.mark.parametrize("schema", ["1", "3"])
+@pytest.mark.parametrize("schema", ["1", "99"])
 def test_a_store_of_another_version_is_refused(desk, schema):
     assert desk.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
     with sqlite3.connect(desk.folder / "surefoot.db") as db:

@@ -73,7 +73,7 @@ def test_doctor_speaks_in_plain_words(desk):
     ):
         assert words in done.stdout
     told = json.loads(desk.run("doctor", "model.onnx", "test.npz", "--json").stdout)
-    assert {line["verdict"] for line in told} == {"good"}
+    assert {line["status"] for line in told} == {"ok"}
 
 
 def test_doctor_asks_whether_the_labels_are_shifted(desk):
@@ -228,7 +228,7 @@ def test_certify_passes_fails_or_stays_undecided(desk):
     told = json.loads(weak.stdout)
     (decided,) = [claim for claim in told["claims"] if claim["verdict"]]
     assert (decided["kind"], decided["verdict"]) == ("all_kappa", "PASS")
-    assert {row["result"]["held"] is not None for row in told["inputs"]} == {True}
+    assert {row["result"]["kept"] is not None for row in told["inputs"]} == {True}
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
     refuted = desk.run(*strong, "--first", "12", "--report", "page.html")
     assert refuted.returncode == 1, refuted.stdout

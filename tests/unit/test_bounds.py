@@ -40,7 +40,7 @@ def test_okamoto(width, error, trials):
 
 
 @pytest.mark.parametrize(
-    ("trials", "held", "error", "low", "high"),
+    ("trials", "kept", "error", "low", "high"),
     # Bu & Sun 2024, examples 5 and 6, recomputed to more digits
     [
         (100, 8, 0.01, 0.026301, 0.176114),
@@ -48,17 +48,17 @@ def test_okamoto(width, error, trials):
         (1060, 114, 5e-4, 0.07714, 0.14428),
     ],
 )
-def test_clopper_pearson_as_in_the_paper(trials, held, error, low, high):
-    found = clopper_pearson(Counts(trials, held), error)
-    assert found.low == pytest.approx(low, abs=5e-6)
-    assert found.high == pytest.approx(high, abs=5e-6)
+def test_clopper_pearson_as_in_the_paper(trials, kept, error, low, high):
+    outcome = clopper_pearson(Counts(trials, kept), error)
+    assert outcome.low == pytest.approx(low, abs=5e-6)
+    assert outcome.high == pytest.approx(high, abs=5e-6)
 
 
 @given(st.integers(1, 400), st.data(), st.floats(1e-6, 0.5))
 def test_clopper_pearson_agrees_with_scipy(trials, data, error):
-    held = data.draw(st.integers(0, trials))
-    ours = clopper_pearson(Counts(trials, held), error)
-    theirs = binomtest(held, trials).proportion_ci(1 - error, method="exact")
+    kept = data.draw(st.integers(0, trials))
+    ours = clopper_pearson(Counts(trials, kept), error)
+    theirs = binomtest(kept, trials).proportion_ci(1 - error, method="exact")
     assert ours.low == pytest.approx(theirs.low, abs=1e-9)
     assert ours.high == pytest.approx(theirs.high, abs=1e-9)
 
@@ -78,37 +78,37 @@ def test_chernoff_as_in_the_paper():
 
 
 def test_example_six_saves_45_7_percent():
-    asked, result = _told(BuSun(0.01, 0.01), [14, 114, 1464])
-    assert asked == [100, 1060, 13212]
+    questions, result = _counts_after(BuSun(0.01, 0.01), [14, 114, 1464])
+    assert questions == [100, 1060, 13212]
     assert result.trials == 14372
     assert 1 - result.trials / okamoto(0.01, 0.01) == pytest.approx(0.457, abs=5e-4)
 
 
 def test_a_pilot_near_one_half_goes_straight_to_okamoto():
     """Example 6, second part: every candidate costs at least 27011."""
-    asked, result = _told(BuSun(0.01, 0.01), [41, 10550])
-    assert asked == [100, 26492]
+    questions, result = _counts_after(BuSun(0.01, 0.01), [41, 10550])
+    assert questions == [100, 26492]
     assert result.value == 10550 / 26492
     procedure = BuSun(0.01, 0.01)
     assert min(procedure._total(math.ceil(i * 264.92), 0.41) for i in range(1, 21)) == 27011
 
 
-def _told(procedure, answers):
-    steps, asked = procedure.steps(), []
+def _counts_after(procedure, answers):
+    steps, questions = procedure.steps(), []
     n = next(steps)
     try:
-        for held in answers:
-            asked.append(n)
-            n = steps.send(Counts(n, held))
+        for kept in answers:
+            questions.append(n)
+            n = steps.send(Counts(n, kept))
     except StopIteration as stop:
-        return asked, stop.value
+        return questions, stop.value
     raise AssertionError(f"asks for {n} more")
 
 
 @pytest.mark.parametrize("width", [1 / 3, 0.4, 0.9])
 def test_a_wide_width_uses_okamoto_at_once(width):
-    asked, _ = _told(BuSun(width, 0.05), [0])
-    assert asked == [okamoto(width, 0.05)]
+    questions, _ = _counts_after(BuSun(width, 0.05), [0])
+    assert questions == [okamoto(width, 0.05)]
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.005, 0.3), st.floats(1e-4, 0.3))

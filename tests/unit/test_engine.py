@@ -38,10 +38,10 @@ def test_workers_never_change_a_result(plain, workers):
 
 
 def test_subject_order_never_changes_a_result(plain):
-    made = study()
-    order = list(range(len(made.fitted)))
+    setup = study()
+    order = list(range(len(setup.fitted)))
     random.Random(3).shuffle(order)
-    mixed = run(made, subjects=[made.fitted.subjects()[i] for i in order])
+    mixed = run(setup, subjects=[setup.fitted.subjects()[i] for i in order])
     assert mixed == [plain[i] for i in order]
 
 
@@ -58,9 +58,9 @@ def test_the_order_of_the_data_never_changes_a_study():
 @pytest.mark.parametrize("prop", PROPERTIES)
 def test_every_method_and_property_runs_through_the_same_loop(method, prop):
     scores = sf.load_model(three_classes, shape=SHAPE)
-    held = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
-    made = study(model=scores, method=ESTIMATORS[method](0.2, 0.2), property=held)
-    one, other = made.run(batch=7), made.run(batch=4096)
+    kept = PROPERTIES[prop](2) if prop == "topk" else PROPERTIES[prop]()
+    setup = study(model=scores, method=ESTIMATORS[method](0.2, 0.2), property=kept)
+    one, other = setup.run(batch=7), setup.run(batch=4096)
     assert one.by_id == other.by_id
     assert all(isinstance(r, sf.results.Estimate) for r in one.by_id.values())
 
@@ -70,37 +70,37 @@ def three_classes(x):
 
 
 @pytest.mark.parametrize(
-    "kind", [k for k, made in PERTURBATIONS.items() if made.view is not View.IMAGE]
+    "kind", [k for k, setup in PERTURBATIONS.items() if setup.view is not View.IMAGE]
 )
 def test_level_zero_reproduces_the_clean_prediction(kind):
-    made = study(perturbation=replace(example(kind), level=0.0))
-    assert all(r.value == 1 for r in made.run().by_id.values())
-    task = Task(made.fitted.subjects()[3], 0.0, 0, 5)
-    x = made.bench().perturbed(task)
-    np.testing.assert_array_equal(x, np.repeat(made.fitted.x[3:4], 5, axis=0))
+    setup = study(perturbation=replace(example(kind), level=0.0))
+    assert all(r.value == 1 for r in setup.run().by_id.values())
+    task = Task(setup.fitted.subjects()[3], 0.0, 0, 5)
+    x = setup.bench().perturbed(task)
+    np.testing.assert_array_equal(x, np.repeat(setup.fitted.x[3:4], 5, axis=0))
 
 
 def test_two_models_meet_the_same_perturbations():
-    seen = {}
+    observed = {}
 
     def recording(name, sign):
         def model(x):
-            seen.setdefault(name, []).append(x.copy())
+            observed.setdefault(name, []).append(x.copy())
             return sign * linear(x)
 
         return sf.load_model(model, shape=SHAPE)
 
     for name, sign in (("a", 1.0), ("b", -1.0)):
-        made = study(model=recording(name, sign), method=sf.methods.Okamoto(0.3, 0.3))
-        made.run(batch=16)
-    first, second = (np.concatenate(seen[n]) for n in ("a", "b"))
+        setup = study(model=recording(name, sign), method=sf.methods.Okamoto(0.3, 0.3))
+        setup.run(batch=16)
+    first, second = (np.concatenate(observed[n]) for n in ("a", "b"))
     assert len(first) > 50
     np.testing.assert_array_equal(first, second)
 
 
 def test_a_trial_is_the_same_alone_and_in_a_batch():
-    made = study()
-    bench, subject = made.bench(), made.fitted.subjects()[0]
+    setup = study()
+    bench, subject = setup.bench(), setup.fitted.subjects()[0]
     many = bench.perturbed(Task(subject, 0.4, 1000, 1100))
     alone = bench.perturbed(Task(subject, 0.4, 1037, 1038))
     np.testing.assert_array_equal(alone[0], many[37])
@@ -112,12 +112,12 @@ def test_no_trial_is_used_twice(plain):
     assert len(spy.trials) == len(set(spy.trials)) == sum(r.trials for r in results)
 
 
-def test_trays_are_full_and_hold_many_subjects():
+def test_batches_are_full_and_hold_many_subjects():
     spy = Spy(study().bench())
     run(bench=spy, batch_size=512)
-    sizes = [sum(t.units for t in load) for load in spy.loads]
+    sizes = [sum(t.units for t in tasks) for tasks in spy.batches]
     assert np.mean(sizes[:-2]) > 0.7 * 512
-    assert max(len({t.subject.name for t in load}) for load in spy.loads) > 3
+    assert max(len({t.subject.name for t in tasks}) for tasks in spy.batches) > 3
 
 
 class Crash(Exception):
@@ -162,7 +162,7 @@ def test_a_finished_run_repeats_no_work(plain):
     run(journal=journal)
     spy = Spy(study().bench())
     assert run(bench=spy, journal=journal) == plain
-    assert spy.loads == []
+    assert spy.batches == []
 
 
 def test_overlapping_evidence_of_two_writers_counts_once(plain):
@@ -196,14 +196,20 @@ def test_severities_keep_the_order_of_trials():
 
     class Collect:
         def steps(self):
-            seen = yield 100
-            return seen
+            observed = yield 100
+            return observed
 
-    made = study()
+    setup = study()
     bench = SamplingBench(
-        made.fitted, made.references, made.model, made.perturbation, made.property, Severities, 1
+        setup.fitted,
+        setup.references,
+        setup.model,
+        setup.perturbation,
+        setup.property,
+        Severities,
+        1,
     )
-    subjects = made.fitted.subjects()
+    subjects = setup.fitted.subjects()
     with ThreadPoolExecutor(3) as pool:
         mixed = measure(
             Pinned(Collect(), 0.4),
@@ -221,24 +227,32 @@ def test_severities_keep_the_order_of_trials():
 @pytest.mark.parametrize("perturbation", [sf.perturb.Contrast(0.5), sf.perturb.LinfNoise(0.4)])
 def test_what_leaves_nothing_to_chance_is_run_once_an_input(perturbation):
     """And each trial counts as it would if it had been run."""
-    asked = []
+    batch_sizes = []
 
     def scores(batch):
-        asked.append(len(batch))
+        batch_sizes.append(len(batch))
         return linear(batch.reshape(len(batch), -1) - 0.5)
 
     images = np.random.default_rng(1).random((7, 1, 4, 4), dtype=np.float32)
     model = sf.load_model(scores, shape=(1, 4, 4), bounds=(0, 1))
-    made = study(model=model, inputs=sf.load_inputs(images), perturbation=perturbation)
+    setup = study(model=model, inputs=sf.load_inputs(images), perturbation=perturbation)
     bench = SamplingBench(
-        made.fitted, made.references, made.model, made.perturbation, made.property, Severities, 1
+        setup.fitted,
+        setup.references,
+        setup.model,
+        setup.perturbation,
+        setup.property,
+        Severities,
+        1,
     )
-    tasks = [Task(s, perturbation.level, 3, 3 + n) for n, s in enumerate(made.fitted.subjects(), 1)]
+    tasks = [
+        Task(s, perturbation.level, 3, 3 + n) for n, s in enumerate(setup.fitted.subjects(), 1)
+    ]
     trials = sum(task.units for task in tasks)
-    asked.clear()
-    found = bench.severities(tasks)
+    batch_sizes.clear()
+    result = bench.severities(tasks)
     certain = isinstance(perturbation, sf.perturb.Contrast)
-    assert sum(asked) == (len(tasks) if certain else trials)
+    assert sum(batch_sizes) == (len(tasks) if certain else trials)
     alone = [bench.severities([replace(t, start=i, stop=i + 1)]) for t in tasks
              for i in range(t.start, t.stop)]  # fmt: skip
-    assert found.tolist() == pytest.approx(np.concatenate(alone).tolist(), abs=1e-6)
+    assert result.tolist() == pytest.approx(np.concatenate(alone).tolist(), abs=1e-6)

@@ -61,10 +61,10 @@ class Script:
         self.questions = questions
 
     def steps(self):
-        told = []
+        answers = []
         for question in self.questions:
-            told.append((yield question))
-        return told
+            answers.append((yield question))
+        return answers
 
 
 def marks(level, start, stop):
@@ -74,19 +74,19 @@ def marks(level, start, stop):
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
 def test_a_tuple_of_asks_is_told_as_many_answers_in_its_order(batch_size):
     asks = (Ask(0.5, 4, 10), Ask(0.2, 3, 0), Ask(0.5, 2, 100), Ask(0.5, 3, 20))
-    (told,) = run(Script(asks), batch_size=batch_size)
-    wanted = [marks(0.5, 10, 14), marks(0.2, 0, 3), marks(0.5, 100, 102), marks(0.5, 20, 23)]
-    assert told == [wanted]
+    (answers,) = run(Script(asks), batch_size=batch_size)
+    expected = [marks(0.5, 10, 14), marks(0.2, 0, 3), marks(0.5, 100, 102), marks(0.5, 20, 23)]
+    assert answers == [expected]
 
 
 def test_a_tuple_of_one_is_told_a_list_and_a_bare_ask_is_not():
-    (told,) = run(Script((Ask(0.5, 4, 10),), Ask(0.5, 4, 30)))
-    assert told == [[marks(0.5, 10, 14)], marks(0.5, 30, 34)]
+    (answers,) = run(Script((Ask(0.5, 4, 10),), Ask(0.5, 4, 30)))
+    assert answers == [[marks(0.5, 10, 14)], marks(0.5, 30, 34)]
 
 
 def test_without_a_start_trials_go_on_where_the_last_at_the_level_ended():
-    (told,) = run(Script(Ask(0.5, 4), (Ask(0.5, 2), Ask(0.1, 2)), Ask(0.5, 3, 50), Ask(0.5, 1)))
-    assert told == [
+    (answers,) = run(Script(Ask(0.5, 4), (Ask(0.5, 2), Ask(0.1, 2)), Ask(0.5, 3, 50), Ask(0.5, 1)))
+    assert answers == [
         marks(0.5, 0, 4),
         [marks(0.5, 4, 6), marks(0.1, 0, 2)],
         marks(0.5, 50, 53),
@@ -119,7 +119,7 @@ def test_batch_size_and_workers_never_change_a_curve(batch_size):
         assert run(procedure, pool=pool, batch_size=batch_size, in_flight=5) == plain
 
 
-def test_a_tray_that_does_not_fit_is_halved_and_nothing_is_lost():
+def test_a_batch_that_does_not_fit_is_halved_and_nothing_is_lost():
     procedure = CURVES["one threshold"]
     assert run(procedure, World(largest=9), batch_size=64) == run(procedure)
 
@@ -163,7 +163,7 @@ def test_evidence_of_two_writers_counts_once():
     twice = entries_of(procedure, batch_size=23) + entries_of(procedure, batch_size=1000)
     spy = Spy(World())
     assert run(procedure, spy, journal=cut(twice, len(twice))) == run(procedure)
-    assert spy.loads == []
+    assert spy.batches == []
 
 
 @pytest.mark.parametrize(
@@ -188,15 +188,15 @@ def test_every_subject_may_have_a_procedure_of_its_own():
         "b": CURVES["population"],
         "c": Script((Ask(0.5, 4, 10),)),
     }
-    found = run(own, subjects=others[::-1])
-    assert found[2] == run(own["a"])[0]
-    assert found[1] == run(own["b"])[0]
-    assert found[0] == [[marks(0.5, 10, 14)]]
+    result = run(own, subjects=others[::-1])
+    assert result[2] == run(own["a"])[0]
+    assert result[1] == run(own["b"])[0]
+    assert result[0] == [[marks(0.5, 10, 14)]]
 
 
 def test_a_curve_of_counts_passes_through_the_same_loop():
     procedure = AdaptiveCurve(0.0, 1.0, (0.8,), 16.0, 64, size=SIZE)
     spy = Spy(World(Counts))
-    (found,) = run(procedure, spy)
-    assert len(spy.trials) == len(set(spy.trials)) == found.trials
-    assert found.points[0].value == breaking(CRITICAL)(0.0).mean()
+    (result,) = run(procedure, spy)
+    assert len(spy.trials) == len(set(spy.trials)) == result.trials
+    assert result.points[0].value == breaking(CRITICAL)(0.0).mean()

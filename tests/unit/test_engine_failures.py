@@ -47,7 +47,9 @@ def test_out_of_memory_backs_off_with_workers_too(plain):
 
 
 def test_no_room_for_one_trial_is_an_error_that_names_it():
-    with pytest.raises(ModelFailed, match="input p0, trials 0 to 0: not even one trial fits"):
+    with pytest.raises(
+        ModelFailed, match="input p0, trials 0 to 0: a batch of one trial does not fit"
+    ):
         run(bench=Limited(study().bench(), room=0), batch_size=500)
 
 
@@ -68,9 +70,9 @@ def raising(x):
 
 
 def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
-    made, journal = study(model=breaks_after(12, raising)), MemoryJournal()
+    setup, journal = study(model=breaks_after(12, raising)), MemoryJournal()
     with pytest.raises(ModelFailed, match=r"input p\d+, trials \d+ to \d+.*endpoint lost"):
-        run(made, journal=journal)
+        run(setup, journal=journal)
     assert journal.replay()
 
 
@@ -85,11 +87,11 @@ def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
 
 
 def test_progress_grows_and_ends_complete():
-    told: list[Progress] = []
-    results = run(watch=told.append, batch_size=20)
-    assert told[-1].finished == told[-1].subjects == 12
-    assert told[-1].trials == told[-1].expected == sum(r.trials for r in results)
-    assert all(a.trials <= b.trials for a, b in pairwise(told))
+    reports: list[Progress] = []
+    results = run(watch=reports.append, batch_size=20)
+    assert reports[-1].finished == reports[-1].subjects == 12
+    assert reports[-1].trials == reports[-1].expected == sum(r.trials for r in results)
+    assert all(a.trials <= b.trials for a, b in pairwise(reports))
 
 
 def test_a_procedure_that_asks_for_nothing_is_refused():

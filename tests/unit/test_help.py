@@ -71,15 +71,15 @@ def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line()
     ("command", "option", "method", "field"),
     [
         ("certify", "--seed", sf.Study, "seed"),
-        ("tail", "--draws", sf.NormalTail, "draws"),
-        ("tail", "--normality", sf.NormalTail, "level"),
-        ("tail", "--limit", sf.NoConfidentMistake, "limit"),
-        ("critical", "--tolerance", sf.CriticalLevel, "tolerance"),
-        ("critical", "--seconds-per-input", sf.CriticalLevel, "seconds_per_input"),
-        ("critical", "--quantile", sf.CriticalLevel, "quantile"),
-        ("critical", "--samples", sf.CriticalLevel, "samples"),
-        ("critical", "--within", sf.CriticalQuantile, "within"),
-        ("critical", "--verifier", sf.CriticalLevel, "verifier"),
+        ("tail", "--draws", sf.methods.NormalTail, "draws"),
+        ("tail", "--normality", sf.methods.NormalTail, "level"),
+        ("tail", "--limit", sf.properties.NoConfidentMistake, "limit"),
+        ("critical", "--tolerance", sf.methods.CriticalLevel, "tolerance"),
+        ("critical", "--seconds-per-input", sf.methods.CriticalLevel, "seconds_per_input"),
+        ("critical", "--quantile", sf.methods.CriticalLevel, "quantile"),
+        ("critical", "--samples", sf.methods.CriticalLevel, "samples"),
+        ("critical", "--within", sf.methods.CriticalQuantile, "within"),
+        ("critical", "--verifier", sf.methods.CriticalLevel, "verifier"),
     ],
 )
 def test_an_option_has_the_default_of_the_field_it_sets(command, option, method, field):
@@ -91,4 +91,4 @@ def test_an_option_has_the_default_of_the_field_it_sets(command, option, method,
 def test_a_curve_without_options_is_the_one_of_python():
     from surefoot.results import Interval
 
-    assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.SequentialCurve(0.0, 2.0)
+    assert CurveOptions().method_on(Interval(0.0, 2.0), 1) == sf.methods.SequentialCurve(0.0, 2.0)

@@ -179,7 +179,7 @@ def test_scores_that_change_their_number_mid_run_are_refused():
         scores = np.concatenate([linear(x), x[:, :1]], axis=1)
         return scores if calls[0] < 60 else scores[:, :2]
 
-    with pytest.raises(ModelFailed, match="returned 2 scores an input, not 3 as before"):
+    with pytest.raises(ModelFailed, match="must return 3 scores for each input, got 2"):
         study(model=sf.load_model(shrinking, shape=SHAPE)).run(batch=4)
 
 

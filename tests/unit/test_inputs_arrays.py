@@ -127,12 +127,12 @@ def test_every_input_needs_an_id_of_its_own(ids):
 
 @pytest.mark.parametrize("source", [3, None, object(), 2.5])
 def test_what_holds_no_inputs_is_refused(source):
-    with pytest.raises(InvalidArgument, match="give arrays, a path, or a dataset"):
+    with pytest.raises(InvalidArgument, match="pass arrays, a path, or a dataset"):
         load_inputs(source)
 
 
 def test_a_size_for_arrays_is_refused_and_not_ignored():
-    with pytest.raises(InvalidArgument, match="size="):
+    with pytest.raises(InvalidArgument, match="size resizes images in files only"):
         load_inputs(PIXELS, size=(3, 3))
 
 

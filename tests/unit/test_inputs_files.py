@@ -141,8 +141,8 @@ def test_arrays_of_objects_are_refused_and_run_nothing(tmp_path):
 
 def header(shape):
     buffer = io.BytesIO()
-    told = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(buffer, told)
+    message = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, message)
     return buffer.getvalue()
 
 

@@ -66,7 +66,7 @@ def test_scale_and_class_names_count_for_images_too(folder):
 
 
 def test_labels_beside_a_folder_are_refused_and_not_ignored(folder):
-    with pytest.raises(InvalidArgument, match="says its labels itself"):
+    with pytest.raises(InvalidArgument, match="has labels of its own"):
         load_inputs(folder, [0, 1, 1])
 
 

@@ -78,8 +78,8 @@ def test_the_sentence_names_the_seed():
 
 
 def test_more_than_there_are_is_all_there_are():
-    for asked in (Selection(first=99), Selection(random=99)):
-        assert sorted(rows(select(world(), asked, unasked))) == list(range(30))
+    for selection in (Selection(first=99), Selection(random=99)):
+        assert sorted(rows(select(world(), selection, unasked))) == list(range(30))
     assert "the first 30" in select(world(), Selection(first=99), unasked).selection
 
 
@@ -106,8 +106,8 @@ def test_too_few_correct_ones_are_all_there_are():
 
 
 def test_everything_together_is_said_in_order():
-    asked = Selection(classes=(1,), random=3, seed=4, correct_only=True)
-    chosen = select(world(), asked, right_on_even)
+    selection = Selection(classes=(1,), random=3, seed=4, correct_only=True)
+    chosen = select(world(), selection, right_on_even)
     assert len(chosen) == 3
     assert all(i % 3 == 1 and i % 2 == 0 for i in rows(chosen))
     assert chosen.selection.startswith("3 of 30 inputs: classes dog, ")
@@ -116,31 +116,31 @@ def test_everything_together_is_said_in_order():
 
 def test_many_inputs_are_asked_in_pieces_and_no_more_than_needed():
     x = np.arange(2000, dtype=np.float32)[:, None]
-    inputs, asked = load_inputs(x, np.zeros(2000, int)), []
+    inputs, calls = load_inputs(x, np.zeros(2000, int)), []
 
     def watched(part):
-        asked.append(len(part))
+        calls.append(len(part))
         return np.zeros(len(part), int)
 
     assert len(select(inputs, Selection(first=300, correct_only=True), watched)) == 300
-    assert sum(asked) < 2000
-    assert max(asked) <= 256
+    assert sum(calls) < 2000
+    assert max(calls) <= 256
 
 
 @LAW
 @given(st.integers(1, 40), st.integers(0, 5), st.booleans(), st.sets(st.integers(0, 2)))
 def test_a_choice_is_a_part_without_repeats(n, seed, correct_only, classes):
-    asked = Selection(tuple(sorted(classes)), random=n, seed=seed, correct_only=correct_only)
-    chosen = select(world(), asked, right_on_even)
-    found = rows(chosen)
-    assert len(set(found)) == len(found) <= n
-    assert all(not classes or i % 3 in classes for i in found)
-    assert all(not correct_only or i % 2 == 0 for i in found)
-    assert chosen.selection.startswith(f"{len(found)} of 30 inputs: ")
+    selection = Selection(tuple(sorted(classes)), random=n, seed=seed, correct_only=correct_only)
+    chosen = select(world(), selection, right_on_even)
+    selected = rows(chosen)
+    assert len(set(selected)) == len(selected) <= n
+    assert all(not classes or i % 3 in classes for i in selected)
+    assert all(not correct_only or i % 2 == 0 for i in selected)
+    assert chosen.selection.startswith(f"{len(selected)} of 30 inputs: ")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         {"first": 0},
         {"first": -2},
@@ -149,9 +149,9 @@ def test_a_choice_is_a_part_without_repeats(n, seed, correct_only, classes):
         {"random": 3, "seed": -1},
     ],
 )
-def test_a_selection_of_nothing_or_of_two_kinds_is_refused(said):
+def test_a_selection_of_nothing_or_of_two_kinds_is_refused(words):
     with pytest.raises(InvalidArgument):
-        Selection(**said)
+        Selection(**words)
 
 
 def test_a_class_without_inputs_is_refused_with_those_there_are():
@@ -159,10 +159,10 @@ def test_a_class_without_inputs_is_refused_with_those_there_are():
         select(world(), Selection(classes=(1, 7)), unasked)
 
 
-@pytest.mark.parametrize("asked", [Selection(classes=(1,)), Selection(correct_only=True)])
-def test_what_needs_labels_is_refused_without_them(asked):
+@pytest.mark.parametrize("selection", [Selection(classes=(1,)), Selection(correct_only=True)])
+def test_what_needs_labels_is_refused_without_them(selection):
     with pytest.raises(InvalidArgument, match="holds no labels"):
-        select(world(labels=None), asked, right_on_even)
+        select(world(labels=None), selection, right_on_even)
 
 
 def test_a_model_that_gets_nothing_right_leaves_nothing_to_study():

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import surefoot as sf
-from surefoot.engine.label_check import guessed, label_doubt, names_doubt, renamed, shifted
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.label_check import guessed, label_doubt, names_doubt, permuted, shifted
+from surefoot.engine.preflight import CheckStatus, examine
 from tests.worlds import SHAPE, linear_model, points
 
 NAME = "labels and clean accuracy"
@@ -29,10 +29,12 @@ def test_a_missing_class_that_shifted_the_others_is_named():
     """The case of folders 0 to 9 without 6 that were numbered by their place."""
     true, predicted = world()
     kept = true != 6
-    told = label_doubt(np.where(true > 6, true - 1, true)[kept], predicted[kept], 10)
-    assert "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …) it would be 9" in told
-    assert "are the labels shifted?" in told
-    assert "--class-names" in told
+    message = label_doubt(np.where(true > 6, true - 1, true)[kept], predicted[kept], 10)
+    assert (
+        "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …) it would be 9" in message
+    )
+    assert "are the labels shifted?" in message
+    assert "--class-names" in message
 
 
 @pytest.mark.parametrize(
@@ -52,19 +54,19 @@ def test_classes_in_another_order_are_noticed_with_the_accuracy_they_would_have(
     """Folders 0 to 11 numbered in the order of their texts: 10 and 11 come before 2."""
     true, predicted = world(400, 12)
     place = np.argsort(sorted(range(12), key=str))
-    told = label_doubt(place[true], predicted, 12)
-    assert "(2 as 10, 3 as 11, 4 as 2, …)" in told
-    assert "are the classes in another order?" in told
-    found = renamed(place[true], predicted)
-    assert found.accuracy == pytest.approx((true == predicted).mean(), abs=0.02)
+    message = label_doubt(place[true], predicted, 12)
+    assert "(2 as 10, 3 as 11, 4 as 2, …)" in message
+    assert "are the classes in another order?" in message
+    check = permuted(place[true], predicted)
+    assert check.accuracy == pytest.approx((true == predicted).mean(), abs=0.02)
 
 
 def test_two_gaps_are_a_renaming_because_one_shift_explains_too_little():
     true, predicted = world(600)
     kept = ~np.isin(true, (3, 6))
     place = np.cumsum(~np.isin(np.arange(10), (3, 6))) - 1
-    told = label_doubt(place[true][kept], predicted[kept], 10)
-    assert "the labels renamed (3 as 4, 4 as 5, 5 as 7, …) it would be 9" in told
+    message = label_doubt(place[true][kept], predicted[kept], 10)
+    assert "the labels renamed (3 as 4, 4 as 5, 5 as 7, …) it would be 9" in message
 
 
 def test_two_labels_are_never_read_as_one():
@@ -73,14 +75,16 @@ def test_two_labels_are_never_read_as_one():
     constant = np.zeros(300, np.int64)
     assert shifted(labels, constant, 2) is None
     for given in (labels, 1 - labels):
-        told = label_doubt(given, constant, 2)
-        assert told.startswith(", no better than always answering the most frequent class (90.0 %)")
+        message = label_doubt(given, constant, 2)
+        assert message.startswith(
+            ", no better than always answering the most frequent class (90.0 %)"
+        )
 
 
 def test_few_inputs_do_not_cry_wolf():
     """Ten inputs of ten classes can always be renamed to fit."""
     rng = np.random.default_rng(0)
-    assert all(renamed(np.arange(10), rng.permutation(10)) is None for _ in range(50))
+    assert all(permuted(np.arange(10), rng.permutation(10)) is None for _ in range(50))
     assert label_doubt(np.array([0, 1, 1]), np.array([0, 1, 0]), 2) == ""
     assert label_doubt(np.array([0, 1]), np.array([1, 0]), 2) == ""
 
@@ -93,7 +97,7 @@ def test_where_no_renaming_is_better_none_is_proposed(classes):
     runs, alarms = 1000, 0
     for _ in range(runs):
         labels, predicted = rng.integers(0, classes, (2, 60))
-        alarms += bool(shifted(labels, predicted, classes) or renamed(labels, predicted))
+        alarms += bool(shifted(labels, predicted, classes) or permuted(labels, predicted))
     assert binom.sf(alarms - 1, runs, 0.001) > 0.001
 
 
@@ -103,7 +107,7 @@ def test_a_reading_that_is_exactly_as_good_is_not_proposed():
     labels = rng.integers(0, 9, (2000, 50))
     predicted = labels + rng.integers(0, 2, labels.shape)
     alarms = sum(
-        bool(shifted(y, z, 10) or renamed(y, z)) for y, z in zip(labels, predicted, strict=True)
+        bool(shifted(y, z, 10) or permuted(y, z)) for y, z in zip(labels, predicted, strict=True)
     )
     assert binom.sf(alarms - 1, 2000, 0.001) > 0.001
 
@@ -133,17 +137,17 @@ def test_inputs_of_one_class_are_compared_with_guessing_only():
 def test_the_preflight_says_what_the_labels_would_have_to_be():
     inputs = points(60)
     turned = sf.load_inputs(inputs.x, 1 - inputs.labels)
-    found = {c.name: c for c in examine(turned, linear_model(), None)}[NAME]
-    assert found.verdict is Verdict.ODD
-    assert "0.0 % of 60 clean inputs get their label; with the labels renamed" in found.finding
-    assert "(0 as 1, 1 as 0) it would be 100.0 %" in found.finding
+    check = {c.name: c for c in examine(turned, linear_model(), None)}[NAME]
+    assert check.status is CheckStatus.WARNING
+    assert "0.0 % of 60 clean inputs get their true label; with the labels renamed" in check.finding
+    assert "(0 as 1, 1 as 0) it would be 100.0 %" in check.finding
 
 
 def test_the_preflight_wonders_about_names_of_fewer_classes_than_the_model_has():
     """Of three classes only two are in the data: alphabetical numbers may be wrong."""
     model = sf.load_model(lambda x: x[:, :3], shape=SHAPE)
     inputs = sf.load_inputs(np.eye(6)[[0, 1] * 5], ["ant", "bee"] * 5)
-    found = {c.name: c for c in examine(inputs, model, None)}[NAME]
-    assert found.verdict is Verdict.ODD
-    assert "the data name 2 classes and the model has 3" in found.finding
+    check = {c.name: c for c in examine(inputs, model, None)}[NAME]
+    assert check.status is CheckStatus.WARNING
+    assert "the data name 2 classes and the model has 3" in check.finding
     assert names_doubt(3, 3) == names_doubt(0, 3) == ""

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
 from surefoot.engine.clean_predictions import clean_scores
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.errors import ModelFailed
 from surefoot.subject import Inputs
 from surefoot.testing import check_model
@@ -160,7 +160,7 @@ def finding(model):
 def test_the_preflight_says_that_a_model_writes_and_gets_a_copy():
     for source in WRITERS.values():
         found = finding(sf.load_model(source, shape=SHAPE))
-        assert found.verdict is Verdict.GOOD
+        assert found.status is CheckStatus.OK
     assert "given a copy of its own" in finding(sf.load_model(in_place, shape=SHAPE)).finding
     assert "same after" in finding(sf.load_model(pure, shape=SHAPE)).finding
 
@@ -179,7 +179,7 @@ class Own:
 
 def test_a_model_of_ones_own_that_writes_is_stopped():
     found = finding(Own())
-    assert found.verdict is Verdict.BAD
+    assert found.status is CheckStatus.FAILED
     assert "let the model copy its batch first" in found.finding
     with pytest.raises(AssertionError, match="predict changed its input"):
         check_model(Own(), points().x)
@@ -213,7 +213,7 @@ def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_ou
     model.predict(model.place(x))
     with pytest.raises(ModelFailed, match=r"changed this batch in place.*x = x\.clone\(\)"):
         model.predict(model.place(-x))
-    assert finding(model).verdict is Verdict.BAD
+    assert finding(model).status is CheckStatus.FAILED
 
 
 def test_the_gradient_of_a_module_that_writes_is_that_of_one_that_does_not():

@@ -40,24 +40,24 @@ def statsmodels():
     )
 
 
-@pytest.mark.parametrize(("trials", "held"), COUNTS)
+@pytest.mark.parametrize(("trials", "kept"), COUNTS)
 @pytest.mark.parametrize("error", [0.2, 0.05, 1e-3, 1e-8])
-def test_clopper_pearson_is_the_one_of_statsmodels_and_scipy(statsmodels, trials, held, error):
-    ours = clopper_pearson(Counts(trials, held), error)
-    low, high = statsmodels.proportion_confint(held, trials, alpha=error, method="beta")
+def test_clopper_pearson_is_the_one_of_statsmodels_and_scipy(statsmodels, trials, kept, error):
+    ours = clopper_pearson(Counts(trials, kept), error)
+    low, high = statsmodels.proportion_confint(kept, trials, alpha=error, method="beta")
     assert (ours.low, ours.high) == pytest.approx((low, high), rel=1e-9, abs=1e-15)
-    exact = stats.binomtest(held, trials).proportion_ci(1 - error, method="exact")
+    exact = stats.binomtest(kept, trials).proportion_ci(1 - error, method="exact")
     assert (ours.low, ours.high) == pytest.approx((exact.low, exact.high), rel=1e-7, abs=1e-11)
 
 
 @pytest.mark.parametrize("error", [0.2, 0.05, 1e-3])
-@pytest.mark.parametrize(("trials", "held"), [(10, 3), (1060, 114), (100_000, 3)])
+@pytest.mark.parametrize(("trials", "kept"), [(10, 3), (1060, 114), (100_000, 3)])
 def test_an_exact_test_at_either_end_of_clopper_pearson_rejects_at_half_the_error(
-    trials, held, error
+    trials, kept, error
 ):
-    ends = clopper_pearson(Counts(trials, held), error)
-    low = stats.binomtest(held, trials, ends.low, alternative="greater").pvalue
-    high = stats.binomtest(held, trials, ends.high, alternative="less").pvalue
+    ends = clopper_pearson(Counts(trials, kept), error)
+    low = stats.binomtest(kept, trials, ends.low, alternative="greater").pvalue
+    high = stats.binomtest(kept, trials, ends.high, alternative="less").pvalue
     assert (low, high) == pytest.approx((error / 2, error / 2), rel=1e-8)
 
 
@@ -107,9 +107,9 @@ def beside_jumps(n, width):
 def test_the_fixed_size_by_plain_sums_is_enough_and_one_trial_less_is_not(width, error):
     n = fixed_size(width, error)
     for size in (n, n - 1):
-        found = max(miss(size, width, p) for p in beside_jumps(size, width))
-        assert worst_miss(size, width) == pytest.approx(found, rel=1e-6)
-        assert (found <= error) == (size == n)
+        result = max(miss(size, width, p) for p in beside_jumps(size, width))
+        assert worst_miss(size, width) == pytest.approx(result, rel=1e-6)
+        assert (result <= error) == (size == n)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.02, 0.2, 0.9, 0.985])
@@ -139,8 +139,8 @@ def test_the_e_values_are_the_integrals_they_stand_for(failed, trials, kappa):
     below = log_evidence_below(failed, trials, kappa)
     assert below == pytest.approx(math.log(sum(parts) / 2), rel=1e-8, abs=1e-8)
     above = math.log(mean(lambda v: ratio(v**-2.5), 1, kappa**-0.4))
-    found = log_evidence_above(failed, trials, kappa)
-    assert found == pytest.approx(above, rel=1e-8, abs=1e-8) if failed else above < 0
+    result = log_evidence_above(failed, trials, kappa)
+    assert result == pytest.approx(above, rel=1e-8, abs=1e-8) if failed else above < 0
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.6, 1.0, 3.0])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import ImageOps
 
-from surefoot.engine.sampling_bench import cut
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import (
@@ -145,7 +145,7 @@ def test_batch_order_and_the_global_state_do_not_matter(made):
     torch.manual_seed(99)
     for i in (5, 0, 7):
         assert np.array_equal(
-            made.apply(x[i : i + 1], cut(drawn, i, i + 1), 1.0, UNIT)[0], whole[i]
+            made.apply(x[i : i + 1], draw_rows(drawn, i, i + 1), 1.0, UNIT)[0], whole[i]
         )
     turned = made.apply(x[::-1], drawn[::-1], 1.0, UNIT)
     assert np.array_equal(turned[::-1], whole)

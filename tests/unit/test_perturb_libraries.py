@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from surefoot.engine.sampling_bench import cut
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk
@@ -73,7 +73,7 @@ def check_as_any_other(made, x):
     out, drawn = applied(made, x)
     assert (out != x).any()
     for i in (len(x) - 1, 0):
-        alone = made.apply(x[i : i + 1], cut(drawn, i, i + 1), 1.0, UNIT)
+        alone = made.apply(x[i : i + 1], draw_rows(drawn, i, i + 1), 1.0, UNIT)
         assert np.array_equal(alone[0], out[i])
     theirs, _ = applied(made, torch.from_numpy(x))
     assert isinstance(theirs, torch.Tensor) and np.array_equal(theirs.numpy(), out)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.engine.sampling_bench import cut
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, pairwise_sums
@@ -77,7 +77,7 @@ def test_a_long_row_is_the_same_alone_in_any_batch_and_as_time_first(made, place
     drawn = drawn_for(made, place(x), 5)
     whole = np.asarray(made.apply(place(x), drawn, made.level, SIGNED))
     for i in (0, 3):
-        alone = made.apply(place(x[i : i + 1]), cut(drawn, i, i + 1), made.level, SIGNED)
+        alone = made.apply(place(x[i : i + 1]), draw_rows(drawn, i, i + 1), made.level, SIGNED)
         assert np.array_equal(np.asarray(alone)[0], whole[i])
     if place is np.asarray:
         turned = np.ascontiguousarray(x.transpose(0, 2, 1)).transpose(0, 2, 1)

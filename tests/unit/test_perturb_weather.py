@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from surefoot.engine.sampling_bench import cut
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.severity import at_severity
@@ -79,7 +79,7 @@ def test_a_level_for_each_row_is_that_level_alone(weather):
     drawn, levels = drawn_for(made, x), np.array([0.3, 1, 2.2, 3, 3.6, 5], dtype=np.float32)
     together = made.apply(x, drawn, levels, UNIT)
     for i, level in enumerate(levels):
-        alone = made.apply(x[i : i + 1], cut(drawn, i, i + 1), float(level), UNIT)
+        alone = made.apply(x[i : i + 1], draw_rows(drawn, i, i + 1), float(level), UNIT)
         assert np.mean(np.abs(together[i] - alone[0]) > 2e-4) <= 1e-3
 
 

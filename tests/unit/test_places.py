@@ -34,9 +34,9 @@ ENDS = {"--figure": ".svg", "--counterexamples": ".npz", "--report": ".html"}
 
 
 def refusal(*words: str) -> str:
-    found = CliRunner().invoke(app, list(words))
-    assert isinstance(found.exception, InvalidArgument), found.exception
-    return str(found.exception)
+    result = CliRunner().invoke(app, list(words))
+    assert isinstance(result.exception, InvalidArgument), result.exception
+    return str(result.exception)
 
 
 @pytest.mark.slow
@@ -44,9 +44,9 @@ def refusal(*words: str) -> str:
 def test_a_place_that_cannot_be_written_is_refused_first(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = "out" + ENDS.get(words[-1], ".png")
-    made = tmp_path / name
+    target = tmp_path / name
     folder = words[-1] == "--vnnlib"
-    made.touch() if folder else made.mkdir()
+    target.touch() if folder else target.mkdir()
     kind = "a file: name a folder" if folder else "a folder: name a file"
     assert f"{name} is {kind}" in refusal(*words, name)
     assert "there is no folder" in refusal(*words, f"missing/{name}")
@@ -60,8 +60,8 @@ def test_several_networks_write_side_by_side_whatever_their_names(tmp_path, monk
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ce-a_m.onnx.npz").mkdir()
-    said = refusal("critical", "a/m.onnx", "b/m.onnx", "x.npz", "--counterexamples", "ce.npz")
-    assert "ce-a_m.onnx.npz is a folder" in said
+    text = refusal("critical", "a/m.onnx", "b/m.onnx", "x.npz", "--counterexamples", "ce.npz")
+    assert "ce-a_m.onnx.npz is a folder" in text
     assert path_for_network(".", "m").parent == tmp_path.parent
 
 

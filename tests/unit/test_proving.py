@@ -60,11 +60,11 @@ def linear_study(folder, points, asked=None, labels=None, **more):
 @contextmanager
 def every_batch_watched():
     """Progress is reported after every batch, however quick it was."""
-    pause, loop._WATCH_EVERY = loop._WATCH_EVERY, 0.0
+    pause, loop._PROGRESS_INTERVAL_SECONDS = loop._PROGRESS_INTERVAL_SECONDS, 0.0
     try:
         yield
     finally:
-        loop._WATCH_EVERY = pause
+        loop._PROGRESS_INTERVAL_SECONDS = pause
 
 
 POINTS = [(0.5, 0.7), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.6, 0.6)]

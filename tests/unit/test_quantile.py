@@ -31,17 +31,19 @@ def test_no_inputs_is_undecided(over):
 @pytest.mark.parametrize("n", [1, 2, 30, 58])
 @pytest.mark.parametrize("over", RANKED, ids=lambda over: over.kind)
 def test_too_few_inputs_have_a_lower_end_of_0_and_say_so(over, n):
-    found = over.conclude(points([0.1] * n), 0.05)
-    assert found.interval.low == 0
-    assert f"{n} inputs do not bound" in found.note
-    assert "72 or more" in found.note if over.kind == "order-statistics" else "59" in found.note
+    quantile = over.conclude(points([0.1] * n), 0.05)
+    assert quantile.interval.low == 0
+    assert f"{n} inputs do not bound" in quantile.note
+    assert (
+        "72 or more" in quantile.note if over.kind == "order-statistics" else "59" in quantile.note
+    )
 
 
 def test_one_input_bounds_nothing_with_half_the_error_on_a_side():
-    found = OrderStatistics().conclude([bracket(0.1, 0.2)], 0.05)
-    assert found.interval == Interval(0, math.inf)
-    assert "no upper end" in found.note
-    assert found.value == pytest.approx(0.15)
+    quantile = OrderStatistics().conclude([bracket(0.1, 0.2)], 0.05)
+    assert quantile.interval == Interval(0, math.inf)
+    assert "no upper end" in quantile.note
+    assert quantile.value == pytest.approx(0.15)
 
 
 def test_a_lower_end_begins_with_72_inputs_two_sided_and_59_one_sided():
@@ -54,66 +56,66 @@ def test_a_lower_end_begins_with_72_inputs_two_sided_and_59_one_sided():
 
 @pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
 def test_equal_levels_have_that_quantile(over):
-    found = over.conclude(points([0.3] * 100), 0.05)
-    assert found.interval == Interval(0.3, 0.3)
-    assert found.value == 0.3
+    quantile = over.conclude(points([0.3] * 100), 0.05)
+    assert quantile.interval == Interval(0.3, 0.3)
+    assert quantile.value == 0.3
 
 
 @pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
 def test_all_zero_is_a_quantile_of_zero(over):
-    found = over.conclude(points([0.0] * 100), 0.05)
-    assert found.interval == Interval(0, 0)
-    assert "100 of 100 inputs have a critical radius of 0" in found.note
+    quantile = over.conclude(points([0.0] * 100), 0.05)
+    assert quantile.interval == Interval(0, 0)
+    assert "100 of 100 inputs have a critical radius of 0" in quantile.note
 
 
 def test_a_log_normal_has_no_zero():
-    found = LogNormalPosterior().conclude(points([0.0, *np.linspace(0.1, 0.2, 30)]), 0.05)
-    assert isinstance(found, Undecided)
-    assert "1 inputs have a critical level of 0" in found.reason
+    quantile = LogNormalPosterior().conclude(points([0.0, *np.linspace(0.1, 0.2, 30)]), 0.05)
+    assert isinstance(quantile, Undecided)
+    assert "1 inputs have a critical level of 0" in quantile.reason
 
 
 @pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
 def test_never_refuted_inputs_leave_the_upper_end_open(over):
-    found = over.conclude([never_refuted(0.1)] * 100, 0.05)
-    assert found.interval == Interval(0.1, math.inf)
-    assert "no upper end" in found.note
-    assert found.value == 0.1
+    quantile = over.conclude([never_refuted(0.1)] * 100, 0.05)
+    assert quantile.interval == Interval(0.1, math.inf)
+    assert "no upper end" in quantile.note
+    assert quantile.value == 0.1
 
 
 @pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
 def test_a_few_never_refuted_inputs_do_no_harm(over):
     known = points(np.linspace(0.01, 1, 95))
-    found = over.conclude([*known, *[never_refuted(0.5)] * 5], 0.05)
-    assert found.interval.high < 0.15
+    quantile = over.conclude([*known, *[never_refuted(0.5)] * 5], 0.05)
+    assert quantile.interval.high < 0.15
 
 
 @pytest.mark.parametrize("over", TWO_SIDED, ids=lambda over: over.kind)
 def test_never_refuted_inputs_count_against_the_lower_end(over):
     """Their critical level may be anywhere above what was proved, which here is nothing."""
     known = points(np.linspace(0.5, 1, 95))
-    found = over.conclude([*known, *[never_refuted(0.0)] * 5], 0.05)
-    assert found.interval.low == 0
+    quantile = over.conclude([*known, *[never_refuted(0.0)] * 5], 0.05)
+    assert quantile.interval.low == 0
 
 
 def test_ranks_are_counted_from_one():
     """Of 1, …, 100: P(B(100, .05) <= 0) = .0059, <= 1: .0371; <= 9: .9718, <= 10: .9885."""
-    found = OrderStatistics().conclude(points(range(1, 101)), 0.05)
-    assert found.interval == Interval(1, 11)
+    quantile = OrderStatistics().conclude(points(range(1, 101)), 0.05)
+    assert quantile.interval == Interval(1, 11)
     assert ShortestRanks().conclude(points(range(1, 101)), 0.05).interval == Interval(2, 11)
 
 
 def test_proofs_bound_from_below_and_counterexamples_from_above():
     lows, highs = np.arange(1, 101), np.arange(1, 101) + 1000
-    found = OrderStatistics().conclude(brackets(lows, highs), 0.05)
-    assert found.interval == Interval(1, 1011)
+    quantile = OrderStatistics().conclude(brackets(lows, highs), 0.05)
+    assert quantile.interval == Interval(1, 1011)
 
 
 def test_the_ends_are_sorted_apart():
     """The widest bracket has the smallest low end and the largest high end."""
-    found = OrderStatistics().conclude(
+    quantile = OrderStatistics().conclude(
         [bracket(0, 1000), *brackets(range(1, 100), range(2, 101))], 0.05
     )
-    assert found.interval == Interval(0, 12)
+    assert quantile.interval == Interval(0, 12)
 
 
 def test_the_order_of_inputs_does_not_matter():
@@ -127,13 +129,13 @@ def test_the_order_of_inputs_does_not_matter():
 
 @pytest.mark.parametrize("over", ALL, ids=lambda over: over.kind)
 def test_a_quantile_says_what_it_supposes(over):
-    found = over.conclude(on_grid(np.linspace(0.01, 0.2, 100)), 0.05)
-    assert isinstance(found, Quantile)
-    assert found.guarantee.footing is Footing.CONDITIONAL
-    assert "independent random sample" in found.guarantee.condition
-    assert found.value in found.interval
-    assert found.inputs == 100
-    assert ("log-normal" in found.guarantee.condition) == (over.kind == "log-normal")
+    quantile = over.conclude(on_grid(np.linspace(0.01, 0.2, 100)), 0.05)
+    assert isinstance(quantile, Quantile)
+    assert quantile.guarantee.footing is Footing.CONDITIONAL
+    assert "independent random sample" in quantile.guarantee.condition
+    assert quantile.value in quantile.interval
+    assert quantile.inputs == 100
+    assert ("log-normal" in quantile.guarantee.condition) == (over.kind == "log-normal")
 
 
 def test_classes_share_the_error():
@@ -147,7 +149,7 @@ def test_classes_share_the_error():
         0.05,
         "the quantiles of all 2 groups",
     )
-    with pytest.raises(InvalidArgument, match="no classes"):
+    with pytest.raises(InvalidArgument, match="at least one class"):
         of_each(OrderStatistics(), {}, 0.05)
     with pytest.raises(InvalidArgument, match="networks must be an integer ≥ 1, got 0"):
         of_each(OrderStatistics(), {"a": local}, 0.05, 0)

@@ -24,11 +24,11 @@ def apart(first, second, share, error):
 
 def test_a_model_does_not_differ_from_itself():
     local = on_grid(levels(150))
-    (found,) = quantile_differences({"a": local, "b": local}, 0.05, 0.05)
-    assert found.better is None
-    assert found.value == 0
-    assert found.guarantee.footing is Footing.CONDITIONAL
-    assert "independent random sample" in found.guarantee.condition
+    (difference,) = quantile_differences({"a": local, "b": local}, 0.05, 0.05)
+    assert difference.better is None
+    assert difference.value == 0
+    assert difference.guarantee.footing is Footing.CONDITIONAL
+    assert "independent random sample" in difference.guarantee.condition
 
 
 def test_a_much_more_robust_model_is_better_in_either_order():
@@ -44,7 +44,7 @@ def test_a_much_more_robust_model_is_better_in_either_order():
 
 def by_definition(first, second, share, error):
     """The largest difference of any two levels on a fine grid that no test rejects."""
-    n, found = len(first), -math.inf
+    n, difference = len(first), -math.inf
     ranks, tested = _split(n, share, error)
     below = np.sort([b.high for b in first])[ranks.high - 1]
     above = 0.0 if ranks.low < 1 else np.sort([b.low for b in second])[ranks.low - 1]
@@ -59,8 +59,8 @@ def by_definition(first, second, share, error):
             tosses = one + other
             chance = sum(math.comb(tosses, k) for k in range(one, tosses + 1)) / 2**tosses
             if chance > tested / 2:
-                found = max(found, a - b)
-    return found
+                difference = max(difference, a - b)
+    return difference
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -69,10 +69,10 @@ def test_the_end_is_the_largest_difference_that_no_test_rejects(seed):
     n, share = int(rng.integers(8, 40)), float(rng.choice([0.1, 0.3, 0.5]))
     low = rng.integers(0, 15, (2, n))
     first, second = (brackets(x, x + rng.integers(0, 4, n)) for x in low)
-    found = quantile_difference(first, second, share, 0.2)
+    difference = quantile_difference(first, second, share, 0.2)
     if _split(n, share, 0.2)[0].high <= n:
-        assert found.high == by_definition(first, second, share, 0.2)
-        assert found.low == -by_definition(second, first, share, 0.2)
+        assert difference.high == by_definition(first, second, share, 0.2)
+        assert difference.low == -by_definition(second, first, share, 0.2)
 
 
 @pytest.mark.parametrize("n", [100, 300])
@@ -109,20 +109,20 @@ def test_wide_brackets_cost_little():
 
 def test_three_models_share_the_error():
     groups = {name: on_grid(levels(200, seed)) for seed, name in enumerate("abc")}
-    found = quantile_differences(groups, 0.05, 0.06)
+    difference = quantile_differences(groups, 0.05, 0.06)
     alone = quantile_difference(groups["a"], groups["b"], 0.05, 0.06)
     tight = quantile_difference(groups["a"], groups["b"], 0.05, 0.02)
-    assert len(found) == 3
-    assert tight.low <= found[0].interval.low <= alone.low
-    assert alone.high <= found[0].interval.high <= tight.high
-    assert found[0].guarantee.jointly == "all 3 differences"
+    assert len(difference) == 3
+    assert tight.low <= difference[0].interval.low <= alone.low
+    assert alone.high <= difference[0].interval.high <= tight.high
+    assert difference[0].guarantee.jointly == "all 3 differences"
 
 
 def test_never_refuted_inputs_leave_a_difference_open():
     open_, known = [never_refuted(0.1)] * 100, on_grid(levels(100))
-    found = quantile_difference(open_, known, 0.05, 0.05)
-    assert found.high == math.inf
-    assert found.low > -1
+    difference = quantile_difference(open_, known, 0.05, 0.05)
+    assert difference.high == math.inf
+    assert difference.low > -1
     assert quantile_difference(open_, open_, 0.05, 0.05) == Interval(-math.inf, math.inf)
 
 

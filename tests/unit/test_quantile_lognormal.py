@@ -37,18 +37,18 @@ def by_integration(local, chances, ceiling=0.4):
 def test_it_is_the_posterior_of_the_stated_prior(n):
     rng = np.random.default_rng(n)
     local = on_grid(np.exp(rng.normal(math.log(0.05), 0.5, n)))
-    found = LogNormalPosterior().conclude(local, 0.05)
-    told = (found.interval.low, found.value, found.interval.high)
-    assert told == pytest.approx(by_integration(local, (0.025, 0.5, 0.975)), rel=0.03)
+    quantile = LogNormalPosterior().conclude(local, 0.05)
+    message = (quantile.interval.low, quantile.value, quantile.interval.high)
+    assert message == pytest.approx(by_integration(local, (0.025, 0.5, 0.975)), rel=0.03)
 
 
 @pytest.mark.parametrize("n", [25, 300, 30_000])
 def test_many_inputs_do_not_underflow(n):
     """The thesis' version ends at about 25 inputs because its likelihood underflows."""
     rng = np.random.default_rng(2)
-    found = LogNormalPosterior().conclude(on_grid(np.exp(rng.normal(-3, 0.5, n))), 0.05)
-    assert math.exp(-3 + 0.5 * Z) in found.interval
-    assert found.interval.width < 0.07 / math.sqrt(n)
+    quantile = LogNormalPosterior().conclude(on_grid(np.exp(rng.normal(-3, 0.5, n))), 0.05)
+    assert math.exp(-3 + 0.5 * Z) in quantile.interval
+    assert quantile.interval.width < 0.07 / math.sqrt(n)
 
 
 def test_it_takes_no_time():
@@ -81,14 +81,14 @@ def test_censored_brackets_are_used_and_the_fit_is_not_tested():
         b if v < 0.08 else never_refuted(0.079)
         for b, v in zip(on_grid(values), values, strict=True)
     ]
-    found = LogNormalPosterior().conclude(local, 0.05)
-    assert "not tested" in found.fit
-    assert math.exp(-3 + 0.5 * Z) in found.interval
+    quantile = LogNormalPosterior().conclude(local, 0.05)
+    assert "not tested" in quantile.fit
+    assert math.exp(-3 + 0.5 * Z) in quantile.interval
 
 
 def test_nothing_proved_anywhere_is_not_a_failure():
-    found = LogNormalPosterior().conclude(brackets([0.0] * 20, [0.05] * 20), 0.05)
-    assert 0 < found.interval.low < found.interval.high < 0.05
+    quantile = LogNormalPosterior().conclude(brackets([0.0] * 20, [0.05] * 20), 0.05)
+    assert 0 < quantile.interval.low < quantile.interval.high < 0.05
 
 
 def test_exact_levels_have_a_density():
@@ -105,10 +105,10 @@ def test_never_refuted_inputs_alone_fit_nothing():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 19])
 def test_too_few_inputs_would_only_say_what_the_prior_says(n):
-    found = LogNormalPosterior().conclude(on_grid(np.linspace(0.02, 0.05, n)), 0.05)
-    assert isinstance(found, Undecided)
-    assert f"{n} inputs are too few" in found.reason
-    assert "20 or more" in found.reason
+    quantile = LogNormalPosterior().conclude(on_grid(np.linspace(0.02, 0.05, n)), 0.05)
+    assert isinstance(quantile, Undecided)
+    assert f"{n} inputs are too few" in quantile.reason
+    assert "use at least 20" in quantile.reason
 
 
 def test_family_and_prior_are_named():
@@ -123,8 +123,8 @@ def test_family_and_prior_are_named():
 
 
 def test_one_level_for_all_inputs_is_narrow_not_broken():
-    found = LogNormalPosterior().conclude(brackets([0.05] * 50, [0.052] * 50), 0.05)
-    assert 0.0495 < found.interval.low < found.interval.high < 0.052
+    quantile = LogNormalPosterior().conclude(brackets([0.05] * 50, [0.052] * 50), 0.05)
+    assert 0.0495 < quantile.interval.low < quantile.interval.high < 0.052
 
 
 @pytest.mark.parametrize("change", [{"share": 0.5}, {"ceiling": 0}, {"ceiling": math.inf}])

@@ -16,18 +16,18 @@ def log_normal(n, seed=40):
     return values, brackets(values * 0.9, values * 1.2)
 
 
-def told(found):
-    return np.array([found.interval.low, found.value, found.interval.high])
+def message(quantile):
+    return np.array([quantile.interval.low, quantile.value, quantile.interval.high])
 
 
 def test_few_brackets_are_scored_one_by_one_at_every_node():
     """Values of the grid when every bracket was scored at all nodes at once."""
     values, local = log_normal(40)
     once = (0.019423261358758385, 0.02471206103993768, 0.029364588742194105)
-    assert told(LogNormalPosterior().conclude(local, 0.05)) == pytest.approx(once, rel=1e-12)
+    assert message(LogNormalPosterior().conclude(local, 0.05)) == pytest.approx(once, rel=1e-12)
     censored = [b if v < 0.05 else never_refuted(0.04) for b, v in zip(local, values, strict=True)]
     once = (0.021249644956003445, 0.026288427747254775, 0.0300745995032476)
-    assert told(LogNormalPosterior().conclude(censored, 0.05)) == pytest.approx(once, rel=1e-12)
+    assert message(LogNormalPosterior().conclude(censored, 0.05)) == pytest.approx(once, rel=1e-12)
 
 
 @pytest.mark.parametrize("steps", [64, 0.3])
@@ -35,10 +35,10 @@ def test_many_brackets_have_the_posterior_of_a_few(monkeypatch, steps):
     """With steps so coarse that rounding misleads, the brackets themselves say where to look."""
     values, local = log_normal(1500)
     local[::7] = [never_refuted(v / 2) for v in values[::7]]
-    plain = told(LogNormalPosterior().conclude(local, 0.05))
+    plain = message(LogNormalPosterior().conclude(local, 0.05))
     monkeypatch.setattr(lognormal, "_MANY", 100)
     monkeypatch.setattr(lognormal, "_STEPS", steps)
-    quick = told(LogNormalPosterior().conclude(local, 0.05))
+    quick = message(LogNormalPosterior().conclude(local, 0.05))
     assert np.abs(quick - plain).max() < 0.01 * (plain[2] - plain[0])
 
 
@@ -46,9 +46,9 @@ def test_many_brackets_have_the_posterior_of_a_few(monkeypatch, steps):
 def test_sixty_thousand_different_brackets_take_seconds():
     _, local = log_normal(60_000)
     begun = time.process_time()
-    found = LogNormalPosterior().conclude(local, 0.05)
+    quantile = LogNormalPosterior().conclude(local, 0.05)
     assert time.process_time() - begun < 6  # 1.2 s on an idle machine
-    assert found.interval.width < 0.07 / math.sqrt(60_000)
+    assert quantile.interval.width < 0.07 / math.sqrt(60_000)
 
 
 @pytest.mark.slow
@@ -58,6 +58,6 @@ def test_a_difference_of_sixty_thousand_inputs_takes_seconds():
     begun = time.process_time()
     for share in (0.05, 0.5):
         truth = 0.1 * math.exp(-3 + 0.5 * float(ndtri(share)))
-        found = quantile_difference(other, local, share, 0.05)
-        assert found.low < truth < found.high
+        quantile = quantile_difference(other, local, share, 0.05)
+        assert quantile.low < truth < quantile.high
     assert time.process_time() - begun < 10  # 1 s on an idle machine

@@ -18,15 +18,15 @@ from tests.quantiles import bracket, brackets, never_refuted, points
 
 
 def test_fifty_nine_proofs_show_a_twentieth():
-    found = requires([never_refuted(0.1)] * 59, 0.05, 0.1, 0.05)
-    assert isinstance(found, Decision)
-    assert found.holds
-    assert found.p_value == pytest.approx(0.95**59)
-    assert "independent random sample" in found.guarantee.condition
+    decision = requires([never_refuted(0.1)] * 59, 0.05, 0.1, 0.05)
+    assert isinstance(decision, Decision)
+    assert decision.holds
+    assert decision.p_value == pytest.approx(0.95**59)
+    assert "independent random sample" in decision.guarantee.condition
     less = requires([never_refuted(0.1)] * 58, 0.05, 0.1, 0.05)
     assert isinstance(less, Undecided)
     assert "about 59 inputs would decide it" in less.reason
-    assert "looked at once" in less.reason
+    assert "must be chosen before they are evaluated" in less.reason
 
 
 def test_it_passes_at_the_one_sided_lower_bound_and_no_further():
@@ -38,10 +38,10 @@ def test_it_passes_at_the_one_sided_lower_bound_and_no_further():
 
 def test_it_fails_on_counterexamples_nearer_than_required():
     """Two of two: .05^2 is less than .05. Nothing need be proved."""
-    found = requires(brackets([0, 0], [0.1, 0.1]), 0.05, 0.2, 0.05)
-    assert isinstance(found, Decision)
-    assert not found.holds
-    assert found.p_value == pytest.approx(0.0025)
+    decision = requires(brackets([0, 0], [0.1, 0.1]), 0.05, 0.2, 0.05)
+    assert isinstance(decision, Decision)
+    assert not decision.holds
+    assert decision.p_value == pytest.approx(0.0025)
 
 
 def test_a_counterexample_at_the_required_radius_is_not_nearer():
@@ -50,10 +50,12 @@ def test_a_counterexample_at_the_required_radius_is_not_nearer():
 
 def test_open_brackets_call_for_more_seconds():
     local = [*brackets([0.1] * 20, [0.3] * 20), *[never_refuted(0.2)] * 80]
-    found = requires(local, 0.05, 0.2, 0.05)
-    assert isinstance(found, Undecided)
-    assert "80 of 100 inputs are proved up to 0.2, 0 have a nearer counterexample" in found.reason
-    assert "more seconds for the open ones may decide it" in found.reason
+    decision = requires(local, 0.05, 0.2, 0.05)
+    assert isinstance(decision, Undecided)
+    assert (
+        "80 of 100 inputs are proved up to 0.2, 0 have a nearer counterexample" in decision.reason
+    )
+    assert "more seconds for the open ones may decide it" in decision.reason
 
 
 def test_a_quantile_at_the_requirement_is_said_to_be_close():
@@ -64,9 +66,9 @@ def test_a_quantile_at_the_requirement_is_said_to_be_close():
 @pytest.mark.parametrize("weak", [2, 10])
 def test_the_number_of_inputs_that_it_names_would_decide(weak):
     local = points([0.1] * weak + [0.3] * (100 - weak))
-    found = requires(local, 0.05, 0.2, 0.01)
-    if isinstance(found, Undecided):
-        number = int(found.reason.split("about ")[1].split(" inputs")[0].replace(",", ""))
+    decision = requires(local, 0.05, 0.2, 0.01)
+    if isinstance(decision, Undecided):
+        number = int(decision.reason.split("about ")[1].split(" inputs")[0].replace(",", ""))
         times = math.ceil(number / 100)
         assert isinstance(requires(local * times, 0.05, 0.2, 0.01), Decision)
         assert isinstance(requires(local * max(times // 2, 1), 0.05, 0.2, 0.01), Undecided)
@@ -74,17 +76,17 @@ def test_the_number_of_inputs_that_it_names_would_decide(weak):
 
 def test_a_quantile_that_stopped_by_itself_is_judged_by_its_interval():
     promise = Guarantee(Footing.CONDITIONAL, 0.05, ("sampled",))
-    found = Quantile(0.05, 0.011, Interval(0.01, 0.012), promise, 700)
-    assert requires_of_interval(found, 0.01).holds
-    assert not requires_of_interval(found, 0.0121).holds
-    open_ = requires_of_interval(found, 0.011)
+    decision = Quantile(0.05, 0.011, Interval(0.01, 0.012), promise, 700)
+    assert requires_of_interval(decision, 0.01).holds
+    assert not requires_of_interval(decision, 0.0121).holds
+    open_ = requires_of_interval(decision, 0.011)
     assert isinstance(open_, Undecided)
     assert "0.01 to 0.012" in open_.reason
 
 
 @pytest.mark.parametrize("least", [0, -1, math.inf, math.nan])
 def test_a_required_radius_is_above_zero(least):
-    with pytest.raises(InvalidArgument, match="a required radius"):
+    with pytest.raises(InvalidArgument, match="required radius must be"):
         requires(points([0.1]), 0.05, least, 0.05)
 
 
@@ -96,9 +98,9 @@ MIXED = [bracket(0, 0), bracket(0.1, 0.12), bracket(0.05, 0.2), never_refuted(0.
 
 
 def test_robust_accuracy_counts_proved_refuted_and_open():
-    found = robust_accuracy(MIXED, 0.12)
-    assert (found.proved, found.refuted, found.open, found.inputs) == (1, 2, 2, 5)
-    assert found.severity == pytest.approx(0.06)
+    decision = robust_accuracy(MIXED, 0.12)
+    assert (decision.proved, decision.refuted, decision.open, decision.inputs) == (1, 2, 2, 5)
+    assert decision.severity == pytest.approx(0.06)
 
 
 def test_a_misclassified_input_is_refuted_at_every_radius():
@@ -109,16 +111,16 @@ def test_a_misclassified_input_is_refuted_at_every_radius():
 
 
 def test_means_of_radii_have_their_counts():
-    found = mean_radii(MIXED)
-    assert found.certified == pytest.approx(0.06)
-    assert found.inputs == 5
-    assert found.distance == pytest.approx(0.33)
-    assert found.counterexamples == 4
+    decision = mean_radii(MIXED)
+    assert decision.certified == pytest.approx(0.06)
+    assert decision.inputs == 5
+    assert decision.distance == pytest.approx(0.33)
+    assert decision.counterexamples == 4
     assert mean_radii([never_refuted(0.1)]).distance is None
 
 
 def test_radii_that_mean_nothing_are_refused():
-    with pytest.raises(InvalidArgument, match="a radius"):
+    with pytest.raises(InvalidArgument, match="radius must be a finite number"):
         robust_accuracy(MIXED, math.inf)
-    with pytest.raises(InvalidArgument, match="no brackets"):
+    with pytest.raises(InvalidArgument, match="at least one bracket"):
         mean_radii([])

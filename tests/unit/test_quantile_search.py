@@ -42,8 +42,8 @@ class World:
             return Proof(ask.level, None, "", "proved at the goal", 5, 0.1)
         return Proof(0.0, float(true), "w", "refuted at the goal", 5, 0.1)
 
-    def run(self, asked):
-        session = sf.methods.Session(asked)
+    def run(self, questions):
+        session = sf.methods.Session(questions)
         while session.question is not None:
             question = session.question
             assert len({(ask.start, ask.level) for ask in question}) == len(question)
@@ -60,15 +60,15 @@ def levels(n, seed=1):
 def test_it_finds_what_whole_brackets_would(n, share):
     true, tolerance = levels(n, n), 0.002
     world = World(true)
-    found = world.run(sf.methods.CriticalQuantile(tolerance, quantile=share, size=n)).quantile
+    outcome = world.run(sf.methods.CriticalQuantile(tolerance, quantile=share, size=n)).quantile
     ranks, ordered = shortest(n, share, 0.05), np.sort(true)
-    assert isinstance(found, Quantile)
+    assert isinstance(outcome, Quantile)
     low = 0.0 if ranks.low < 1 else ordered[ranks.low - 1]
-    assert found.interval.low <= low <= found.interval.low + tolerance + 1e-12
+    assert outcome.interval.low <= low <= outcome.interval.low + tolerance + 1e-12
     if ranks.high <= n:
-        assert found.interval.high >= ordered[ranks.high - 1]
+        assert outcome.interval.high >= ordered[ranks.high - 1]
     middle = ordered[math.ceil(share * n) - 1]
-    assert abs(found.value - middle) <= tolerance
+    assert abs(outcome.value - middle) <= tolerance
     assert world.proofs <= 2 * n
 
 
@@ -106,8 +106,8 @@ def test_a_requirement_is_sought_where_it_is_claimed():
     true = levels(100)
     least = float(np.sort(true)[0]) / 2
     world = World(true)
-    found = world.run(sf.methods.CriticalQuantile(goal=least, size=100)).quantile
-    assert found.interval.low >= least
+    outcome = world.run(sf.methods.CriticalQuantile(goal=least, size=100)).quantile
+    assert outcome.interval.low >= least
 
 
 def test_it_stops_when_the_quantile_is_known():
@@ -152,11 +152,11 @@ def test_a_bracket_says_in_which_arithmetic():
 def test_most_inputs_are_never_attacked():
     true = levels(1000, 3)
     world = World(true)
-    found = world.run(sf.methods.CriticalQuantile(size=1000)).quantile
+    outcome = world.run(sf.methods.CriticalQuantile(size=1000)).quantile
     assert world.attacks < 0.4 * world.glances
     ranks = shortest(1000, 0.05, 0.05)
     everything = np.sort(world.details)[ranks.high - 1]
-    assert found.interval.high <= everything + 1e-12
+    assert outcome.interval.high <= everything + 1e-12
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
@@ -171,8 +171,8 @@ def test_no_input_left_alone_could_lower_the_upper_end(share):
 def test_a_first_radius_that_is_too_near_is_widened():
     """The pilot inputs are the weakest, so the others are all beyond what they suggest."""
     true = np.r_[np.full(40, 0.001), np.full(400, 0.2)]
-    found = World(true).run(sf.methods.CriticalQuantile(quantile=0.3, size=440)).quantile
-    assert found.interval.low <= 0.2 <= found.interval.high < 0.23
+    outcome = World(true).run(sf.methods.CriticalQuantile(quantile=0.3, size=440)).quantile
+    assert outcome.interval.low <= 0.2 <= outcome.interval.high < 0.23
 
 
 def test_a_narrow_width_asks_for_narrow_brackets():

@@ -34,7 +34,7 @@ def test_a_flat_curve_takes_33_levels():
     0.9 is 0.1 from the threshold: a pair is safe when 128 h²/4 <= 0.1, h <= 0.056: 1/32.
     """
     found = adaptive(lambda level: 0.9)
-    assert len(found.asked) == 33
+    assert len(found.trials_by_level) == 33
     assert found.curve.readings[0].interval == Interval(1.0, 1.0)
 
 
@@ -65,7 +65,7 @@ def test_between_equal_ends_the_parabola_reaches_the_threshold_by_the_rule(held,
 
 def test_without_curvature_only_the_sides_count():
     found = adaptive(lambda level: 1 - 0.5 * level, curvature=1e-12)
-    assert len(found.asked) == 2 + math.log2(1024) + 1
+    assert len(found.trials_by_level) == 2 + math.log2(1024) + 1
     reading = found.curve.readings[0]
     assert reading.value == pytest.approx(0.4, abs=1e-8)
     assert reading.interval.width == pytest.approx(1 / 2048)
@@ -97,7 +97,7 @@ def test_theorem_1_holds_for_curves_that_bend_no_more(depth):
         reading = found.curve.readings[0]
         truth = true_share(curve, threshold, n=20_000)
         assert reading.interval.low - 1e-4 <= truth <= reading.interval.high + 1e-4
-        levels = sorted(found.asked)
+        levels = sorted(found.trials_by_level)
         counts = {x: Counts(FINE, round(curve(x) * FINE)) for x in levels}
         open_pairs = sum(
             b - a
@@ -122,15 +122,15 @@ def test_levels_are_shares_of_the_range_whatever_its_unit(span):
         return at((level - span[0]) / (span[1] - span[0]))
 
     plain, other = adaptive(at), adaptive(curve, span=span)
-    assert len(plain.asked) == len(other.asked)
-    assert {span[0], span[1]} <= set(other.asked)
+    assert len(plain.trials_by_level) == len(other.trials_by_level)
+    assert {span[0], span[1]} <= set(other.trials_by_level)
     assert other.curve.readings[0].value == pytest.approx(plain.curve.readings[0].value, abs=1e-9)
 
 
 def test_several_thresholds_share_their_levels():
     one, other = (adaptive(smile, 16.0, (t,)) for t in (0.6, 0.75))
     both = adaptive(smile, 16.0, (0.6, 0.75))
-    assert set(both.asked) == set(one.asked) | set(other.asked)
+    assert set(both.trials_by_level) == set(one.trials_by_level) | set(other.trials_by_level)
     for alone, reading in zip((one, other), both.curve.readings, strict=True):
         assert reading.value == pytest.approx(alone.curve.readings[0].value, abs=1e-3)
 
@@ -157,7 +157,7 @@ def test_a_curvature_of_its_own_choice_finds_every_crossing(curve, size):
     levels = np.linspace(0, 1, 50_001)
     assert len(reading.crossings) == np.count_nonzero(np.diff(curve(levels) >= 0.7))
     assert reading.value == pytest.approx(truth, abs=2e-3)
-    assert len(found.asked) < 500
+    assert len(found.trials_by_level) < 500
     assert "was chosen from the data" in found.curve.notes[0]
     assert reading.guarantee.footing is Footing.CONDITIONAL
     assert "between parabolas of depth" in reading.guarantee.condition
@@ -194,7 +194,7 @@ def test_uniform_levels_give_the_share_of_them_at_or_above():
     """1 - x/2 is 0.8 at 0.4 itself: 0, 0.1 ... 0.4 of eleven."""
     found = compared(UniformCurve, line, levels=11)
     assert found.curve.readings[0].value == pytest.approx(5 / 11)
-    assert sorted(found.asked) == pytest.approx(np.linspace(0, 1, 11))
+    assert sorted(found.trials_by_level) == pytest.approx(np.linspace(0, 1, 11))
     assert compared(UniformCurve, lambda x: 0.8).curve.readings[0].value == 1
     assert compared(UniformCurve, lambda x: 0.7).curve.readings[0].value == 0
 
@@ -202,22 +202,22 @@ def test_uniform_levels_give_the_share_of_them_at_or_above():
 def test_random_levels_are_those_of_the_seed():
     one, same = (compared(RandomCurve, line, levels=50, seed=4) for _ in range(2))
     other = compared(RandomCurve, line, levels=50, seed=5)
-    assert one.asked == same.asked != other.asked
-    assert one.curve.readings[0].value == np.mean([level <= 0.4 for level in one.asked])
+    assert one.trials_by_level == same.trials_by_level != other.trials_by_level
+    assert one.curve.readings[0].value == np.mean([level <= 0.4 for level in one.trials_by_level])
 
 
 @pytest.mark.parametrize("value", [0.2, 0.8, 0.95])
 def test_quad_needs_21_levels_for_a_constant(value):
     """As in the paper's Table I wherever robustness is 0 or 100 %."""
     found = compared(QuadCurve, lambda x: value)
-    assert len(found.asked) == 21
+    assert len(found.trials_by_level) == 21
     assert found.curve.readings[0].value == pytest.approx(float(value >= 0.8))
 
 
 @pytest.mark.parametrize("levels", [21, 63, 100, 1024])
 def test_quad_keeps_its_budget_and_makes_the_most_of_it(levels):
     found = compared(QuadCurve, lambda x: 1 - 0.7 * x, levels=levels)
-    assert len(found.asked) <= levels
+    assert len(found.trials_by_level) <= levels
     assert found.curve.readings[0].value == pytest.approx(2 / 7, abs=0.05 if levels < 63 else 0.02)
     if levels < 1024:
         assert "0.8 had not settled" in found.curve.notes[0]
@@ -225,7 +225,7 @@ def test_quad_keeps_its_budget_and_makes_the_most_of_it(levels):
 
 def test_quad_serves_several_thresholds_within_one_budget():
     found = compared(QuadCurve, line, (0.8, 0.6), levels=1024)
-    assert len(found.asked) <= 1024
+    assert len(found.trials_by_level) <= 1024
     assert [r.value for r in found.curve.readings] == pytest.approx([0.4, 0.8], abs=0.01)
 
 

@@ -79,7 +79,7 @@ def test_a_crossing_takes_three_passes_and_the_forecast_knows():
         procedure = SequentialCurve(0.0, 1.0, size=1000)
         found = drive(procedure, breaking(critical))
         passes.append(found.curve.trials / 1000)
-        levels.append(len(found.asked))
+        levels.append(len(found.trials_by_level))
         assert 0.5 < procedure.forecast / found.curve.trials < 2
     assert np.mean(passes) < 3.5
     assert np.mean(levels) < 27

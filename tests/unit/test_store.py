@@ -36,41 +36,41 @@ def finished(tmp_path):
 
 
 def test_a_record_survives_the_store_and_json(finished):
-    path, found = finished
-    assert record_from_json(record_to_json(found.record)) == found.record
+    path, result = finished
+    assert record_from_json(record_to_json(result.record)) == result.record
     with closing(SqlStore(path, create=False)) as store:
-        assert store.record() == found.record
-        assert store.record(found.record.digest[:6]) == found.record
+        assert store.record() == result.record
+        assert store.record(result.record.digest[:6]) == result.record
 
 
 def test_the_same_study_comes_from_the_store_without_running(finished):
-    path, found = finished
+    path, result = finished
 
     def never(x):
         raise AssertionError("the model ran again")
 
-    made = study()
-    again = made.run(path, on_progress=never)
+    setup = study()
+    again = setup.run(path, on_progress=never)
     assert again.from_store
-    assert again.record == found.record
+    assert again.record == result.record
 
 
 def test_another_study_shares_the_store_without_mixing(finished):
-    path, found = finished
+    path, result = finished
     other = study(seed=2).run(path)
-    assert other.record.digest != found.record.digest
+    assert other.record.digest != result.record.digest
     with closing(SqlStore(path)) as store:
         assert [r.finished for r in store.runs()] == [True, True]
-        assert store.record(found.record.digest).claims == found.claims
+        assert store.record(result.record.digest).claims == result.claims
 
 
 def test_a_stored_run_equals_one_in_memory(finished):
-    _, found = finished
+    _, result = finished
     plain = study().run().record
-    same = dataclasses.replace(found.record, started="", seconds=0.0)
+    same = dataclasses.replace(result.record, started="", seconds=0.0)
     assert same == plain
-    assert found.record.started
-    assert found.record.seconds > 0
+    assert result.record.started
+    assert result.record.seconds > 0
 
 
 def test_one_tray_is_one_transaction(tmp_path):
@@ -137,11 +137,11 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 
 
 def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
-    path, made = str(tmp_path / "run.db"), study()
+    path, setup = str(tmp_path / "run.db"), study()
     with closing(SqlStore(path)) as store:
-        store.begin(made.digest, study(seed=2).spec, None, {})
+        store.begin(setup.digest, study(seed=2).spec, None, {})
     with pytest.raises(StoreFailed, match="holds another study"):
-        made.run(path)
+        setup.run(path)
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
@@ -189,7 +189,7 @@ def test_an_unfinished_or_unknown_run_is_named(tmp_path):
 
 
 def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
-    path, found = finished
+    path, result = finished
     with closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE surefoot_runs SET record = '{}'")
         db.execute("UPDATE surefoot_journal SET evidence = '[1' WHERE id = 3")
@@ -198,7 +198,7 @@ def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
         with pytest.raises(StoreFailed, match="stored record is damaged"):
             store.record()
         with pytest.raises(StoreFailed, match="line of the journal is damaged"):
-            store.journal(found.record.digest).replay()
+            store.journal(result.record.digest).replay()
 
 
 def test_a_study_says_which_inputs_it_used(tmp_path):

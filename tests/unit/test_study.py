@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.errors import InvalidArgument
 from surefoot.methods import ESTIMATORS
 from surefoot.perturb._ops.levels import level_words
@@ -121,7 +121,7 @@ def test_examples_are_the_least_robust_first():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model": linear_model(bounds=(0, 1))}, "outside the bounds"),
+        ({"model": linear_model(bounds=(0, 1))}, "must lie within the bounds"),
         (
             {"model": linear_model((-1, 1)), "perturbation": sf.perturb.LinfNoise(8)},
             "did you mean 8/255",
@@ -161,7 +161,7 @@ def test_preflight_names_nan_scores():
     def broken(x):
         return np.where(np.abs(x[:, :2]) <= 0.99, np.nan, 1.0) if x.min() < 0 else linear(x)
 
-    with pytest.raises(sf.errors.SurefootError, match="NaN or infinite"):
+    with pytest.raises(sf.errors.SurefootError, match="NaN or infinity"):
         study(model=sf.load_model(broken, shape=SHAPE)).run()
 
 
@@ -170,7 +170,7 @@ def test_preflight_wonders_about_chance_accuracy_and_odd_scales():
     rng = np.random.default_rng(1)
     shuffled = sf.load_inputs(inputs.x, rng.integers(0, 2, 40))
     findings = {c.name: c for c in examine(shuffled, linear_model(), None)}
-    assert findings["labels and clean accuracy"].verdict is Verdict.ODD
+    assert findings["labels and clean accuracy"].status is CheckStatus.WARNING
     tiny = sf.load_inputs(np.abs(inputs.x) / 255, inputs.labels)
     findings = {c.name: c for c in examine(tiny, linear_model((0, 1)), None)}
     assert "is the scale right?" in findings["inputs are within bounds"].finding
@@ -181,9 +181,9 @@ def test_preflight_tells_rounding_from_mixing():
         return linear(x) * (1 + 1e-3 * (len(x) == 1))
 
     checks = {c.name: c for c in examine(points(), sf.load_model(rough, shape=SHAPE), None)}
-    check = checks["a batch of one equals a batch of many"]
-    assert check.verdict is Verdict.ODD
-    assert "may come out either way" in check.finding
+    found = checks["a batch of one equals a batch of many"]
+    assert found.status is CheckStatus.WARNING
+    assert "may change from run to run" in found.finding
 
 
 class Sticky:
@@ -199,7 +199,7 @@ class Sticky:
 
 def test_preflight_stops_a_perturbation_that_is_no_identity_at_zero():
     checks = {c.name: c for c in examine(points(), linear_model(), Sticky())}
-    assert checks["level 0 changes nothing"].verdict is Verdict.BAD
+    assert checks["level 0 changes nothing"].status is CheckStatus.FAILED
 
 
 @pytest.mark.parametrize(

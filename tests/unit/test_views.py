@@ -82,9 +82,9 @@ def test_signals_may_have_time_first_or_last():
 
 
 def test_images_are_not_signals_and_rows_are_not_images():
-    with pytest.raises(InvalidArgument, match="rotation is for images"):
+    with pytest.raises(InvalidArgument, match="rotation needs images"):
         study_of(rng.random((4, 6), dtype=np.float32), example("rotation"))
-    with pytest.raises(InvalidArgument, match="gain is for signals"):
+    with pytest.raises(InvalidArgument, match="gain needs signals"):
         study_of(CHW, example("gain"))
 
 
@@ -124,10 +124,10 @@ def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
 @pytest.mark.parametrize("kind", IMAGE_KINDS)
 def test_only_what_draws_nothing_is_the_same_in_every_trial(kind):
     made, inputs = example(kind), sf.load_inputs(CHW)
-    from surefoot.engine.input_layout import draws_nothing, seen
+    from surefoot.engine.input_layout import draws_nothing, to_view
     from surefoot.engine.streams import stream
 
-    x = seen(inputs.x[:1], inputs, made.view)
+    x = to_view(inputs.x[:1], inputs, made.view)
     drawn = made.draw(stream(1, "a", kind, 0, x), 8, x.shape[1:])
     seen_alike = made.apply(x, drawn, made.level, sf.results.Interval(0.0, 1.0))
     alike = bool((seen_alike == seen_alike[:1]).all())

@@ -16,7 +16,7 @@ from surefoot.cli.terminal import HOLDS, open_console, print_table
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
-    from surefoot.store.sql import RunLine
+    from surefoot.store import RunSummary
     from surefoot.study import Study
 
 LATEST = "latest"
@@ -134,7 +134,7 @@ def _list(store: str, as_json: bool) -> None:
     print_table(open_console(), Table(f"Runs in {store}", headings, rows, len(headings) - 1))
 
 
-def _row(run: RunLine) -> tuple[str, ...]:
+def _row(run: RunSummary) -> tuple[str, ...]:
     words = run.spec.words
     return (
         run.digest[:12],
@@ -148,7 +148,7 @@ def _row(run: RunLine) -> tuple[str, ...]:
     )
 
 
-def _command(run: RunLine) -> str:
+def _command(run: RunSummary) -> str:
     return "" if run.source is None else run.source.command
 
 

@@ -67,9 +67,9 @@ def print_findings(findings: tuple[Finding, ...]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    marks = {"good": ("ok  ", "green"), "odd": ("note", "yellow"), "bad": ("BAD ", "red")}
+    marks = {"ok": ("ok  ", "green"), "warning": ("note", "yellow"), "failed": ("BAD ", "red")}
     for finding in findings:
-        mark, colour = marks[finding.verdict]
+        mark, colour = marks[finding.status]
         console.print(f"[{colour}]{mark}[/]", end="  ")
         console.print(f"{finding.name}: {finding.finding}", markup=False)
 

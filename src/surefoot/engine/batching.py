@@ -1,4 +1,4 @@
-"""How big a batch is, and what goes into one."""
+"""How large a batch is, and which tasks go into it."""
 
 from __future__ import annotations
 
@@ -10,62 +10,70 @@ from dataclasses import replace
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.tasks import Task
 
-SMALLEST, LARGEST = 8, 8192
-LARGEST_ON_DEVICE = 131_072
-_LONG_ENOUGH = 0.1
-_NEAR, _FAR_OFF = 0.97, 0.6
-_TIMES = 3
+SMALLEST_BATCH = 8
+"""Trials of the first batch that is timed."""
+LARGEST_BATCH = 8192
+"""Trials of the largest batch on a CPU."""
+LARGEST_GPU_BATCH = 131_072
+"""Trials of the largest batch on a GPU, which small batches do not keep busy."""
+_ENOUGH_SECONDS = 0.1
+"""Seconds of a batch beyond which no larger one is tried: a killed run loses a whole batch."""
+_NEARLY_BEST = 0.97
+"""Part of the best rate at which a larger batch is preferred: repeated timings differ as much."""
+_HOPELESS = 0.6
+"""Part of the best rate below which larger batches are not tried: timing noise is smaller."""
+_REPEATS = 3
+"""Timings of each size. The fastest counts, so that one slow reading does not decide."""
 
 
-def fill(queue: deque[Task], size: int, block: int) -> list[Task]:
-    """Take up to `size` trials off the queue, of as many subjects as it takes.
+def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
+    """Take up to `size` trials off the queue, from as many subjects as necessary.
 
-    A task that does not fit whole is split, at the end of a block of random numbers if one is
-    within reach, so that no block is drawn twice.
+    A task that does not fit is split. The cut is at the end of a block of random numbers where
+    possible, so that no block is drawn twice.
     """
     if size < 1:
-        raise InvalidArgument(f"a batch must hold at least one trial, got {size}")
-    load: list[Task] = []
+        raise InvalidArgument(f"batch size must be an integer ≥ 1, got {size}")
+    batch: list[Task] = []
     room = size
     while queue and room:
         task = queue.popleft()
         if task.units > room:
             end = (task.start + room) // block * block
             if end <= task.start:
-                if load:
+                if batch:
                     queue.appendleft(task)
                     break
                 end = task.start + room
             queue.appendleft(replace(task, start=end))
             task = replace(task, stop=end)
-        load.append(task)
+        batch.append(task)
         room -= task.units
-    return load
+    return batch
 
 
-def best_size(run: Callable[[int], object], largest: int = LARGEST) -> int:
-    """The batch size to use: the largest that is about as fast as the fastest.
+def fastest_batch_size(run: Callable[[int], object], largest: int = LARGEST_BATCH) -> int:
+    """The largest batch size that is about as fast per trial as the fastest.
 
-    Sizes double as long as they stay within reach of the best rate and take no more than a
-    moment; a large batch spreads the cost of bookkeeping, a long one would lose more when killed.
+    `run` runs a batch of the given size. Sizes double until a batch takes too long, does not fit
+    into memory, or is much slower per trial than the best.
     """
     rates: dict[int, float] = {}
-    size = SMALLEST
+    size = SMALLEST_BATCH
     while size <= largest:
         try:
-            took = min(_timed(run, size) for _ in range(_TIMES))
+            seconds = min(_seconds(run, size) for _ in range(_REPEATS))
         except OutOfMemory:
             break
-        rates[size] = size / took
-        if took > _LONG_ENOUGH or rates[size] < _FAR_OFF * max(rates.values()):
+        rates[size] = size / seconds
+        if seconds > _ENOUGH_SECONDS or rates[size] < _HOPELESS * max(rates.values()):
             break
         size *= 2
-    # on a busy machine one slow reading must not decide: the fastest of three does
-    good = [n for n, rate in rates.items() if rate >= _NEAR * max(rates.values())]
-    return max(good, default=1)
+    nearly_best = [n for n, rate in rates.items() if rate >= _NEARLY_BEST * max(rates.values())]
+    return max(nearly_best, default=1)
 
 
-def _timed(run: Callable[[int], object], size: int) -> float:
-    begun = time.perf_counter()
+def _seconds(run: Callable[[int], object], size: int) -> float:
+    start = time.perf_counter()
     run(size)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start

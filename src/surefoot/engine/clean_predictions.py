@@ -1,4 +1,4 @@
-"""What the model says of the clean inputs."""
+"""The model's scores and labels for the clean inputs."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from numpy.typing import NDArray
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.subject import Model, to_host
 
-_CHUNK = 256
+_BATCH = 256
+"""Inputs of a batch: most models run it quickly, and most machines have room for it."""
 
 
-def clean_scores(model: Model, x: NDArray[np.float32], most: int = _CHUNK) -> NDArray[np.floating]:
-    """Scores of the clean inputs, in modest batches; smaller ones where memory is short.
+def clean_scores(model: Model, x: NDArray[np.float32], batch: int = _BATCH) -> NDArray[np.floating]:
+    """Scores of the clean inputs. Batches are halved while they do not fit into memory.
 
-    Each batch is a copy, and so is each answer: a model may write to either.
+    Batches and scores are copied, because a model may write to either.
     """
     try:
         parts = [
-            to_host(model.predict(model.place(x[i : i + most].copy()))).copy()
-            for i in range(0, len(x), most)
+            to_host(model.predict(model.place(x[i : i + batch].copy()))).copy()
+            for i in range(0, len(x), batch)
         ]
     except OutOfMemory:
-        if most == 1:
+        if batch == 1:
             raise
-        return clean_scores(model, x, most // 2)
+        return clean_scores(model, x, batch // 2)
     return np.concatenate(parts)
 
 
 def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:
-    """What the model predicts for the clean inputs."""
+    """The label that the model predicts for each clean input."""
     labels: NDArray[np.int64] = finite_scores(model, x).argmax(axis=1).astype(np.int64)
     return labels
 
 
 def finite_scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
-    """The scores of clean inputs; refused where one is not a number."""
+    """Scores of the clean inputs; an error if any is NaN or infinite."""
     scores = clean_scores(model, x)
     if not np.isfinite(scores).all():
-        raise ModelFailed("the model returns NaN or infinite scores for clean inputs")
+        raise ModelFailed(
+            "scores must be finite, but the model returns NaN or infinity for clean inputs: check "
+            "its weights and the scale of the inputs"
+        )
     return scores

@@ -1,4 +1,4 @@
-"""Each worker its own lane on a GPU: one batch is prepared while another one is computed."""
+"""One CUDA stream per worker: a GPU prepares one batch while it computes another."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _local = threading.local()
 
 
 @contextmanager
-def lane(like: Array) -> Iterator[None]:
-    """Hand this thread's work to a queue of its own on the device of `like`, if it is a GPU."""
+def worker_stream(like: Array) -> Iterator[None]:
+    """Run this thread's work on its own CUDA stream; does nothing if `like` is not on a GPU."""
     if not getattr(like, "is_cuda", False):
         yield
         return
     import torch
 
-    lanes: dict[Any, Any] = _local.__dict__.setdefault("lanes", {})
-    if like.device not in lanes:
-        lanes[like.device] = torch.cuda.Stream(like.device)
-    with torch.cuda.stream(lanes[like.device]):
+    streams: dict[Any, Any] = _local.__dict__.setdefault("streams", {})
+    if like.device not in streams:
+        streams[like.device] = torch.cuda.Stream(like.device)
+    with torch.cuda.stream(streams[like.device]):
         yield
 
 
-def settled(array: Array) -> Array:
-    """The array, once it is there for every lane to read."""
+def synchronized(array: Array) -> Array:
+    """The array, once every CUDA stream may read it."""
     if getattr(array, "is_cuda", False):
         import torch
 

@@ -1,4 +1,4 @@
-"""One input along the levels: what it looks like, and where it fails."""
+"""One input at growing levels: its image, and where it fails."""
 
 from __future__ import annotations
 
@@ -14,51 +14,57 @@ from surefoot.store.records import Frame, Strip
 from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
-_FRAMES, _TRIED = 7, 64
+_FRAMES = 7
+"""Levels that are shown: as many images as fit side by side on a page."""
+_CANDIDATES = 64
+"""Inputs of which the clearest is chosen: enough to find one, and a single batch at each level."""
 
 
 def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip | None:
-    """The input, of the first few, that is kept when clean and changes sides most plainly.
+    """Of the first inputs, the one that shows most clearly where it begins to fail.
 
-    Few changes of side, and about half of the levels on either; the first of equals. None where
-    inputs are no images, or where no input changes.
+    It is kept when clean, changes between kept and failed seldom, and fails at about half of the
+    levels. None where inputs are not images, or where no input changes.
     """
     inputs = bench.inputs
     if not inputs.frame:
         return None
     levels = np.linspace(span.low, span.high, _FRAMES).tolist()
-    tried = min(_TRIED, len(subject.rows))
-    held = np.stack([_held(bench, subject, level, tried) for level in levels])
+    candidates = min(_CANDIDATES, len(subject.rows))
+    kept = np.stack([_kept(bench, subject, level, candidates) for level in levels])
     start = int(np.argmin(np.abs(levels)))
-    changes = np.count_nonzero(held[1:] != held[:-1], axis=0)
-    unequal = np.abs(held.sum(axis=0) - _FRAMES / 2)
-    worth = np.where(held[start] & (changes > 0), -(2 * changes + unequal), -np.inf)
-    chosen = int(np.argmax(worth))
-    if worth[chosen] == -np.inf:
+    changes = np.count_nonzero(kept[1:] != kept[:-1], axis=0)
+    imbalance = np.abs(kept.sum(axis=0) - _FRAMES / 2)
+    clarity = np.where(kept[start] & (changes > 0), -(2 * changes + imbalance), -np.inf)
+    chosen = int(np.argmax(clarity))
+    if clarity[chosen] == -np.inf:
         return None
     row = subject.rows[chosen]
     frames = tuple(
-        _frame(bench, subject, level, chosen, bool(held[i, chosen]))
+        _frame(bench, subject, level, chosen, bool(kept[i, chosen]))
         for i, level in enumerate(levels)
     )
     labels = inputs.labels
-    known = "" if labels is None else inputs.class_name(int(labels[row]))
-    return Strip(inputs.ids[row], known, frames)
+    true_class = "" if labels is None else inputs.class_name(int(labels[row]))
+    return Strip(inputs.ids[row], true_class, frames)
 
 
-def _held(
-    bench: SamplingBench[Any], subject: Subject, level: float, tried: int
+def _kept(
+    bench: SamplingBench[Any], subject: Subject, level: float, candidates: int
 ) -> NDArray[np.bool_]:
-    return bench.severities([Task(subject, level, 0, tried)]) < bench.prop.limit
+    """Which of the first inputs are kept at this level."""
+    return bench.severities([Task(subject, level, 0, candidates)]) < bench.prop.limit
 
 
 def _frame(
-    bench: SamplingBench[Any], subject: Subject, level: float, trial: int, held: bool
+    bench: SamplingBench[Any], subject: Subject, level: float, trial: int, kept: bool
 ) -> Frame:
     task = Task(subject, level, trial, trial + 1)
     x = bench.perturbed(task)
-    shown = to_host(x)[0]
-    values = bench.model.signature.bounds or Interval(float(shown.min()), float(shown.max()))
+    perturbed = to_host(x)[0]
+    values = bench.model.signature.bounds or Interval(
+        float(perturbed.min()), float(perturbed.max())
+    )
     label = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
-    image = png(shown, bench.inputs.frame, values)
-    return Frame(level, image, bench.inputs.class_name(label), held)
+    image = png(perturbed, bench.inputs.frame, values)
+    return Frame(level, image, bench.inputs.class_name(label), kept)

@@ -1,4 +1,4 @@
-"""How an input looks to a perturbation, and how it looks to the model."""
+"""The layout of an input for a perturbation, and back to the layout of the model."""
 
 from __future__ import annotations
 
@@ -8,28 +8,12 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
 from surefoot.inputs.arrays import channels_last
 from surefoot.subject import Array, Drawn, Inputs, Perturbation, View
 
 
-def refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
-    """A image's perturbation needs images, a signal's a signal."""
-    shape = inputs.x.shape[1:]
-    if perturbation.view is View.IMAGE and not inputs.frame:
-        raise InvalidArgument(
-            f"{perturbation.kind} is for images, but one input of {inputs.source} has shape "
-            f"{shape}: give images, or choose a perturbation of values such as linf"
-        )
-    if perturbation.view is View.SERIES and len(shape) > 2:
-        raise InvalidArgument(
-            f"{perturbation.kind} is for signals, of shape (length,) or (channels, length), but "
-            f"one input of {inputs.source} has shape {shape}"
-        )
-
-
-def seen(x: Array, inputs: Inputs, view: View) -> Array:
-    """Rows as the perturbation wants them; a view of the same numbers where possible."""
+def to_view(x: Array, inputs: Inputs, view: View) -> Array:
+    """Rows in the layout of the perturbation's view; the same memory where possible."""
     xp = array_namespace(x)
     frame = inputs.frame
     match view:
@@ -48,8 +32,8 @@ def seen(x: Array, inputs: Inputs, view: View) -> Array:
             return xp.permute_dims(x, (0, *(int(a) + 1 for a in np.argsort(inputs.axes))))
 
 
-def unseen(y: Array, inputs: Inputs, view: View) -> Array:
-    """Rows as the model wants them again."""
+def from_view(y: Array, inputs: Inputs, view: View) -> Array:
+    """Rows back in the layout of the model."""
     xp = array_namespace(y)
     shape = inputs.x.shape[1:]
     match view:
@@ -67,13 +51,13 @@ def unseen(y: Array, inputs: Inputs, view: View) -> Array:
 
 
 def _time_first(shape: tuple[int, ...]) -> bool:
-    """Of two axes the longer one is time."""
+    """Whether time is the first of two axes: the longer one is time."""
     return shape[0] > shape[1]
 
 
 def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
-    """Whether the perturbation leaves nothing to chance: every trial of an input is the same."""
-    one = seen(inputs.x[:1], inputs, perturbation.view)
+    """Whether the perturbation is not random: every trial of an input is the same."""
+    one = to_view(inputs.x[:1], inputs, perturbation.view)
     source = stream(0, "", perturbation.kind, 0, one)
     return _is_empty(perturbation.draw(source, 1, one.shape[1:]))
 

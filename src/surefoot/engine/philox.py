@@ -1,4 +1,4 @@
-"""Random numbers drawn on a GPU, every row by its own name: Philox, in one kernel a batch.
+"""Random numbers drawn on a GPU, every row from its own key: Philox, one kernel for a batch.
 
 PyTorch's own generators number the values of a whole array, so that a row's numbers would depend
 on its place in the batch. Here row i is drawn from key i alone. Triton comes with PyTorch where
@@ -14,8 +14,9 @@ from typing import Any
 from surefoot.results import Interval
 
 _TILE = 1024
-_CALLS = 2**24
-"""Counters a call: no row holds more values than four times this."""
+"""Counters of one program of the kernel, each of which gives four numbers."""
+_COUNTERS_PER_CALL = 2**24
+"""Counters of one draw. A row holds at most four times as many values."""
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +114,7 @@ def _launch(
     grid = (len(out), math.ceil(quarter / tile))
     with torch.cuda.device(keys.device):
         _kernel()[grid](
-            out, x, keys, rows, width, quarter, call * _CALLS, *numbers_,
+            out, x, keys, rows, width, quarter, call * _COUNTERS_PER_CALL, *numbers_,
             normal=normal, mode=mode, tile=tile,
         )  # fmt: skip
 

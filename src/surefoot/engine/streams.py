@@ -1,8 +1,8 @@
-"""How a random number is named.
+"""Named random numbers.
 
 The name is (seed, subject, perturbation kind, block of trials). A block's numbers are drawn whole
 from a generator whose state is the hash of the name, so batch size, worker, order and resume point
-cannot matter, and two models meet the same perturbations. The level is not in the name: it scales
+cannot matter, and two models get the same perturbations. The level is not in the name: it scales
 what was drawn. `docs/decisions/streams.md` says why SFC64.
 """
 
@@ -24,14 +24,16 @@ from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Stream
 
 _VALUES_PER_BLOCK = 65_536
+"""Numbers of a block: 190 µs to draw, against 6 to 8 µs to set the generator."""
 _LONGEST_BLOCK = 1024
+"""Trials of a block, so that small inputs do not draw numbers that no trial uses."""
 _local = threading.local()
 
 
 def block_size(shape: tuple[int, ...]) -> int:
     """Trials in a block, from the shape of one input alone: a power of two."""
-    fits = max(1, _VALUES_PER_BLOCK // math.prod(shape))
-    return int(min(_LONGEST_BLOCK, 2 ** int(math.log2(fits))))
+    trials = max(1, _VALUES_PER_BLOCK // math.prod(shape))
+    return int(min(_LONGEST_BLOCK, 2 ** int(math.log2(trials))))
 
 
 def _key(seed: int, subject: str, kind: str, block: int) -> bytes:
@@ -40,7 +42,7 @@ def _key(seed: int, subject: str, kind: str, block: int) -> bytes:
 
 
 def _generator(key: bytes) -> np.random.Generator:
-    """This thread's generator, set to the state that the key spells."""
+    """This thread's generator, with its state set from the key."""
     if not hasattr(_local, "generator"):
         _local.generator = np.random.Generator(np.random.SFC64(0))
     generator: np.random.Generator = _local.generator

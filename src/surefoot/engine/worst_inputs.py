@@ -1,4 +1,4 @@
-"""The weakest inputs, each with a trial in which it failed."""
+"""The inputs that fail most often, each with a trial in which it failed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from surefoot.store.records import Change, Example
 from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
-_SHOWN = 8
+_EXAMPLES = 8
+"""Inputs on the page: a reader sees them at a glance."""
 _CHANGES = 6
+"""Changed values listed for an input that is not an image."""
 
 
 def failed_examples(
@@ -29,45 +31,45 @@ def failed_examples(
     predicted: NDArray[np.int64],
     batch_size: int,
 ) -> tuple[Example, ...]:
-    """The worst inputs, at most eight, the least robust first; ties in the order of ids."""
-    known = [
+    """At most eight inputs, those that fail most often first; ties in the order of ids."""
+    failing = [
         (rate, bench.inputs.ids[i], i, r.trials)
         for i, r in enumerate(local)
         if (rate := _rate(r)) is not None and rate < 1
     ]
     subjects = bench.inputs.subjects()
-    shown = []
-    for value, name, row, trials in sorted(known)[:_SHOWN]:
+    examples = []
+    for rate, name, row, trials in sorted(failing)[:_EXAMPLES]:
         trial = _first_failure(bench, subjects[row], level, trials, batch_size)
         if trial is None:
             continue
         task = Task(subjects[row], level, trial, trial + 1)
         x = bench.perturbed(task)
-        failed = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
+        failed_label = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
         labels = bench.inputs.labels
-        shown.append(
+        examples.append(
             Example(
                 id=name,
                 trial=trial,
-                failure=1 - value,
+                failure=1 - rate,
                 true_class="" if labels is None else bench.inputs.class_name(int(labels[row])),
                 clean_class=bench.inputs.class_name(int(predicted[row])),
-                failed_class=bench.inputs.class_name(failed),
+                failed_class=bench.inputs.class_name(failed_label),
                 **_appearance(bench, row, to_host(x)[0]),
             )
         )
-    return tuple(shown)
+    return tuple(examples)
 
 
 def _rate(result: Result) -> float | None:
-    """The share of trials that held, where it says something against the input."""
+    """The share of trials kept, for results that show how often the input fails."""
     match result:
         case Estimate(value=value):
             return value
         case Extrapolation(counted=counted) | Undecided(counted=Estimate() as counted):
             return counted.value
-        case Decision(holds=False, held=int(held), trials=trials):
-            return held / trials
+        case Decision(holds=False, kept=int(kept), trials=trials):
+            return kept / trials
         case _:
             return None
 
@@ -75,19 +77,19 @@ def _rate(result: Result) -> float | None:
 def _first_failure(
     bench: SamplingBench[Any], subject: Subject, level: float, trials: int, batch_size: int
 ) -> int | None:
-    """The first trial that violates the property."""
+    """The first trial that failed."""
     start = 0
     while start < trials:
         task = Task(subject, level, start, min(start + batch_size, trials))
         try:
-            broken = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
+            failed = np.flatnonzero(bench.severities([task]) >= bench.prop.limit)
         except (OutOfMemory, MemoryError):
             if batch_size == 1:
                 raise
             batch_size //= 2
             continue
-        if len(broken):
-            return start + int(broken[0])
+        if len(failed):
+            return start + int(failed[0])
         start = task.stop
     return None
 

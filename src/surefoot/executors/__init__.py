@@ -17,7 +17,7 @@ def cores() -> int:
 
 
 def open_pool(workers: int) -> Executor:
-    """One worker runs inline, more run as threads (inference releases the interpreter lock)."""
+    """An executor: inline for one worker, else threads (inference releases the GIL)."""
     if workers < 1:
-        raise InvalidArgument(f"workers must be at least 1, got {workers}")
+        raise InvalidArgument(f"workers must be an integer ≥ 1, got {workers}")
     return Inline() if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="worker")

@@ -1,4 +1,4 @@
-"""Run at once, in this thread."""
+"""An executor that runs each call at once, in the calling thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From arrays to `Inputs`: values and labels checked, pixels scaled, ids given."""
+"""Inputs from arrays: values and labels checked, pixels scaled, ids assigned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def from_arrays(
     """
     values = np.asarray(x)
     if not _real(values.dtype):
-        raise InvalidArgument(f"{source}: inputs must be real numbers, got {values.dtype}")
+        raise InvalidArgument(
+            f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
+        )
     if values.ndim < 2:
         raise InvalidArgument(
             f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, "
@@ -88,5 +90,5 @@ def _refuse_nan(inputs: Inputs) -> None:
         first = inputs.ids[int(np.argmax(bad))]
         raise InvalidArgument(
             f"{inputs.source}: {int(bad.sum())} inputs hold NaN or infinite values, the first is "
-            f"{first}: repair or leave them out"
+            f"{first}: correct them or leave them out"
         )

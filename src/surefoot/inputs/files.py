@@ -35,6 +35,7 @@ _IMAGE_SUFFIXES = {
 }
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
 _MOST_BYTES = 16 * 2**30
+"""Bytes of all inputs: more would not fit into the memory of most machines."""
 Size = tuple[int, int] | None
 
 
@@ -180,7 +181,7 @@ def _images(
     from PIL import Image
 
     if size is not None and min(size) < 1:
-        raise InvalidArgument(f"size is (height, width) in pixels, got {size}")
+        raise InvalidArgument(f"size must be (height, width) in pixels, both ≥ 1, got {size}")
     arrays: list[NDArray[np.uint8]] = []
     for file in files:
         try:
@@ -198,7 +199,7 @@ def _images(
         if arrays[-1].shape[:2] != first[:2]:
             raise InvalidArgument(
                 f"{file} is {arrays[-1].shape[:2]} but {files[0]} is {first[:2]}: all images "
-                "need one size, say --size HEIGHTxWIDTH (size=(height, width))"
+                "need one size: pass --size HEIGHTxWIDTH (size=(height, width))"
             )
     if len({a.ndim for a in arrays}) > 1:
         arrays = [a if a.ndim == 3 else np.repeat(a[:, :, None], 3, axis=2) for a in arrays]

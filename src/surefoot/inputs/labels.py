@@ -1,4 +1,4 @@
-"""From labels as they are stored to class numbers: numbers stay numbers, names get one each."""
+"""Class numbers from labels: numbers stay as they are, each name gets a number."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ def read_labels(
     distinct, first, back = np.unique(
         np.array(texts, dtype=str), return_index=True, return_inverse=True
     )
-    found = _of_texts([str(t) for t in distinct], source, names, lambda i: where(int(first[i])))
-    return Labels(found.numbers[back], found.names, found.reading)
+    distinct_labels = _of_texts(
+        [str(t) for t in distinct], source, names, lambda i: where(int(first[i]))
+    )
+    return Labels(distinct_labels.numbers[back], distinct_labels.names, distinct_labels.reading)
 
 
 def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401
@@ -146,19 +148,19 @@ def _refuse_unlisted(text: str, source: str, names: tuple[str, ...], where: str)
 def _of_numbers(texts: list[str], source: str, where: Where) -> NDArray[np.int64]:
     """Texts that are numbers; the same number written in two ways may mean two things."""
     whole = _whole(np.array([float(text) for text in texts]), texts, source, where)
-    seen: dict[int, int] = {}
+    index_of: dict[int, int] = {}
     for i, number in enumerate(whole.tolist()):
-        if number in seen:
+        if number in index_of:
             raise InvalidArgument(
-                f"{source} has the labels {texts[seen[number]]!r} ({where(seen[number])}) and "
-                f"{texts[i]!r} ({where(i)}), both the number {number}: write one class one way"
+                f"{source} writes class {number} in two ways, {texts[index_of[number]]!r} "
+                f"({where(index_of[number])}) and {texts[i]!r} ({where(i)}): use one of them"
             )
-        seen[number] = i
+        index_of[number] = i
     return whole
 
 
 def _whole(
-    values: NDArray[Any], shown: Sequence[object], source: str, where: Where
+    values: NDArray[Any], texts: Sequence[object], source: str, where: Where
 ) -> NDArray[np.int64]:
     """These numbers as class numbers, each one checked."""
     with np.errstate(invalid="ignore"):
@@ -171,5 +173,5 @@ def _whole(
     for wrong, why in kinds:
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise InvalidArgument(f"{source}, {where(i)}: label {str(shown[i])[:40]} {why}")
+            raise InvalidArgument(f"{source}, {where(i)}: label {str(texts[i])[:40]} {why}")
     return values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""One door for every kind of data."""
+"""Load inputs of any kind: arrays, files, image folders, datasets."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ def load_inputs(
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):
-        found = _from_path(Path(source), labels, class_names, scale, size)
-        return found if ids is None else replace(found, ids=tuple(str(i) for i in ids))
+        inputs = _from_path(Path(source), labels, class_names, scale, size)
+        return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
     if size is not None:
-        raise InvalidArgument("size= is for images in files: resize arrays beforehand")
+        raise InvalidArgument(
+            "size resizes images in files only: resize arrays before passing them"
+        )
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
     if array or labels is not None:
         return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
     if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
         return _from_dataset(source, ids, class_names, scale)
     raise InvalidArgument(
-        f"{type(source).__name__} holds no inputs: give arrays, a path, or a dataset"
+        f"{type(source).__name__} holds no inputs: pass arrays, a path, or a dataset"
     )
 
 
@@ -64,11 +66,11 @@ def _from_path(
     if suffix in (".npz", ".npy"):
         if size is not None:
             raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes images only")
-        given = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
+        label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
-        return read(path, scale, given, class_names)
+        return read(path, scale, label_values, class_names)
     if labels is not None:
-        raise InvalidArgument(f"{path} says its labels itself: leave out --labels")
+        raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")
     match suffix:
         case "folder":
             return from_folder(path, size, scale, class_names)

@@ -1,4 +1,4 @@
-"""Bring inputs into the shape a model takes, where there is one way only."""
+"""Bring inputs into the shape a model takes, where only one way is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of the data is studied; the result says it in words."""
+"""Select the part of the data to study; the result describes the selection."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.subject import Inputs
 
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
-"""What these rows are called; -1 where several models do not agree."""
-_CHUNK = 256
+"""The label predicted for each of these rows; -1 where several models do not agree."""
+_BATCH = 256
+"""Inputs classified at a time, so that few more than needed are run."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.first is not None and self.random is not None:
-            raise InvalidArgument("say either the first n or a random n, not both")
+            raise InvalidArgument("choose either first or random, not both")
         for name, n in (("first", self.first), ("random", self.random)):
             if n is not None and n < 1:
-                raise InvalidArgument(f"{name} must be at least 1, got {n}")
+                raise InvalidArgument(f"{name} must be an integer ≥ 1, got {n}")
         if self.seed < 0:
-            raise InvalidArgument(f"seed must be 0 or more, got {self.seed}")
+            raise InvalidArgument(f"seed must be an integer ≥ 0, got {self.seed}")
 
 
 def select(
@@ -48,26 +49,26 @@ def select(
         words.append(f"classes {names}")
     if selection.random is not None:
         order = np.random.default_rng(selection.seed).permutation(order)
-    wanted = selection.first or selection.random or len(order)
-    looked = min(wanted, len(order))
-    chosen = order[:wanted]
+    count = selection.first or selection.random or len(order)
+    examined = min(count, len(order))
+    chosen = order[:count]
     if selection.correct_only:
-        chosen, looked = _correct(inputs, order, wanted, predicted)
+        chosen, examined = _correct(inputs, order, count, predicted)
     if selection.random is not None:
-        words.append(f"{looked} drawn at random (seed {selection.seed})")
+        words.append(f"{examined} drawn at random (seed {selection.seed})")
     elif selection.first is not None:
-        words.append(f"the first {looked}")
+        words.append(f"the first {examined}")
     if selection.correct_only:
-        words.append(f"only the {len(chosen)} of {looked} that {who} correctly")
+        words.append(f"only the {len(chosen)} of {examined} that {who} correctly")
     if not words:
         return inputs
-    said = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
+    description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
     return replace(
         inputs,
         x=inputs.x[chosen],
         labels=None if inputs.labels is None else inputs.labels[chosen],
         ids=tuple(inputs.ids[i] for i in chosen),
-        selection=said,
+        selection=description,
     )
 
 
@@ -89,17 +90,17 @@ def _of_classes(inputs: Inputs, classes: tuple[int, ...]) -> NDArray[np.intp]:
 
 
 def _correct(
-    inputs: Inputs, order: NDArray[np.intp], wanted: int, predicted: Predicted
+    inputs: Inputs, order: NDArray[np.intp], count: int, predicted: Predicted
 ) -> tuple[NDArray[np.intp], int]:
-    """The first `wanted` inputs that are classified correctly, and how many were looked at."""
+    """The first `count` inputs that are classified correctly, and how many were examined."""
     labels = _labels(inputs, "keeping only correctly classified inputs")
-    found: list[int] = []
-    for start in range(0, len(order), _CHUNK):
-        rows = order[start : start + _CHUNK]
+    correct: list[int] = []
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
         right = predicted(rows) == labels[rows]
         for offset, (row, ok) in enumerate(zip(rows, right, strict=True)):
             if ok:
-                found.append(int(row))
-            if len(found) == wanted:
-                return np.array(found, dtype=np.intp), start + offset + 1
-    return np.array(found, dtype=np.intp), len(order)
+                correct.append(int(row))
+            if len(correct) == count:
+                return np.array(correct, dtype=np.intp), start + offset + 1
+    return np.array(correct, dtype=np.intp), len(order)

@@ -19,7 +19,7 @@ from surefoot.population.quantile import (
 )
 from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
-from surefoot.population.quantile_search import CriticalQuantile, Settled
+from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
 from surefoot.population.requirement import (
@@ -30,22 +30,20 @@ from surefoot.population.requirement import (
     sound,
 )
 from surefoot.population.share import (
-    FragileCount,
     RobustShare,
     all_robust,
     every_input_at_most,
     fragile_at_least,
-    fragile_count,
     robust_at_least,
 )
-from surefoot.population.tails import TailMean
+from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
 
 __all__ = [
     "CriticalQuantile",
+    "CriticalQuantileResult",
     "Difference",
     "Each",
-    "FragileCount",
     "LevelQuantile",
     "LogNormalPosterior",
     "LowerBound",
@@ -57,7 +55,6 @@ __all__ = [
     "Rank",
     "RobustAccuracy",
     "RobustShare",
-    "Settled",
     "ShortestRanks",
     "TailMean",
     "all_robust",
@@ -66,7 +63,6 @@ __all__ = [
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
-    "fragile_count",
     "mean_radii",
     "not_worse",
     "of_each",

@@ -20,8 +20,8 @@ from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, R
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]
-_MOST = 0.999
-"""The error of an interval, of which either end may spend half: below 1."""
+_LARGEST_ERROR = 0.999
+"""The error of an interval must be below 1; each end spends half of it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Rank:
 
 
 def differences(
-    over: Population,
+    population: Population,
     local: Mapping[str, Sequence[Result]],
     error: float,
     identical: Pairs = (),
@@ -64,25 +64,25 @@ def differences(
     """
     pairs = list(combinations(local, 2))
     paid = [pair for pair in pairs if frozenset(pair) not in identical]
-    wholes = {name: sound(over.conclude(local[name], over.error)) for name in local}
+    wholes = {name: sound(population.conclude(local[name], population.error)) for name in local}
     same = Guarantee(Footing.SOUND, 0.0)
-    found = []
+    pairwise = []
     for a, b in pairs:
         if (a, b) not in paid:
-            found.append(Difference(a, b, 0.0, Interval(0.0, 0.0), same))
+            pairwise.append(Difference(a, b, 0.0, Interval(0.0, 0.0), same))
             continue
-        around = over.difference(local[a], local[b], shares(error, len(paid)))
+        around = population.difference(local[a], local[b], shares(error, len(paid)))
         mine, other = wholes[a], wholes[b]
         value = (around.low + around.high) / 2
         if isinstance(mine, Estimate) and isinstance(other, Estimate):
             value = mine.value - other.value
         within = Interval(min(around.low, value), max(around.high, value))
         promise = Guarantee(Footing.CONDITIONAL, error, _assumed(mine, other))
-        found.append(Difference(a, b, value, within, promise))
-    return tuple(found)
+        pairwise.append(Difference(a, b, value, within, promise))
+    return tuple(pairwise)
 
 
-def candidates(names: Sequence[str], found: Sequence[Difference]) -> tuple[str, ...]:
+def candidates(names: Sequence[str], pairwise: Sequence[Difference]) -> tuple[str, ...]:
     """Those that are not shown to be less robust than another: the most robust is among them.
 
     Right whenever all differences are. Should they contradict each other, so that everyone is
@@ -90,17 +90,17 @@ def candidates(names: Sequence[str], found: Sequence[Difference]) -> tuple[str, 
     """
     beaten = {
         pair.second if pair.better == pair.first else pair.first
-        for pair in found
+        for pair in pairwise
         if pair.better is not None
     }
     return tuple(name for name in names if name not in beaten) or tuple(names)
 
 
-def ranks(names: Sequence[str], found: Sequence[Difference]) -> dict[str, Rank]:
+def ranks(names: Sequence[str], pairwise: Sequence[Difference]) -> dict[str, Rank]:
     """The places that the differences leave open; right whenever all of them are."""
     above = dict.fromkeys(names, 0)
     below = dict.fromkeys(names, 0)
-    for pair in found:
+    for pair in pairwise:
         if pair.better is not None:
             other = pair.second if pair.better == pair.first else pair.first
             above[other] += 1
@@ -109,7 +109,7 @@ def ranks(names: Sequence[str], found: Sequence[Difference]) -> dict[str, Rank]:
 
 
 def not_worse(
-    over: Population,
+    population: Population,
     local: Mapping[str, Sequence[Result]],
     name: str,
     margin: float,
@@ -123,24 +123,30 @@ def not_worse(
     is better by more at error/k.
     """
     if name not in local:
-        raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(local)}")
+        raise InvalidArgument(
+            f"{name!r} is not among the models compared: choose one of {', '.join(local)}"
+        )
     claim = f"{name} is less robust than none of the others by more than {margin!r}"
     trials = sum(r.trials for results in local.values() for r in results)
     same = {other for other in local if frozenset((name, other)) in identical and margin >= 0}
     others = {other: local[other] for other in local if other != name and other not in same}
     if not others:
         return Decision(claim, True, Guarantee(Footing.SOUND, 0.0), trials)
-    wholes = [sound(over.conclude(results, over.error)) for results in local.values()]
-    promise = Guarantee(Footing.CONDITIONAL, over.error, _assumed(*wholes))
-    holds = _holds(over, local[name], others, margin)
+    wholes = [sound(population.conclude(results, population.error)) for results in local.values()]
+    promise = Guarantee(Footing.CONDITIONAL, population.error, _assumed(*wholes))
+    holds = _holds(population, local[name], others, margin)
     if holds is not None:
         return Decision(claim, holds, promise, trials)
 
     def decided(inputs: int) -> bool:
         grown = {other: as_many(results, inputs) for other, results in others.items()}
-        return _holds(over, as_many(local[name], inputs), grown, margin) is not None
+        return _holds(population, as_many(local[name], inputs), grown, margin) is not None
 
-    open_ = [o for o in others if _gap(over, local[name], others[o], over.error).low < -margin]
+    open_ = [
+        o
+        for o in others
+        if _gap(population, local[name], others[o], population.error).low < -margin
+    ]
     inputs = len(local[name])
     return Undecided(
         f"{name} may be less robust than {', '.join(open_)} by more than {margin!r}: "
@@ -150,24 +156,26 @@ def not_worse(
 
 
 def _holds(
-    over: Population,
+    population: Population,
     mine: Sequence[Result],
     others: Mapping[str, Sequence[Result]],
     margin: float,
 ) -> bool | None:
     """Whether none of the others is better by more than the margin; None if undecided."""
-    if all(_gap(over, mine, other, over.error).low >= -margin for other in others.values()):
+    if all(
+        _gap(population, mine, other, population.error).low >= -margin for other in others.values()
+    ):
         return True
-    share = shares(over.error, len(others))
-    beaten = any(_gap(over, mine, other, share).high < -margin for other in others.values())
+    share = shares(population.error, len(others))
+    beaten = any(_gap(population, mine, other, share).high < -margin for other in others.values())
     return False if beaten else None
 
 
 def _gap(
-    over: Population, mine: Sequence[Result], other: Sequence[Result], error: float
+    population: Population, mine: Sequence[Result], other: Sequence[Result], error: float
 ) -> Interval:
     """The difference, each end by itself wrong with probability at most `error`."""
-    return over.difference(mine, other, min(2 * error, _MOST))
+    return population.difference(mine, other, min(2 * error, _LARGEST_ERROR))
 
 
 def _assumed(*wholes: Estimate | Undecided) -> tuple[str, ...]:

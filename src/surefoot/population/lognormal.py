@@ -17,12 +17,25 @@ from surefoot.statistics.ranks import check_share
 from surefoot.statistics.tail import anderson_darling
 
 Floats = NDArray[np.float64]
-_ZOOMS, _COARSE = 8, 17
-_NEGLIGIBLE = 18.0  # e^-18 of the highest: left out
+_ZOOMS = 8
+"""Times the grid is laid anew around the posterior; three or four are usually enough."""
+_COARSE = 17
+"""Nodes along each side of a grid that only finds where the posterior lies."""
+_FINE = 121
+"""Nodes, at most, along each side of the last grid, from which the interval is read."""
+_NEGLIGIBLE = 18.0
+"""Log units below the highest density: e^-18 of it is left out."""
 _TINY = 1e-300
-_MANY, _STEPS, _FINE = 2000, 64, 121
-_ROOM = 200_000  # numbers at a time, so that they stay in the cache
+"""The smallest number whose logarithm is taken."""
+_MANY = 2000
+"""Different brackets beyond which they are rounded and the likelihood is interpolated."""
+_STEPS = 64
+"""Steps to a standard deviation of the logarithms, to which many brackets are rounded."""
+_CACHED_NUMBERS = 200_000
+"""Numbers computed at a time, so that they stay in the processor's cache."""
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
+"""Logarithms of the largest and smallest spread considered: radii of one network vary by less than
+a factor e^6, and no bracket resolves a spread of 1e-4."""
 LEAST_INPUTS = 20
 """Fewer do not outweigh the prior: of true log-normal radii the 95 % interval misses the quantile
 in 40, 20, 13 and 13 % of samples of 1, 2, 3 and 5 inputs."""
@@ -48,11 +61,11 @@ class LogNormalPosterior:
         check_share(self.share, self.error)
         if self.share >= 0.5:
             raise InvalidArgument(
-                f"the prior puts the quantile below the median: share must be less than 0.5, got "
-                f"{self.share}"
+                f"share must be less than 0.5, got {self.share}: the prior puts the quantile below "
+                "the median"
             )
         if not 0 < self.ceiling < math.inf:
-            raise InvalidArgument(f"ceiling is the largest level searched, got {self.ceiling}")
+            raise InvalidArgument(f"ceiling must be a finite radius above 0, got {self.ceiling}")
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The posterior median, and the interval that leaves out `error`, half on either side."""
@@ -61,18 +74,18 @@ class LogNormalPosterior:
         if len(local) < LEAST_INPUTS:
             return Undecided(
                 f"{len(local)} inputs are too few for the log-normal posterior, which would mostly "
-                f"repeat its prior: it takes {LEAST_INPUTS} or more"
+                f"repeat its prior: use at least {LEAST_INPUTS}"
             )
         zeros = sum(b.high == 0 for b in local)
         if zeros:
             return Undecided(f"{zeros} inputs have a critical level of 0, which no log-normal has")
-        seen = _Seen.of(local)
-        if not (np.isfinite(seen.highs).any() and (seen.lows < self.ceiling).any()):
+        brackets = _BracketCounts.of(local)
+        if not (np.isfinite(brackets.highs).any() and (brackets.lows < self.ceiling).any()):
             return Undecided("no input was refuted below the ceiling: there is nothing to fit")
-        quantiles, weights = self._posterior(seen)
+        quantiles, weights = self._posterior(brackets)
         low, value, high = _read(quantiles, weights, (error / 2, 0.5, 1 - error / 2))
         promise = Guarantee(Footing.CONDITIONAL, error, (*assumptions_of(local), *self.assumptions))
-        fit = _verdict(seen, self.level)
+        fit = _verdict(brackets, self.level)
         return Quantile(self.share, value, Interval(low, high), promise, len(local), fit=fit)
 
     @property
@@ -86,35 +99,35 @@ class LogNormalPosterior:
             "it holds on average over that prior, not for each truth",
         )
 
-    def _posterior(self, seen: _Seen) -> tuple[Floats, Floats]:
+    def _posterior(self, brackets: _BracketCounts) -> tuple[Floats, Floats]:
         """The quantile at every node of the last grid, with its weight.
 
         Where to look is found with rounded brackets if there are very many; should the posterior
         not end within that region, with all of them as they are.
         """
-        rough = seen.rounded()
-        for sought in (rough,) if rough is seen else (rough, seen):
-            middles, spreads = self._region(sought)
-            fine = seen.fineness
+        rough = brackets.rounded()
+        for searched in (rough,) if rough is brackets else (rough, brackets):
+            middles, spreads = self._region(searched)
+            fine = brackets.fineness
             middles, spreads = (np.linspace(x[0], x[-1], fine) for x in (middles, spreads))
-            height = self._prior(middles, spreads) + seen.finely(middles, spreads)
+            height = self._prior(middles, spreads) + brackets.finely(middles, spreads)
             inner = height[1:-1, 1:-1].max()
             if inner == height.max() and _border(height).max() < inner - _NEGLIGIBLE / 2:
                 break
         return self._quantile(middles, spreads).ravel(), np.exp(height - height.max()).ravel()
 
-    def _region(self, seen: _Seen) -> tuple[Floats, Floats]:
+    def _region(self, brackets: _BracketCounts) -> tuple[Floats, Floats]:
         """Log medians and log spreads that span all of the posterior that counts."""
-        logs = np.log(seen.points())
+        logs = np.log(brackets.points())
         span = max(4.0, 2 * float(np.ptp(logs)))
         ceiling = math.log(self.ceiling)
         dense = np.linspace(-1, 1, _COARSE) ** 3  # most nodes where the middle of the data is
         middles = np.unique(np.minimum(float(logs.mean()) + span * dense, ceiling))
         spreads = np.linspace(_NARROWEST, _WIDEST, _COARSE)
         for _ in range(_ZOOMS):
-            height = self._prior(middles, spreads) + seen.likelihood(middles, np.exp(spreads))
-            kept = height > height.max() - _NEGLIGIBLE
-            rows, columns = kept.any(axis=1), kept.any(axis=0)
+            height = self._prior(middles, spreads) + brackets.likelihood(middles, np.exp(spreads))
+            relevant = height > height.max() - _NEGLIGIBLE
+            rows, columns = relevant.any(axis=1), relevant.any(axis=0)
             middles, spreads = _closer(middles, rows, _COARSE), _closer(spreads, columns, _COARSE)
             if min(rows.sum(), columns.sum()) > _COARSE // 2:
                 break
@@ -123,8 +136,8 @@ class LogNormalPosterior:
     def _quantile(self, middles: Floats, spreads: Floats) -> Floats:
         from scipy.special import ndtri
 
-        found: Floats = np.exp(middles[:, None] + float(ndtri(self.share)) * np.exp(spreads))
-        return found
+        quantiles: Floats = np.exp(middles[:, None] + float(ndtri(self.share)) * np.exp(spreads))
+        return quantiles
 
     def _prior(self, middles: Floats, spreads: Floats) -> Floats:
         """log of the prior over the log of the median and the log of the spread.
@@ -132,21 +145,21 @@ class LogNormalPosterior:
         dq dM / (ceiling - q), with q = M e^(z s); so q M s / (ceiling - q) d(ln M) d(ln s).
         """
         quantile = self._quantile(middles, spreads)
-        found: Floats = np.log(np.maximum(quantile, _TINY)) + middles[:, None] + spreads
-        found -= np.log(np.maximum(self.ceiling - quantile, _TINY))
-        return found
+        logs: Floats = np.log(np.maximum(quantile, _TINY)) + middles[:, None] + spreads
+        logs -= np.log(np.maximum(self.ceiling - quantile, _TINY))
+        return logs
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """The different brackets, and how often each came."""
+class _BracketCounts:
+    """The different brackets, and how often each occurs."""
 
     lows: Floats
     highs: Floats
     times: Floats
 
     @classmethod
-    def of(cls, local: Sequence[Bracket]) -> _Seen:
+    def of(cls, local: Sequence[Bracket]) -> _BracketCounts:
         pairs = np.array([(b.low, b.high) for b in local])
         kinds, times = np.unique(pairs, axis=0, return_counts=True)
         return cls(kinds[:, 0], kinds[:, 1], times.astype(np.float64))
@@ -157,7 +170,7 @@ class _Seen:
         with np.errstate(divide="ignore"):
             lows, highs, times = np.log(self.lows), np.log(self.highs), self.times
         total: Floats = np.zeros((len(middles), len(spreads)))
-        places, few = np.flatnonzero(~exact), max(1, _ROOM // total.size)
+        places, few = np.flatnonzero(~exact), max(1, _CACHED_NUMBERS // total.size)
         for part in (places[i : i + few] for i in range(0, len(places), few)):
             total += _log_mass(lows[part], highs[part], middles, spreads) @ times[part]
         points, often = lows[exact], times[exact]
@@ -187,10 +200,10 @@ class _Seen:
         through = np.linalg.inv(chebvander(nodes, _COARSE - 1))
         read = chebvander(np.linspace(-1, 1, len(middles)), _COARSE - 1) @ through
         m, s = (x.mean() + nodes * (x[-1] - x[0]) / 2 for x in (middles, spreads))
-        found: Floats = read @ self.likelihood(m, np.exp(s)) @ read.T
-        return found
+        interpolated: Floats = read @ self.likelihood(m, np.exp(s)) @ read.T
+        return interpolated
 
-    def rounded(self) -> _Seen:
+    def rounded(self) -> _BracketCounts:
         """Very many brackets as fewer, their ends rounded on the log scale."""
         step = float(np.log(self.points()).std()) / _STEPS
         if len(self.times) <= _MANY or not step > 0:
@@ -198,7 +211,7 @@ class _Seen:
         with np.errstate(divide="ignore"):
             ends = np.log(np.stack([self.lows, self.highs], axis=1))
         kinds, places = np.unique(np.round(ends / step) * step, axis=0, return_inverse=True)
-        return _Seen(
+        return _BracketCounts(
             np.exp(kinds[:, 0]),
             np.exp(kinds[:, 1]),
             np.bincount(places.ravel(), self.times).astype(np.float64),
@@ -232,13 +245,13 @@ def _log_mass(lows: Floats, highs: Floats, middles: Floats, spreads: Floats) -> 
     high = (highs - middles[:, None, None]) / spreads[:, None]
     above = low > 0
     low, high = np.where(above, -high, low), np.where(above, -low, high)
-    found: Floats = np.log(np.maximum(ndtr(high) - ndtr(low), _TINY))
-    return found
+    logs: Floats = np.log(np.maximum(ndtr(high) - ndtr(low), _TINY))
+    return logs
 
 
-def _closer(nodes: Floats, kept: NDArray[np.bool_], size: int) -> Floats:
+def _closer(nodes: Floats, relevant: NDArray[np.bool_], size: int) -> Floats:
     """A finer grid over the nodes that matter and their neighbours."""
-    places = np.flatnonzero(kept)
+    places = np.flatnonzero(relevant)
     first, last = max(places[0] - 1, 0), min(places[-1] + 1, len(nodes) - 1)
     return np.linspace(nodes[first], nodes[last], size)
 
@@ -250,12 +263,12 @@ def _read(values: Floats, weights: Floats, chances: tuple[float, ...]) -> tuple[
     return tuple(float(v) for v in np.interp(chances, middle, values[order]))
 
 
-def _verdict(seen: _Seen, level: float) -> str:
-    censored = int(seen.times[np.isinf(seen.highs)].sum())
+def _verdict(brackets: _BracketCounts, level: float) -> str:
+    censored = int(brackets.times[np.isinf(brackets.highs)].sum())
     if censored:
         return f"not tested: {censored} inputs were never refuted"
-    if seen.times.sum() < 8:
+    if brackets.times.sum() < 8:
         return "not tested: fewer than 8 inputs"
-    p = anderson_darling(np.log(seen.points()))
-    told = "rejected" if p < level else "not rejected"
-    return f"log-normal {told} at the {100 * level:g} % level (Anderson-Darling, p = {p:.2g})"
+    p = anderson_darling(np.log(brackets.points()))
+    outcome = "rejected" if p < level else "not rejected"
+    return f"log-normal {outcome} at the {100 * level:g} % level (Anderson-Darling, p = {p:.2g})"

@@ -42,7 +42,7 @@ class Mean:
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
-            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}")
+            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
 
     def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
         """The mean, spending `error`; the order of `local` does not matter.
@@ -52,28 +52,28 @@ class Mean:
         end with the lower end of its interval, less the probability that this is wrong, and the
         upper end likewise; an undecided input with 0 and 1.
         """
-        told = [counted(r) for r in local]
-        known = [r for r in told if isinstance(r, Estimate)]
+        estimates = [counted(r) for r in local]
+        known = [r for r in estimates if isinstance(r, Estimate)]
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
         value = float(np.mean([r.value if r.unbiased is None else r.unbiased for r in known]))
-        around = self._interval(_Ends.of(told), error)
+        around = self._interval(_InputBounds.of(estimates), error)
         promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
 
     def continues(self, local: Sequence[Result]) -> Continues:
         """Whether inputs may be added: always, but where each had one trial and all are counted."""
-        single = _Ends.of([counted(r) for r in local]).single
+        single = _InputBounds.of([counted(r) for r in local]).single
         return Continues.ONCE if single else Continues.ANYTIME
 
-    def _interval(self, ends: _Ends, error: float) -> Interval:
-        if ends.single:
+    def _interval(self, bounds: _InputBounds, error: float) -> Interval:
+        if bounds.single:
             spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
-            return clopper_pearson(Counts(len(ends.lows), round(ends.lows.sum())), spent)
-        low = max(0.0, lower_end(ends.lows, error / 2) - ends.slack)
-        high = min(1.0, 1 - lower_end(1 - ends.highs, error / 2) + ends.slack)
+            return clopper_pearson(Counts(len(bounds.lows), round(bounds.lows.sum())), spent)
+        low = max(0.0, lower_end(bounds.lows, error / 2) - bounds.slack)
+        high = min(1.0, 1 - lower_end(1 - bounds.highs, error / 2) + bounds.slack)
         return Interval(low, max(low, high))
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
@@ -84,20 +84,20 @@ class Mean:
         binomial of the same mean (Hoeffding 1956, theorem 4), so Clopper-Pearson holds, at a
         slightly lower error. Where the numbers differ, a bet on each trial takes its place.
         """
-        told = [counted(r) for r in local]
+        estimates = [counted(r) for r in local]
         known = [
             (r.unbiased, r.unbiased_from)
-            for r in told
+            for r in estimates
             if isinstance(r, Estimate) and r.unbiased is not None and r.unbiased_from
         ]
         if not known or len(known) < len(local):
             return None
         rates, sizes = (np.array(column) for column in zip(*known, strict=True))
-        held, total = np.rint(rates * sizes).astype(np.int64), int(sizes.sum())
+        kept, total = np.rint(rates * sizes).astype(np.int64), int(sizes.sum())
         if len(set(sizes.tolist())) == 1:
-            around = clopper_pearson(Counts(total, int(held.sum())), unequal_error(self.error))
+            around = clopper_pearson(Counts(total, int(kept.sum())), unequal_error(self.error))
         else:
-            around = betting_trials(held, sizes, self.error)
+            around = betting_trials(kept, sizes, self.error)
         value = min(max(float(rates.mean()), around.low), around.high)
         return Estimate(value, around, Guarantee(Footing.SOUND, self.error), total)
 
@@ -105,7 +105,7 @@ class Mean:
         self, first: Sequence[Result], second: Sequence[Result], error: float
     ) -> Interval:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
-        a, b = (_Ends.of([counted(r) for r in local]) for local in (first, second))
+        a, b = (_InputBounds.of([counted(r) for r in local]) for local in (first, second))
         slack = a.slack + b.slack
         low = 2 * lower_end((1 + a.lows - b.highs) / 2, error / 2) - 1 - slack
         high = 1 - 2 * lower_end((1 - a.highs + b.lows) / 2, error / 2) + slack
@@ -114,21 +114,21 @@ class Mean:
 
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
         """How surely the mean is at least `least`, and how surely it is less."""
-        ends = _Ends.of([counted(r) for r in local])
-        if ends.single:
-            n, held = len(ends.lows), round(ends.lows.sum())
-            above, below = tail_above(held, n, least), tail_above(n - held, n, 1 - least)
+        bounds = _InputBounds.of([counted(r) for r in local])
+        if bounds.single:
+            n, kept = len(bounds.lows), round(bounds.lows.sum())
+            above, below = tail_above(kept, n, least), tail_above(n - kept, n, 1 - least)
             if self.sampling is not Sampling.INDEPENDENT:
                 above, below = unequal_p_value(above), unequal_p_value(below)
         else:
-            above = p_value_above(ends.lows, least + ends.slack, self.error)
-            below = p_value_above(1 - ends.highs, 1 - least + ends.slack, self.error)
+            above = p_value_above(bounds.lows, least + bounds.slack, self.error)
+            below = p_value_above(1 - bounds.highs, 1 - least + bounds.slack, self.error)
         return Evidence(above if least > 0 else 0.0, below)
 
 
 @dataclass(frozen=True)
-class _Ends:
-    """What inputs contribute to a lower and to an upper end, and how wrong that may be."""
+class _InputBounds:
+    """The bounds that inputs contribute to both ends, and how often at most they are wrong."""
 
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
@@ -137,8 +137,8 @@ class _Ends:
     """Whether every input had one trial: then all of them are one sample of yes and no."""
 
     @classmethod
-    def of(cls, local: Sequence[Result]) -> _Ends:
-        lows, highs = np.array([_ends(r) for r in local], dtype=np.float64).reshape(-1, 2).T
+    def of(cls, local: Sequence[Result]) -> _InputBounds:
+        lows, highs = np.array([_input_bounds(r) for r in local], dtype=np.float64).reshape(-1, 2).T
         rough = (r for r in local if isinstance(r, Estimate) and r.unbiased is None)
         single = all(isinstance(r, Estimate) and r.unbiased_from == 1 for r in local)
         slack = max((r.guarantee.error for r in rough), default=0.0)
@@ -172,7 +172,7 @@ def counted(result: Result) -> Result:
             return result
 
 
-def _ends(result: Result) -> tuple[float, float]:
+def _input_bounds(result: Result) -> tuple[float, float]:
     match result:
         case Estimate(unbiased=float(exact)):
             return exact, exact

@@ -26,6 +26,7 @@ from surefoot.statistics.ranks import (
 Floats = NDArray[np.float64]
 K = TypeVar("K", bound=Hashable)
 _ROUNDING = 1e-9
+"""Of a rank: share · n is a whole number if it is this close to one."""
 
 
 class LevelQuantile(Protocol):
@@ -42,16 +43,16 @@ class LevelQuantile(Protocol):
 
 
 @dataclass(frozen=True)
-class Ends:
+class SortedEnds:
     """Proved and refuted levels, each sorted by itself."""
 
     lows: Floats
     highs: Floats
 
     @classmethod
-    def of(cls, local: Sequence[Bracket]) -> Ends:
+    def of(cls, local: Sequence[Bracket]) -> SortedEnds:
         """Sorted apart: the i-th smallest critical level lies between the i-th of either."""
-        lows, highs = ends_of(local)
+        lows, highs = bracket_ends(local)
         return cls(np.sort(lows), np.sort(highs))
 
     def at(self, rank: int) -> Interval:
@@ -118,7 +119,7 @@ class LowerBound:
 
 
 def of_each(
-    over: LevelQuantile, groups: Mapping[K, Sequence[Bracket]], error: float, networks: int = 1
+    estimator: LevelQuantile, groups: Mapping[K, Sequence[Bracket]], error: float, networks: int = 1
 ) -> dict[K, Quantile | Undecided]:
     """The quantile of every group, all intervals holding together within `error` (Bonferroni).
 
@@ -126,18 +127,20 @@ def of_each(
     call, with groups of the same number, all of their intervals hold together.
     """
     if not groups:
-        raise InvalidArgument("there are no classes to give a quantile of")
+        raise InvalidArgument("quantiles of classes need at least one class, got none")
     if networks < 1:
         raise InvalidArgument(f"networks must be an integer ≥ 1, got {networks}")
     number = len(groups) * networks
     each, jointly = shares(error, number), f"the quantiles of all {number} groups"
-    found: dict[K, Quantile | Undecided] = {}
+    quantiles: dict[K, Quantile | Undecided] = {}
     for name, local in groups.items():
-        one = over.conclude(local, each)
-        if isinstance(one, Quantile):
-            one = replace(one, guarantee=replace(one.guarantee, error=error, jointly=jointly))
-        found[name] = one
-    return found
+        quantile = estimator.conclude(local, each)
+        if isinstance(quantile, Quantile):
+            quantile = replace(
+                quantile, guarantee=replace(quantile.guarantee, error=error, jointly=jointly)
+            )
+        quantiles[name] = quantile
+    return quantiles
 
 
 def assumptions_of(local: Sequence[Bracket]) -> tuple[str, ...]:
@@ -145,13 +148,13 @@ def assumptions_of(local: Sequence[Bracket]) -> tuple[str, ...]:
     return (SAMPLED, *dict.fromkeys(a for b in local for a in b.guarantee.assumptions))
 
 
-def sample_quantile(ends: Ends, share: float) -> float:
+def sample_quantile(ends: SortedEnds, share: float) -> float:
     """The middle of the bracket of the quantile in the sample; its low end if never refuted."""
     at = ends.at(math.ceil(share * len(ends.lows) - _ROUNDING))
     return (at.low + at.high) / 2 if math.isfinite(at.high) else at.low
 
 
-def ends_of(local: Sequence[Bracket]) -> tuple[Floats, Floats]:
+def bracket_ends(local: Sequence[Bracket]) -> tuple[Floats, Floats]:
     """Proved and refuted levels, in the order of the inputs."""
     return np.array([b.low for b in local]), np.array([b.high for b in local])
 
@@ -170,7 +173,7 @@ def _between(
     """The interval between two ranks; `below` is what the lower end may spend of the error."""
     if not local:
         return Undecided("there are no brackets to take a quantile of")
-    n, ends = len(local), Ends.of(local)
+    n, ends = len(local), SortedEnds.of(local)
     ranks = choose(n, share, error)
     around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
     value = min(max(sample_quantile(ends, share), around.low), around.high)
@@ -179,7 +182,7 @@ def _between(
     return Quantile(share, value, around, promise, n, note=note)
 
 
-def _notes(ends: Ends, ranks: Ranks, share: float, below: float) -> list[str]:
+def _notes(ends: SortedEnds, ranks: Ranks, share: float, below: float) -> list[str]:
     n, notes = len(ends.lows), list[str]()
     if ranks.low < 1:
         notes.append(
@@ -190,8 +193,8 @@ def _notes(ends: Ends, ranks: Ranks, share: float, below: float) -> list[str]:
         wrong, bare = (int(np.count_nonzero(side == 0)) for side in (ends.highs, ends.lows))
         known = f"{wrong} of {n} inputs have a critical radius of 0"
         unknown = f"nothing was proved for {bare - wrong} of {n} inputs"
-        told = " and ".join([known] * (wrong > 0) + [unknown] * (bare > wrong))
-        notes.append(f"{told}, so the lower end is 0")
+        reason = " and ".join([known] * (wrong > 0) + [unknown] * (bare > wrong))
+        notes.append(f"{reason}, so the lower end is 0")
     if math.isinf(ends.at(ranks.high).high):
         few = "so few inputs" if ranks.high > n else "so few refuted inputs"
         notes.append(f"{few} give no upper end")

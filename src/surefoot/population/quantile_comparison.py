@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import Difference
-from surefoot.population.quantile import Ends, assumptions_of, ends_of, sample_quantile
+from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.statistics.multiplicity import shares
 from surefoot.statistics.ranks import Ranks, check_share, shortest
 
 Floats = NDArray[np.float64]
-_PAIRED = 0.5
+_PAIRED_SHARE = 0.5
 """The share of the error for the paired test, the rest is for the quantile of each model. Simulated
 log-normal radii (n = 100 to 1000, shares .05 to .5, correlations 0 to 1): of .3, .7, .8 and .9 none
 is narrower by more than 8 %, and from .8 on a hundred inputs lose their lower end."""
@@ -59,10 +59,10 @@ def quantile_differences(
         )
     pairs = list(combinations(local, 2))
     ranks, tested = _split(sizes.pop(), share, error, len(local))
-    found = []
+    differences = []
     for a, b in pairs:
         around = _between(local[a], local[b], ranks, tested)
-        mine, other = (sample_quantile(Ends.of(local[name]), share) for name in (a, b))
+        mine, other = (sample_quantile(SortedEnds.of(local[name]), share) for name in (a, b))
         value = min(max(mine - other, around.low), around.high)
         promise = Guarantee(
             Footing.CONDITIONAL,
@@ -70,8 +70,8 @@ def quantile_differences(
             assumptions_of([*local[a], *local[b]]),
             f"all {len(pairs)} differences" if len(pairs) > 1 else "",
         )
-        found.append(Difference(a, b, value, around, promise))
-    return tuple(found)
+        differences.append(Difference(a, b, value, around, promise))
+    return tuple(differences)
 
 
 def _split(n: int, share: float, error: float, models: int = 2) -> tuple[Ranks, float]:
@@ -79,9 +79,9 @@ def _split(n: int, share: float, error: float, models: int = 2) -> tuple[Ranks, 
 
     With so few inputs that the test could never reject, all of the error goes to the ranks.
     """
-    ranks = shortest(n, share, shares((1 - _PAIRED) * error, models))
-    tested = shares(_PAIRED * error, math.comb(models, 2))
-    if _chance(ranks.high - 1, 0) > tested / 2:
+    ranks = shortest(n, share, shares((1 - _PAIRED_SHARE) * error, models))
+    tested = shares(_PAIRED_SHARE * error, math.comb(models, 2))
+    if _mcnemar(ranks.high - 1, 0) > tested / 2:
         return shortest(n, share, shares(error, models)), 0.0
     return ranks, tested
 
@@ -89,7 +89,7 @@ def _split(n: int, share: float, error: float, models: int = 2) -> tuple[Ranks, 
 def _between(
     first: Sequence[Bracket], second: Sequence[Bracket], ranks: Ranks, error: float
 ) -> Interval:
-    (lows, highs), (other_lows, other_highs) = ends_of(first), ends_of(second)
+    (lows, highs), (other_lows, other_highs) = bracket_ends(first), bracket_ends(second)
     low = -_largest(other_highs, lows, ranks, error / 2)
     return Interval(low, _largest(highs, other_lows, ranks, error / 2))
 
@@ -115,15 +115,15 @@ def _largest(highs: Floats, lows: Floats, ranks: Ranks, error: float) -> float:
         while highs[nearest[below]] < at:
             both += int(nearest[below] < counts[place])
             below += 1
-        while _chance(below - both, int(counts[place]) - both) <= error:
+        while _mcnemar(below - both, int(counts[place]) - both) <= error:
             both += int(np.count_nonzero(highs[counts[place] : counts[place + 1]] < at))
             place += 1  # ends before the last candidate, which is never rejected
         best = max(best, float(at - seconds[place]))
     return best
 
 
-def _chance(one: int, other: int) -> float:
-    """How likely `one` or more of `one + other` tosses of a coin fall on its side."""
+def _mcnemar(one: int, other: int) -> float:
+    """P-value of McNemar's exact test: `one` or more of `one + other` fair coins show heads."""
     from scipy.special import bdtrc
 
     return 1.0 if one < 1 else float(bdtrc(one - 1, one + other, 0.5))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile import assumptions_of, ends_of
+from surefoot.population.quantile import assumptions_of, bracket_ends
 from surefoot.population.requirement import Evidence
 from surefoot.results import Bracket, Decision, Footing, Guarantee, Quantile, Undecided
 from surefoot.statistics.ranks import check_share, fewest
@@ -25,7 +25,7 @@ def evidence_at(local: Sequence[Bracket], share: float, least: float) -> Evidenc
     binomial chance of so few others. Were it at least `least`, that probability would be at most
     `share`: `below` is the chance of so many inputs with a counterexample nearer than `least`.
     """
-    lows, highs = ends_of(local)
+    lows, highs = bracket_ends(local)
     unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
     return Evidence(_at_most(unproved, len(local), share), _at_least(refuted, len(local), share))
 
@@ -43,40 +43,42 @@ def requires(
     check_share(share, error)
     _check(least)
     if not local:
-        return Undecided("there are no brackets to hold against a requirement")
-    found = evidence_at(local, share, least)
+        return Undecided("there are no brackets to decide a requirement with")
+    evidence = evidence_at(local, share, least)
     claim = f"the {share:g}-quantile of the critical radius is at least {least:g}"
     promise = Guarantee(Footing.CONDITIONAL, error, assumptions_of(local))
-    for holds, p_value in ((True, found.above), (False, found.below)):
+    for holds, p_value in ((True, evidence.above), (False, evidence.below)):
         if p_value <= error:
             return Decision(claim, holds, promise, len(local), p_value=p_value)
     return Undecided(_way_out(local, share, least, error), len(local))
 
 
-def requires_of_interval(found: Quantile, least: float) -> Decision | Undecided:
+def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecided:
     """The same of a quantile that chose the number of inputs itself: by its interval alone."""
     _check(least)
-    claim = f"the {found.share:g}-quantile of the critical radius is at least {least:g}"
-    around = found.interval
+    claim = f"the {quantile.share:g}-quantile of the critical radius is at least {least:g}"
+    around = quantile.interval
     if around.low >= least:
-        return Decision(claim, True, found.guarantee, found.inputs)
+        return Decision(claim, True, quantile.guarantee, quantile.inputs)
     if around.high < least:
-        return Decision(claim, False, found.guarantee, found.inputs)
+        return Decision(claim, False, quantile.guarantee, quantile.inputs)
     return Undecided(
         f"{least:g} lies within the interval from {around.low:g} to {around.high:g}: ask for a "
         "smaller width, with more inputs or more seconds for each",
-        found.inputs,
+        quantile.inputs,
     )
 
 
 def _check(least: float) -> None:
     if not 0 < least < math.inf:
-        raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
+        raise InvalidArgument(
+            f"required radius must be a finite number above 0, got {least:g}: try 8/255"
+        )
 
 
 def _way_out(local: Sequence[Bracket], share: float, least: float, error: float) -> str:
     """What would decide it: narrower brackets, or more inputs."""
-    n, (lows, highs) = len(local), ends_of(local)
+    n, (lows, highs) = len(local), bracket_ends(local)
     unproved, refuted = int(np.count_nonzero(lows < least)), int(np.count_nonzero(highs < least))
     missing = unproved - refuted
     reason = (
@@ -85,13 +87,13 @@ def _way_out(local: Sequence[Bracket], share: float, least: float, error: float)
     )
     if missing and min(_at_most(refuted, n, share), _at_least(unproved, n, share)) <= error:
         return f"{reason}: more seconds for the open ones may decide it"
-    wanted = _inputs_for(unproved / n, refuted / n, share, error)
-    if wanted is None:
+    needed = _inputs_for(unproved / n, refuted / n, share, error)
+    if needed is None:
         help_ = "more inputs" if not missing else "more inputs, and more seconds for the open ones,"
         return f"{reason}: {help_} may decide it, but the quantile is close to the required radius"
     return (
-        f"{reason}: about {wanted:,} inputs would decide it if these are typical. Their number is "
-        "settled beforehand and looked at once, so draw them afresh"
+        f"{reason}: about {needed:,} inputs would decide it if these are typical. Draw new ones: "
+        "the number of inputs must be chosen before they are evaluated"
     )
 
 

@@ -17,25 +17,25 @@ from surefoot.search.critical_level import bracket_of, check_proving
 from surefoot.statistics.ranks import Ranks, shortest
 
 Step = Generator[tuple[Ask, ...], list[Proof], None]
-_NEAREST = 0.1
-"""Of the distance of a counterexample: a proof is asked for at least so far, however coarse the
+_LEAST_PROOF = 0.1
+"""Part of a counterexample's distance up to which a proof is always asked for, however coarse the
 tolerance."""
-_PILOT = 40
+_PILOT_INPUTS = 40
 """Inputs that are attacked without a proof before, to see where the quantile lies. Few, because an
 attack takes as long as twenty bounds (.14 against .007 s on a network of two layers of 256)."""
-_GLANCED = "refuted at the goal"
-"""Why an input is left alone that was attacked at a glance, and of which no proof was needed."""
-_PARTS = 4
-"""A bracket may take up this part of the width asked for: what it takes, more inputs must make up
-for, and their number grows with the inverse square of what is left."""
-_GLANCE = 0.1
+_NOT_PROVED = "refuted at the goal"
+"""Why an input has no proof: a short attack refuted it, and no rank needed more."""
+_BRACKET_PARTS = 4
+"""A bracket may take one part in four of the width asked for. More inputs must make up for it, and
+their number grows with the inverse square of the width that is left."""
+_SHORT_SECONDS = 0.1
 """CPU seconds to see whether an input is robust beyond the quantile: a bound (.007 s on a network
 of two layers of 256), else an attack, which is always ended (.14 s), and no time for a tree."""
 
 
 @dataclass(frozen=True)
-class Settled:
-    """The brackets of the inputs that were used, in order, and the quantile they give."""
+class CriticalQuantileResult:
+    """The quantile, and the brackets of the inputs it comes from, in order."""
 
     brackets: tuple[Bracket, ...]
     quantile: Quantile | Undecided
@@ -76,15 +76,15 @@ class CriticalQuantile:
         check_proving(self)
         if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
-                f"the quantile is to be known to ± a radius above 0, got {self.within:g}: try 0.005"
+                f"within must be a radius above 0, got {self.within:g}: try 0.005"
             )
         if self.goal is not None and not 0 < self.goal < math.inf:
-            raise InvalidArgument(f"a goal is a radius above 0, got {self.goal:g}: try 8/255")
+            raise InvalidArgument(f"goal must be a radius above 0, got {self.goal:g}: try 8/255")
 
     @property
     def efforts(self) -> tuple[float, ...]:
         """The seconds of a glance, and of a proof."""
-        return (min(_GLANCE, self.seconds_per_input), self.seconds_per_input)
+        return (min(_SHORT_SECONDS, self.seconds_per_input), self.seconds_per_input)
 
     @property
     def forecast(self) -> int:
@@ -94,7 +94,11 @@ class CriticalQuantile:
     @property
     def _gap(self) -> float:
         """How far below a counterexample a proof is asked for."""
-        return self.tolerance if self.within is None else min(self.tolerance, self.within / _PARTS)
+        return (
+            self.tolerance
+            if self.within is None
+            else min(self.tolerance, self.within / _BRACKET_PARTS)
+        )
 
     @property
     def _rule(self) -> QuantileWithin | None:
@@ -102,35 +106,35 @@ class CriticalQuantile:
             return None
         return QuantileWithin(self.within, self.quantile, self.error, self.size)
 
-    def steps(self) -> Generator[tuple[Ask, ...], list[Proof], Settled]:
+    def steps(self) -> Generator[tuple[Ask, ...], list[Proof], CriticalQuantileResult]:
         """Ask about inputs, some at a time, until the quantile is known as well as it can be."""
         rule, known = self._rule, list[Proof]()
         if rule is None:
             ranks = shortest(self.size, self.quantile, self.error)
             yield from self._settle(known, self.size, ranks)
             local = self._brackets(known)
-            over = ShortestRanks(self.quantile, self.error)
-            return Settled(local, over.conclude(local, self.error))
+            estimator = ShortestRanks(self.quantile, self.error)
+            return CriticalQuantileResult(local, estimator.conclude(local, self.error))
         for size, ranks in zip(rule.sizes, rule.ranks, strict=True):
             yield from self._settle(known, size, ranks)
-            found = rule.conclude(self._brackets(known), ranks)
-            if not found.note:
+            quantile = rule.conclude(self._brackets(known), ranks)
+            if not quantile.note:
                 break
-        return Settled(self._brackets(known), found)
+        return CriticalQuantileResult(self._brackets(known), quantile)
 
     def _settle(self, known: list[Proof], size: int, ranks: Ranks) -> Step:
         """Glance at the inputs that are new, then ask for what the ranks need."""
-        pilot = range(len(known), min(size, _PILOT))
+        pilot = range(len(known), min(size, _PILOT_INPUTS))
         if pilot:
             known += yield tuple(Ask(self.top, 1, i) for i in pilot)
         while len(known) < size:  # twice as many each time, with a better radius
             beyond, upto = self._beyond(known, ranks.high / size), min(2 * len(known), size)
             known += yield tuple(Ask(beyond, 1, i) for i in range(len(known), upto))
         tried: set[tuple[float, int | None]] = set()
-        while asked := [a for a in self._needed(known, ranks) if (a.level, a.start) not in tried]:
-            answers = yield tuple(asked)
-            tried.update((ask.level, ask.start) for ask in asked)
-            for ask, proof in zip(asked, answers, strict=True):
+        while asks := [a for a in self._needed(known, ranks) if (a.level, a.start) not in tried]:
+            answers = yield tuple(asks)
+            tried.update((ask.level, ask.start) for ask in asks)
+            for ask, proof in zip(asks, answers, strict=True):
                 i = (ask.start or 0) % self.size
                 known[i] = known[i] + proof
 
@@ -150,12 +154,12 @@ class CriticalQuantile:
         for rank in (ranks.low, math.ceil(self.quantile * len(known) - 1e-9)):
             if 1 <= rank <= len(known):
                 aims[rank] = self._aim(known[order[rank - 1]].far, last=rank == ranks.low)
-        found = []
+        asks = []
         for place, i in enumerate(order, start=1):
             radius = max((aim for rank, aim in aims.items() if rank <= place), default=0.0)
             if known[i].low < radius < known[i].far and known[i].seconds < self.seconds_per_input:
-                found.append(Ask(radius, 1, i + self.size, known[i]))
-        return found
+                asks.append(Ask(radius, 1, i + self.size, known[i]))
+        return asks
 
     def _glances(self, known: Sequence[Proof], order: Sequence[int], rank: int) -> list[Ask]:
         """Inputs without a counterexample that may be nearer than the upper end is.
@@ -164,25 +168,25 @@ class CriticalQuantile:
         """
         if rank > len(known):
             return []
-        end, found = known[order[rank - 1]].far, []
+        end, asks = known[order[rank - 1]].far, []
         for i in order:
             low = known[i].low
             if math.isinf(known[i].far) and low < min(end, self.top):
                 radius = end if math.isfinite(end) else 2 * low or self.top
-                found.append(Ask(min(radius, self.top), 1, i, known[i]))
-        return found
+                asks.append(Ask(min(radius, self.top), 1, i, known[i]))
+        return asks
 
     def _aim(self, high: float, *, last: bool) -> float:
         """How far to prove where the nearest counterexample is at `high`."""
         if last and self.goal is not None and self.goal < high:
             return self.goal
-        return self.top if math.isinf(high) else max(high - self._gap, _NEAREST * high)
+        return self.top if math.isinf(high) else max(high - self._gap, _LEAST_PROOF * high)
 
     def _brackets(self, known: Sequence[Proof]) -> tuple[Bracket, ...]:
         """What is known of each input; a glance that ended was not out of time."""
         return tuple(
             bracket_of(
-                replace(proof, reason=_GLANCED)
+                replace(proof, reason=_NOT_PROVED)
                 if proof.reason == "out of time" and proof.seconds < self.seconds_per_input
                 else proof
             )

@@ -1,4 +1,4 @@
-"""Stop when the quantile is known well enough."""
+"""Take inputs until the quantile is known to a given width."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile import Ends, assumptions_of, sample_quantile
+from surefoot.population.quantile import SortedEnds, assumptions_of, sample_quantile
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile
 from surefoot.statistics.ranks import Ranks, at_every_look, check_share, fewest
 
@@ -42,10 +42,10 @@ class QuantileWithin:
     def sizes(self) -> tuple[int, ...]:
         """Numbers of inputs it may stop at: the first can bound the quantile from below."""
         first = fewest(self.share, self.error / 10)
-        found = [min(first, self.max_inputs)]
-        while found[-1] < self.max_inputs:
-            found.append(min(self.max_inputs, math.ceil(found[-1] * self.growth)))
-        return tuple(found)
+        sizes = [min(first, self.max_inputs)]
+        while sizes[-1] < self.max_inputs:
+            sizes.append(min(self.max_inputs, math.ceil(sizes[-1] * self.growth)))
+        return tuple(sizes)
 
     @property
     def ranks(self) -> tuple[Ranks, ...]:
@@ -53,18 +53,18 @@ class QuantileWithin:
         return at_every_look(self.sizes, self.share, self.error)
 
     def steps(self) -> Generator[int, Sequence[Bracket], Quantile]:
-        """Ask for so many more inputs, be told their brackets in order, conclude."""
+        """Ask for more inputs, get their brackets in order, conclude."""
         local: list[Bracket] = []
         for ranks, (before, now) in zip(self.ranks, pairwise((0, *self.sizes)), strict=True):
             local += yield now - before
-            found = self.conclude(local, ranks)
-            if not found.note:
+            quantile = self.conclude(local, ranks)
+            if not quantile.note:
                 break
-        return found
+        return quantile
 
     def conclude(self, local: Sequence[Bracket], ranks: Ranks) -> Quantile:
         """What so many inputs tell, with a note where it is not enough."""
-        ends = Ends.of(local)
+        ends = SortedEnds.of(local)
         around = Interval(ends.at(ranks.low).low, ends.at(ranks.high).high)
         promise = Guarantee(Footing.CONDITIONAL, self.error, assumptions_of(local))
         if around.width <= 2 * self.within:

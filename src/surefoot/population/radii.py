@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile import ends_of
+from surefoot.population.quantile import bracket_ends
 from surefoot.results import Bracket
 
 
@@ -53,8 +53,8 @@ def robust_accuracy(local: Sequence[Bracket], radius: float) -> RobustAccuracy:
     Where both ends are `radius` the counterexample decides: it lies within the radius.
     """
     if not 0 <= radius < math.inf:
-        raise InvalidArgument(f"a radius is a finite number of at least 0, got {radius:g}")
-    lows, highs = ends_of(local)
+        raise InvalidArgument(f"radius must be a finite number ≥ 0, got {radius:g}")
+    lows, highs = bracket_ends(local)
     refuted = highs <= radius
     proved = (lows >= radius) & ~refuted
     count, safe = int(refuted.sum()), int(proved.sum())
@@ -65,8 +65,8 @@ def robust_accuracy(local: Sequence[Bracket], radius: float) -> RobustAccuracy:
 def mean_radii(local: Sequence[Bracket]) -> MeanRadii:
     """The mean certified radius and the mean distance of counterexamples, with their counts."""
     if not local:
-        raise InvalidArgument("there are no brackets to average: give one for each input")
-    lows, highs = ends_of(local)
+        raise InvalidArgument("mean radii need at least one bracket, got none")
+    lows, highs = bracket_ends(local)
     known = highs[np.isfinite(highs)]
     distance = float(known.mean()) if known.size else None
     return MeanRadii(float(lows.mean()), len(local), distance, known.size)

@@ -31,7 +31,7 @@ STRATIFIED = (
 SAMPLED_WITHIN = "within each class the inputs are an independent random sample of it"
 
 _MOST_FORECAST = 100_000
-"""Inputs beyond which a forecast says no more than that: nobody plans a run by it."""
+"""Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
 
 
 def assumption(sampling: Sampling) -> str:
@@ -94,7 +94,7 @@ def sound(whole: Whole) -> Estimate | Undecided:
 
 
 def requirement(
-    over: Population,
+    population: Population,
     local: Sequence[Result],
     least: float,
     continues: Continues = Continues.ONCE,
@@ -105,20 +105,20 @@ def requirement(
     `continues` says whether inputs may be added to these.
     """
     _check(least)
-    whole = sound(over.conclude(local, over.error))
+    whole = sound(population.conclude(local, population.error))
     if isinstance(whole, Undecided):
         return whole
-    found = over.evidence(local, least)
-    promise = Guarantee(Footing.CONDITIONAL, over.error, whole.guarantee.assumptions)
-    claim = f"{over.quantity} is at least {least!r}"
-    if found.above <= over.error:
-        return Decision(claim, True, promise, whole.trials, p_value=found.above)
-    if found.below <= over.error:
-        return Decision(claim, False, promise, whole.trials, p_value=found.below)
+    evidence = population.evidence(local, least)
+    promise = Guarantee(Footing.CONDITIONAL, population.error, whole.guarantee.assumptions)
+    claim = f"{population.quantity} is at least {least!r}"
+    if evidence.above <= population.error:
+        return Decision(claim, True, promise, whole.trials, p_value=evidence.above)
+    if evidence.below <= population.error:
+        return Decision(claim, False, promise, whole.trials, p_value=evidence.below)
 
     def decided(inputs: int) -> bool:
-        likely = over.evidence(as_many(local, inputs), least)
-        return min(likely.above, likely.below) <= over.error
+        likely = population.evidence(as_many(local, inputs), least)
+        return min(likely.above, likely.below) <= population.error
 
     return Undecided(
         "the evidence is not enough for either answer: "
@@ -158,7 +158,7 @@ def more_inputs(inputs: int, needed: int | None, continues: Continues) -> str:
         )
     return (
         f"a new run planned with {many} inputs would likely decide it. Adding inputs to these and "
-        "looking again would not keep the error"
+        "testing again would not keep the error"
     )
 
 
@@ -177,7 +177,7 @@ class Each:
 
 
 def requirement_of_each(
-    over: Population, groups: Mapping[str, Sequence[Result]], least: float
+    population: Population, groups: Mapping[str, Sequence[Result]], least: float
 ) -> Each:
     """Whether the quantity of every class is at least `least`.
 
@@ -187,15 +187,17 @@ def requirement_of_each(
     """
     _check(least)
     if not groups:
-        raise InvalidArgument("there are no classes to require anything of")
-    error = over.error
-    found = {name: over.evidence(local, least) for name, local in groups.items()}
-    above, below = (holm([getattr(e, side) for e in found.values()]) for side in ("above", "below"))
+        raise InvalidArgument("a requirement of every class needs at least one class, got none")
+    error = population.error
+    evidence_by_class = {name: population.evidence(local, least) for name, local in groups.items()}
+    above, below = (
+        holm([getattr(e, side) for e in evidence_by_class.values()]) for side in ("above", "below")
+    )
     promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED_WITHIN,))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):
-        claim = f"{over.quantity} of class {name} is at least {least!r}"
+        claim = f"{population.quantity} of class {name} is at least {least!r}"
         if min(up, down) <= error / 2:
             holds = up <= down
             rows[name] = Decision(
@@ -203,17 +205,20 @@ def requirement_of_each(
             )
         else:
             rows[name] = Undecided(f"the evidence does not decide {least!r}", trials[name])
-    claim, total = f"{over.quantity} of every class is at least {least!r}", sum(trials.values())
-    if all(e.above <= error for e in found.values()):
+    claim = f"{population.quantity} of every class is at least {least!r}"
+    total = sum(trials.values())
+    if all(e.above <= error for e in evidence_by_class.values()):
         return Each(Decision(claim, True, promise, total), rows)
     if min(below) <= error:
         return Each(Decision(claim, False, promise, total), rows)
-    doubtful = [name for name, e in found.items() if e.above > error]
-    shown = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
-    told = f"class {shown}" if len(doubtful) == 1 else f"{len(doubtful)} classes ({shown})"
-    return Each(Undecided(f"the evidence does not decide it for {told}", total), rows)
+    doubtful = [name for name, e in evidence_by_class.items() if e.above > error]
+    examples = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
+    classes = f"class {examples}" if len(doubtful) == 1 else f"{len(doubtful)} classes ({examples})"
+    return Each(Undecided(f"the evidence does not decide it for {classes}", total), rows)
 
 
 def _check(least: float) -> None:
     if not 0 <= least <= 1:
-        raise InvalidArgument(f"a required robustness lies between 0 and 1, got {least}")
+        raise InvalidArgument(
+            f"required robustness must lie between 0 and 1, got {least}: try 0.95"
+        )

@@ -31,8 +31,10 @@ from surefoot.statistics.kappa import upwards
 from surefoot.statistics.limits import check_error
 
 _ROUNDING = 1e-12
-_FOR_THE_NUMBER = 0.9
-"""Of the error of refuting that all are robust: what their number may spend."""
+"""Relative: two probabilities closer than this count as equal."""
+_SHARE_OF_NUMBER = 0.9
+"""Share of the error that the number of fragile declarations may spend; the rest is for strong
+evidence against one input, which a test that stops early seldom leaves."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,13 @@ class RobustShare:
 
     def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
         """The share declared robust, with an interval for the share that is."""
-        made = [r for r in local if isinstance(r, Decision)]
+        decisions = [r for r in local if isinstance(r, Decision)]
         trials = sum(r.trials for r in local)
-        if not made:
+        if not decisions:
             return Undecided("no input could be decided", trials)
-        a = max(r.guarantee.error for r in made)
-        n, robust = len(local), sum(r.holds for r in made)
-        fragile = len(made) - robust
+        a = max(r.guarantee.error for r in decisions)
+        n, robust = len(local), sum(r.holds for r in decisions)
+        fragile = len(decisions) - robust
         spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
         low = (clopper_pearson(Counts(n, robust), spent).low - a) / (1 - a)
         high = clopper_pearson(Counts(n, n - fragile), spent).high / (1 - a)
@@ -79,9 +81,10 @@ class RobustShare:
         self, first: Sequence[Result], second: Sequence[Result], error: float
     ) -> Interval:
         """How much larger the first share is: an interval from the same inputs decided twice."""
-        a = max(_error(first), _error(second))
-        low = 2 * betting((1 + _declared(first, True) - _not(second, False)) / 2, error).low - 1
-        high = 2 * betting((1 + _not(first, False) - _declared(second, True)) / 2, error).high - 1
+        a = max(_decision_error(first), _decision_error(second))
+        lows = (1 + _declared(first, True) - _not_declared(second, False)) / 2
+        highs = (1 + _not_declared(first, False) - _declared(second, True)) / 2
+        low, high = 2 * betting(lows, error).low - 1, 2 * betting(highs, error).high - 1
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
     def evidence(self, local: Sequence[Result], least: float) -> Evidence:
@@ -92,7 +95,7 @@ class RobustShare:
         `least` lets at most least(1 - a) + a be declared robust, one of at least `least` at most
         1 - least(1 - a) fragile.
         """
-        a, n = _error(local), len(local)
+        a, n = _decision_error(local), len(local)
         robust, fragile = int(_declared(local, True).sum()), int(_declared(local, False).sum())
         above = tail_above(robust, n, least * (1 - a) + a)
         below = tail_above(fragile, n, 1 - least * (1 - a))
@@ -108,11 +111,11 @@ def every_input_at_most(local: Sequence[Result]) -> Estimate | None:
     input, that one's own end would be wrong. So no more than the error of one input is spent.
     """
     known = [r.counted if isinstance(r, Decision) else counted(r) for r in local]
-    found = [r for r in known if isinstance(r, Estimate)]
-    if not found or len(found) < len(local):
+    estimates = [r for r in known if isinstance(r, Estimate)]
+    if not estimates or len(estimates) < len(local):
         return None
-    bound = upwards(max(1 - r.interval.low for r in found))
-    promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in found))
+    bound = upwards(max(1 - r.interval.low for r in estimates))
+    promise = Guarantee(Footing.SOUND, max(r.guarantee.error for r in estimates))
     return Estimate(bound, Interval(0.0, bound), promise, sum(r.trials for r in local))
 
 
@@ -120,11 +123,11 @@ def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
     return np.array([isinstance(r, Decision) and r.holds is holds for r in local], dtype=float)
 
 
-def _not(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
+def _not_declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
     return 1.0 - _declared(local, holds)
 
 
-def _error(local: Sequence[Result]) -> float:
+def _decision_error(local: Sequence[Result]) -> float:
     return max((r.guarantee.error for r in local if isinstance(r, Decision)), default=0.0)
 
 
@@ -134,93 +137,61 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     Held if every input was declared robust: were one not, that one would be declared so with
     probability at most the error. Refuted if `fragile_at_least` says that one is fragile.
     """
-    made = [r for r in local if isinstance(r, Decision)]
+    decisions = [r for r in local if isinstance(r, Decision)]
     trials = sum(r.trials for r in local)
-    if not made:
+    if not decisions:
         return Undecided("no input could be decided", trials)
-    error = _error(local)
-    claim = f"for every input studied {made[0].claim}"
+    error = _decision_error(local)
+    claim = f"for every input studied {decisions[0].claim}"
     promise = Guarantee(Footing.SOUND, error)
-    fragile = sum(not r.holds for r in made)
-    if len(made) == len(local) and not fragile:
+    fragile = sum(not r.holds for r in decisions)
+    if len(decisions) == len(local) and not fragile:
         return Decision(claim, True, promise, trials)
     if fragile_at_least(local, error) > 0:
         return Decision(claim, False, promise, trials)
-    enough = refuting(len(local), error, error).number
+    enough = refutation_limits(len(local), error, error).number
     return Undecided(
-        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(made)} "
-        "stayed undecided, which shows neither that all are robust nor, with so many looked at, "
-        f"that one is not: that takes {enough} declared fragile, or strong evidence against one, "
-        "for which a fixed size (--method exact-binomial --looks 1) is better",
+        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(decisions)} "
+        "stayed undecided. That shows neither that all are robust nor that one is not. The latter "
+        f"needs {enough} inputs declared fragile, or strong evidence against one, for which a "
+        "fixed size (--method exact-binomial --looks 1) is better",
         trials,
-    )
-
-
-@dataclass(frozen=True)
-class FragileCount:
-    """How many of these inputs fail with a probability above κ.
-
-    `declared` were decided to, `undecided` were not decided; the number that truly do lies in
-    `interval`, whose upper end is the number of inputs: one-sided.
-    """
-
-    declared: int
-    undecided: int
-    inputs: int
-    interval: Interval
-    guarantee: Guarantee
-    trials: int
-
-
-def fragile_count(local: Sequence[Result], error: float) -> FragileCount:
-    """The number declared fragile, and how many at least truly are."""
-    check_error(error)
-    declared = int(_declared(local, False).sum())
-    undecided = len(local) - declared - int(_declared(local, True).sum())
-    least = fragile_at_least(local, error)
-    return FragileCount(
-        declared,
-        undecided,
-        len(local),
-        Interval(float(least), float(len(local))),
-        Guarantee(Footing.SOUND, error),
-        sum(r.trials for r in local),
     )
 
 
 def fragile_at_least(local: Sequence[Result], error: float) -> int:
     """How many of these inputs at least truly fail with a probability above κ."""
-    return _truly(local, False, error)
+    return _true_declarations(local, False, error)
 
 
 def robust_at_least(local: Sequence[Result], error: float) -> int:
     """How many of these inputs at least truly fail with a probability of at most κ."""
-    return _truly(local, True, error)
+    return _true_declarations(local, True, error)
 
 
-def _truly(local: Sequence[Result], holds: bool, error: float) -> int:
+def _true_declarations(local: Sequence[Result], holds: bool, error: float) -> int:
     """A lower bound, wrong with at most `error`, of how many inputs are what they were declared.
 
     The smallest m that is not rejected, where m is rejected if, without the m declarations of
     strongest evidence, those that remain would be too many or one of them too strong for n - m
-    inputs of the other kind (`refuting`). Let M be the truth. If the bound exceeds M, then M was
-    rejected. Declarations of the M inputs that are of this kind may be anything; leaving out the M
-    strongest leaves p-values that are, in order, no smaller than those of the n - M inputs of the
-    other kind. So these, too, were rejected, which they are with probability at most `error`. An
-    undecided input is declared neither, now or later.
+    inputs of the other kind (`refutation_limits`). Let M be the truth. If the bound exceeds M,
+    then M was rejected. Declarations of the M inputs that are of this kind may be anything; leaving
+    out the M strongest leaves p-values that are, in order, no smaller than those of the n - M
+    inputs of the other kind. So these, too, were rejected, which they are with probability at most
+    `error`. An undecided input is declared neither, now or later.
     """
-    a, n = _error(local), len(local)
-    made = (r for r in local if isinstance(r, Decision) and r.holds is holds)
-    found = sorted(a if r.p_value is None else min(r.p_value, a) for r in made)
-    for m, strongest in enumerate(found):
-        limits = refuting(n - m, a, error)
-        if len(found) - m < limits.number and strongest > limits.p_value:
+    a, n = _decision_error(local), len(local)
+    declared = (r for r in local if isinstance(r, Decision) and r.holds is holds)
+    p_values = sorted(a if r.p_value is None else min(r.p_value, a) for r in declared)
+    for m, strongest in enumerate(p_values):
+        limits = refutation_limits(n - m, a, error)
+        if len(p_values) - m < limits.number and strongest > limits.p_value:
             return m
-    return len(found)
+    return len(p_values)
 
 
 @dataclass(frozen=True)
-class Refuting:
+class RefutationLimits:
     """What n declarations must bring to show that one is right: so many, or one this strong."""
 
     number: int
@@ -228,7 +199,7 @@ class Refuting:
 
 
 @lru_cache(maxsize=4096)
-def refuting(n: int, a: float, error: float) -> Refuting:
+def refutation_limits(n: int, a: float, error: float) -> RefutationLimits:
     """The limits for n inputs of which each is wrongly declared with at most a, independently.
 
     If every declaration is wrong, their number is at most Binomial(n, a), and the p-value of each
@@ -237,19 +208,19 @@ def refuting(n: int, a: float, error: float) -> Refuting:
     number may spend nine tenths of the error, because a test that stops as soon as it can seldom
     leaves strong evidence; t is the largest for which both together spend at most all of it.
     """
-    most = _FOR_THE_NUMBER * error
+    most = _SHARE_OF_NUMBER * error
     number = next((c for c in range(1, n + 1) if tail_above(c, n, a) <= most), n + 1)
     low, high = 0.0, min(a, error)
     whole = error * (1 + _ROUNDING)
-    if _both(n, a, number, high) <= whole:
-        return Refuting(number, high)
+    if _rejection_probability(n, a, number, high) <= whole:
+        return RefutationLimits(number, high)
     for _ in range(60):
         t = (low + high) / 2
-        low, high = (t, high) if _both(n, a, number, t) <= whole else (low, t)
-    return Refuting(number, low)
+        low, high = (t, high) if _rejection_probability(n, a, number, t) <= whole else (low, t)
+    return RefutationLimits(number, low)
 
 
-def _both(n: int, a: float, number: int, t: float) -> float:
+def _rejection_probability(n: int, a: float, number: int, t: float) -> float:
     """P(a p-value ≤ t, or `number` of them ≤ a) for n independent uniform p-values."""
     one = -math.expm1(n * math.log1p(-t))
     many = tail_above(number, n, (a - t) / (1 - t)) if number <= n else 0.0

@@ -1,4 +1,4 @@
-"""The weakest of the inputs studied, with an interval that pays for having looked for it."""
+"""The input that failed most often, with an interval that allows for the search."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def weakest(local: Sequence[Result], error: float) -> tuple[int, Interval] | Non
     stopped when a decision was reached by bets, which no stopping can spoil. None where the one
     picked has neither, or where an input without any count might be the weakest.
     """
-    told = [r.counted if isinstance(r, Decision) else counted(r) for r in local]
-    known = [r for r in told if isinstance(r, Estimate)]
+    estimates = [r.counted if isinstance(r, Decision) else counted(r) for r in local]
+    known = [r for r in estimates if isinstance(r, Estimate)]
     if not local or len(known) < len(local):
         return None
     place = min(range(len(known)), key=lambda i: known[i].value)
@@ -31,11 +31,11 @@ def weakest(local: Sequence[Result], error: float) -> tuple[int, Interval] | Non
     return None if around is None else (place, around)
 
 
-def _interval(result: Result, shown: Estimate, error: float) -> Interval | None:
-    if shown.unbiased is not None and shown.unbiased_from:
-        size = shown.unbiased_from
-        return clopper_pearson(Counts(size, round(shown.unbiased * size)), error)
+def _interval(result: Result, estimate: Estimate, error: float) -> Interval | None:
+    if estimate.unbiased is not None and estimate.unbiased_from:
+        size = estimate.unbiased_from
+        return clopper_pearson(Counts(size, round(estimate.unbiased * size)), error)
     if isinstance(result, Estimate):
         return None
-    held = round(shown.value * shown.trials)
-    return betting_trials(np.array([held]), np.array([shown.trials]), error)
+    kept = round(estimate.value * estimate.trials)
+    return betting_trials(np.array([kept]), np.array([estimate.trials]), error)

@@ -26,7 +26,9 @@ def preflight_cautions(record: Record, name: str = "") -> tuple[str, ...]:
     """What the preflight found odd, to be read before the result."""
     head = f"{name}: " if name else ""
     return tuple(
-        f"Note: {head}{f.name}: {with_full_stop(f.finding)}" for f in record.findings if f.odd
+        f"Note: {head}{f.name}: {with_full_stop(f.finding)}"
+        for f in record.findings
+        if f.is_warning
     )
 
 

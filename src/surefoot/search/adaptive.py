@@ -109,7 +109,7 @@ class AdaptiveCurve:
         for a, b, c in _triples(sorted(known)):
             if min(b - a, c - b) < _FINEST:
                 continue
-            rates = [known[x].held / self.size for x in (a, b, c)]
+            rates = [known[x].kept / self.size for x in (a, b, c)]
             slope_before, slope_after = (
                 (rates[1] - rates[0]) / (b - a),
                 (rates[2] - rates[1]) / (c - b),
@@ -128,7 +128,7 @@ class AdaptiveCurve:
     def _curve(self, known: dict[float, Counts], bend: float, notes: tuple[str, ...]) -> Curve:
         shares = sorted(known)
         points = [
-            Point(self._level(x), self.size, r := known[x].held / self.size, Interval(r, r))
+            Point(self._level(x), self.size, r := known[x].kept / self.size, Interval(r, r))
             for x in shares
         ]
         told = (

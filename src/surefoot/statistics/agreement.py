@@ -44,13 +44,13 @@ def agreement(
         return Undecided("all models have the same value, so there is nothing to correlate")
     from scipy.stats import pearsonr, rankdata
 
-    found = pearsonr(a, b)
-    within = found.confidence_interval(1 - error) if len(a) > 3 else None
+    pearson = pearsonr(a, b)
+    within = pearson.confidence_interval(1 - error) if len(a) > 3 else None
     around = Interval(-1.0, 1.0) if within is None else Interval(*map(float, within))
     ranked = rankdata(a), rankdata(b)
     return Agreement(
         len(a),
-        float(found.statistic),
+        float(pearson.statistic),
         around,
         _reordered(a, b),
         float(pearsonr(*ranked).statistic),
@@ -65,8 +65,8 @@ def _reordered(a: np.ndarray, b: np.ndarray) -> float:
     first, second = ((x - x.mean()) / x.std() for x in (a, b))
 
     def correlation(x: np.ndarray, axis: int) -> np.ndarray:
-        found: np.ndarray = np.abs((x * second).mean(axis))
-        return np.round(found, 12)
+        absolute: np.ndarray = np.abs((x * second).mean(axis))
+        return np.round(absolute, 12)
 
     test = permutation_test(
         (first,),

@@ -17,8 +17,8 @@ from surefoot.statistics.kappa import (
     check_budget,
     check_kappa,
     claim_of,
+    estimate_below,
     not_decided,
-    shown,
 )
 
 
@@ -42,8 +42,7 @@ class ExactBinomial:
         check_budget(self.max_trials)
         if self.looks < 1 or self.max_trials < self.looks:
             raise InvalidArgument(
-                f"{self.looks} looks within {self.max_trials} trials: at least one look, and a "
-                "trial each"
+                f"looks must lie between 1 and max_trials ({self.max_trials}), got {self.looks}"
             )
 
     def sizes(self) -> list[int]:
@@ -54,32 +53,32 @@ class ExactBinomial:
         """One question a look."""
         sizes = self.sizes()
         share = self.error / len(sizes)
-        seen = Counts(0, 0)
+        counts = Counts(0, 0)
         for size in sizes:
-            seen += yield size - seen.trials
-            failed = seen.trials - seen.held
-            if (tail := tail_below(failed, seen.trials, self.kappa)) <= share:
-                return self._decide(seen, len(sizes) * tail, holds=True)
-            if (tail := tail_above(failed, seen.trials, self.kappa)) <= share:
-                return self._decide(seen, len(sizes) * tail, holds=False)
-        return not_decided(seen, self.kappa, self._counted(seen))
+            counts += yield size - counts.trials
+            failed = counts.trials - counts.kept
+            if (tail := tail_below(failed, counts.trials, self.kappa)) <= share:
+                return self._decide(counts, len(sizes) * tail, holds=True)
+            if (tail := tail_above(failed, counts.trials, self.kappa)) <= share:
+                return self._decide(counts, len(sizes) * tail, holds=False)
+        return not_decided(counts, self.kappa, self._counted(counts))
 
-    def _decide(self, seen: Counts, p_value: float, *, holds: bool) -> Decision:
+    def _decide(self, counts: Counts, p_value: float, *, holds: bool) -> Decision:
         promise = Guarantee(Footing.SOUND, self.error)
         return Decision(
             claim_of(self.kappa),
             holds,
             promise,
-            seen.trials,
-            seen.held,
+            counts.trials,
+            counts.kept,
             p_value,
-            self._counted(seen),
+            self._counted(counts),
         )
 
-    def _counted(self, seen: Counts) -> Estimate:
+    def _counted(self, counts: Counts) -> Estimate:
         """The upper ends of all looks hold together, so the one at which the run ends does."""
-        bound = _most(seen.trials - seen.held, seen.trials, self.error / len(self.sizes()))
-        return shown(seen, bound, self.error)
+        bound = _most(counts.trials - counts.kept, counts.trials, self.error / len(self.sizes()))
+        return estimate_below(counts, bound, self.error)
 
 
 @lru_cache(maxsize=65_536)

@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from surefoot.evidence import Counts
 from surefoot.results import Interval
 
-_ONE_CUT = 1e-12
-_SNAP = 1e-6  # a count this close to a whole number is that number
+_SAME_CUT = 1e-12
+"""Cuts of [0, 1] closer than this differ only by rounding."""
+_WHOLE = 1e-6
+"""A count this close to a whole number is that number: rounding is far smaller."""
+_EXHAUSTIVE = 10_000
+"""Trials up to which every size from 1 is searched: beyond, the teeth are below 3 %."""
+_SEARCH_FROM = 0.97
+"""Part of the normal theory's number where the search begins above that."""
+_SIZES_AT_A_TIME = 4096
+"""Sizes screened in one array: a few megabytes."""
 
 
 def okamoto(width: float, error: float) -> int:
@@ -28,7 +36,7 @@ def clopper_pearson(counts: Counts, error: float) -> Interval:
     """Exact interval for p; misses it with probability at most error."""
     from scipy.special import betainccinv, betaincinv
 
-    n, k = counts.trials, counts.held
+    n, k = counts.trials, counts.kept
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error / 2))
     high = 1.0 if k == n else float(betainccinv(k + 1, n - k, error / 2))
     return Interval(low, high)
@@ -73,7 +81,7 @@ def worst_miss(n: int, width: float) -> float:
     counts = np.arange(n + 1)
     cuts = np.concatenate([counts / n - width, counts / n + width, [0.0, 0.5]])
     cuts = np.unique(cuts[(cuts >= 0) & (cuts <= 0.5)])
-    real = np.diff(cuts) > _ONE_CUT
+    real = np.diff(cuts) > _SAME_CUT
     left, right = cuts[:-1][real], cuts[1:][real]
     middle = (left + right) / 2
     first = np.ceil(n * (middle - width))
@@ -100,11 +108,11 @@ def _outside(
 
 def _plainly_too_few(n: NDArray[np.int64], width: float, error: float) -> NDArray[np.bool_]:
     """Sizes refuted by one p: 1/2 itself, or the cut next below it, from its worse side."""
-    first, last = np.ceil(n * (0.5 - width) - _SNAP), np.floor(n * (0.5 + width) + _SNAP)
+    first, last = np.ceil(n * (0.5 - width) - _WHOLE), np.floor(n * (0.5 + width) + _WHOLE)
     half = _outside(first, last, n, 0.5)
-    k = np.floor(n * (0.5 - width) + _SNAP)
+    k = np.floor(n * (0.5 - width) + _WHOLE)
     p = np.clip(k / n + width, 0.0, 1.0)
-    beside = _outside(k + 1, np.floor(n * (p + width) + _SNAP), n, p)
+    beside = _outside(k + 1, np.floor(n * (p + width) + _WHOLE), n, p)
     refuted: NDArray[np.bool_] = (k >= 0) & (np.maximum(half, beside) > error)
     return refuted
 
@@ -120,9 +128,9 @@ def fixed_size(width: float, error: float) -> int:
     from scipy.special import ndtri
 
     normal = float(ndtri(error / 2)) ** 2 / (4 * width**2)
-    start = 1 if normal < 10_000 else int(0.97 * normal)
+    start = 1 if normal < _EXHAUSTIVE else int(_SEARCH_FROM * normal)
     while True:
-        sizes = np.arange(start, start + 4096)
+        sizes = np.arange(start, start + _SIZES_AT_A_TIME)
         for n in sizes[~_plainly_too_few(sizes, width, error)]:
             if worst_miss(int(n), width) <= error:
                 return int(n)

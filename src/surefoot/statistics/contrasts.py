@@ -22,12 +22,13 @@ EXCHANGEABLE = "two classes that do not differ have the same distribution of val
 
 _FEWEST_WELCH = 10
 """Values in either group for Welch's test: with 2 to 5 beside 60 it errs in .4 to .8 of runs."""
-_OVER = 5
+_RELABELLINGS_PER_ERROR = 5
 """Relabellings for one pair, in units of pairs/error: an adjusted p-value can reach error/5."""
 _FEWEST = 9_999
+"""Relabellings at least: p-values are multiples of .0001."""
 _EXCEEDING = 20
 """Relabellings as far apart that end the search (Besag & Clifford 1991): p is then about known."""
-_FIRST, _ROWS, _CELLS = 200, 2_000, 1_000_000
+_FIRST_ROWS, _MOST_ROWS, _MOST_CELLS = 200, 2_000, 1_000_000
 """Relabellings at first and at most at a time, and values in them: 24 megabytes."""
 _FLAT = 1e-14
 """A variance, where the values span 1, that is no more than rounding."""
@@ -72,18 +73,18 @@ def contrasts(
     )
 
 
-def differing(found: Sequence[Contrast], error: float) -> tuple[Contrast, ...]:
+def differing(pairs: Sequence[Contrast], error: float) -> tuple[Contrast, ...]:
     """The pairs that differ: wrong about any of them with probability at most `error`.
 
     If two groups that do not differ have the same distribution. To be read once: neither more
     values nor another look keeps the error.
     """
-    return tuple(c for c in found if c.permutation <= error)
+    return tuple(c for c in pairs if c.permutation <= error)
 
 
 def orders_for(pairs: int, error: float) -> int:
     """Relabellings for each pair."""
-    return max(_FEWEST, math.ceil(_OVER * pairs / error))
+    return max(_FEWEST, math.ceil(_RELABELLINGS_PER_ERROR * pairs / error))
 
 
 def welch(a: Values, b: Values) -> float | None:
@@ -129,8 +130,8 @@ def _permutations(
     start = 0
     while start < orders and (left := [s for s in searches if s.p is None]):
         names = dict.fromkeys(name for search in left for name in search.pair)
-        most = _CELLS // sum(len(scaled[name]) for name in names)
-        rows = min(max(1, most), max(start, _FIRST), _ROWS, orders - start)
+        most = _MOST_CELLS // sum(len(scaled[name]) for name in names)
+        rows = min(max(1, most), max(start, _FIRST_ROWS), _MOST_ROWS, orders - start)
         running = {name: _running(scaled[name], rows, rng) for name in names}
         for search in left:
             search.go_on(running, start, rng)
@@ -174,10 +175,10 @@ class _Search:
         mine, other = row * (n + 1) + stay, row * (m + 1) + n - stay
         part = np.array([a.take(mine) + b.take(other) for a, b in zip(first, second, strict=True)])
         farther = _far(part, self.total, self.sizes) >= self.observed * (1 - 1e-9) - 1e-6
-        reached = self.as_far + np.cumsum(farther)
-        self.as_far = int(reached[-1])
+        totals = self.as_far + np.cumsum(farther)
+        self.as_far = int(totals[-1])
         if self.as_far >= _EXCEEDING:
-            self.p = _EXCEEDING / (start + 1 + int((reached >= _EXCEEDING).argmax()))
+            self.p = _EXCEEDING / (start + 1 + int((totals >= _EXCEEDING).argmax()))
 
 
 def _far(part: Values, total: Values, sizes: tuple[int, int]) -> Values:

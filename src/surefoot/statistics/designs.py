@@ -32,9 +32,9 @@ class Design:
     few: tuple[int, ...]
     proved: float
 
-    def stops(self, look: int, held: int) -> bool:
+    def stops(self, look: int, kept: int) -> bool:
         """Whether to stop at this look."""
-        return held <= self.few[look] or held >= self.looks[look] - self.few[look]
+        return kept <= self.few[look] or kept >= self.looks[look] - self.few[look]
 
     @cached_property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

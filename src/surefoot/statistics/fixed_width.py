@@ -17,6 +17,7 @@ from surefoot.statistics.limits import check_error
 
 Trials = Generator[int, Counts, Estimate]
 _NARROWEST = 1e-6
+"""Narrower widths need more than 10^11 trials."""
 _MOST_EXACT = 3_000_000
 """Trials of the largest exact method: two minutes to prove its design, five seconds to size it."""
 

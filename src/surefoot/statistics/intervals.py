@@ -48,7 +48,7 @@ def lower_end(values: NDArray[np.floating], error: float) -> float:
 
 
 def betting_trials(
-    held: NDArray[np.integer], trials: NDArray[np.integer], error: float
+    kept: NDArray[np.integer], trials: NDArray[np.integer], error: float
 ) -> Interval:
     """Interval for the mean of several probabilities, each seen in trials of its own number.
 
@@ -56,14 +56,14 @@ def betting_trials(
     trials. Each trial of an input with r times as many as the smallest has 1/r of the stake, so
     that all inputs weigh the same; as 1 + x <= e^x the capital stays a supermartingale.
     """
-    k, n = np.asarray(held, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    k, n = np.asarray(kept, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     weights = np.tile(n.min() / n, 2)
     ones = np.repeat([1.0, 0.0], len(n))
     counts = np.concatenate([k, n - k])
     some = counts > 0
-    kept = _Sample(ones[some], counts[some], weights[some])
-    failed = _Sample(1.0 - kept.values, kept.counts, kept.weights)
-    low = _lower_end(kept, error / 2)
+    kept_sample = _Sample(ones[some], counts[some], weights[some])
+    failed = _Sample(1.0 - kept_sample.values, kept_sample.counts, kept_sample.weights)
+    low = _lower_end(kept_sample, error / 2)
     return Interval(low, max(low, 1.0 - _lower_end(failed, error / 2)))
 
 

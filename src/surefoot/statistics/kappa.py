@@ -34,10 +34,13 @@ _TAIL = 0.4
 _ROUNDING = 1e-15
 """Times n ln n: three times the largest error measured against 40 digits, n up to 10^11."""
 _SMALLEST_KAPPA, _MOST_TRIALS = 1e-9, 10**10
-_NARROW = 1e-7
-"""How far, relative to it, the κ that is shown may lie above the smallest one."""
+"""Within these, rounding stays far below the evidence that decides."""
+_PRECISION = 1e-7
+"""Relative distance up to which the κ reported may lie above the smallest one."""
 _GROWTH = 0.1
-_REMEMBERED = 65_536
+"""Trials to the next look, relative to those so far: more looks cost time, fewer cost trials."""
+_CACHE_SIZE = 65_536
+"""Results remembered by each function: many inputs share the same counts."""
 
 Trials = Generator[int, Counts, Decision | Undecided]
 
@@ -61,7 +64,7 @@ def check_budget(most: int) -> None:
     """Refuse a budget of no trial, or of more than can be weighed in double precision."""
     if not 1 <= most <= _MOST_TRIALS:
         raise InvalidArgument(
-            f"a budget lies between 1 and {_MOST_TRIALS:,} trials, got {most:,}: try 10000000"
+            f"max_trials must lie between 1 and {_MOST_TRIALS:,}, got {most:,}: try 10000000"
         )
 
 
@@ -92,7 +95,7 @@ def log_evidence_above(failed: int, trials: int, kappa: float) -> float:
     return part - prior - _likelihood(failed, trials, kappa) - _rounding(trials)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def log_evidence(failed: int, trials: int, kappa: float) -> float:
     """The one of the two on the side of κ the counts lie on; there the other is below 0."""
     below = failed <= kappa * trials
@@ -130,7 +133,7 @@ def _log_sum(a: float, b: float) -> float:
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def clean_trials(failed: int, kappa: float, error: float) -> int:
     """The number of trials at which p < κ is shown if no more than `failed` ever fail."""
     target = math.log(1 / error)
@@ -144,7 +147,7 @@ def clean_trials(failed: int, kappa: float, error: float) -> int:
     return high
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def supported(failed: int, trials: int, error: float) -> float:
     """The smallest κ for which the evidence shows p < κ; 1 if there is none.
 
@@ -156,7 +159,7 @@ def supported(failed: int, trials: int, error: float) -> float:
     high = min(1.0, 2 * max(low, 1 / trials))
     while high < 1 and log_evidence_below(failed, trials, high) < target:
         low, high = high, min(1.0, 2 * high)
-    while high - low > _NARROW * high:
+    while high - low > _PRECISION * high:
         middle = (low + high) / 2
         enough = log_evidence_below(failed, trials, middle) >= target
         low, high = (low, middle) if enough else (middle, high)
@@ -183,22 +186,22 @@ class KappaTest:
         Evidence is weighed only where it can be enough: where the largest likelihood ratio is.
         """
         target = math.log(1 / self.error)
-        seen = Counts(0, 0)
-        while seen.trials < self.max_trials:
-            seen += yield self._more(seen)
-            failed = seen.trials - seen.held
-            if log_largest_ratio(failed, seen.trials, self.kappa) < target:
+        counts = Counts(0, 0)
+        while counts.trials < self.max_trials:
+            counts += yield self._more(counts)
+            failed = counts.trials - counts.kept
+            if log_largest_ratio(failed, counts.trials, self.kappa) < target:
                 continue
-            if (found := log_evidence(failed, seen.trials, self.kappa)) >= target:
-                return self._decide(seen, found, holds=failed <= self.kappa * seen.trials)
-        return self._undecided(seen)
+            if (evidence := log_evidence(failed, counts.trials, self.kappa)) >= target:
+                return self._decide(counts, evidence, holds=failed <= self.kappa * counts.trials)
+        return self._undecided(counts)
 
-    def _more(self, seen: Counts) -> int:
-        clean = clean_trials(seen.trials - seen.held, self.kappa, self.error) - seen.trials
-        step = math.ceil(_GROWTH * max(seen.trials, 1 / self.kappa))
-        return max(1, min(clean, step, self.max_trials - seen.trials))
+    def _more(self, counts: Counts) -> int:
+        clean = clean_trials(counts.trials - counts.kept, self.kappa, self.error) - counts.trials
+        step = math.ceil(_GROWTH * max(counts.trials, 1 / self.kappa))
+        return max(1, min(clean, step, self.max_trials - counts.trials))
 
-    def _decide(self, seen: Counts, log_evidence: float, *, holds: bool) -> Decision:
+    def _decide(self, counts: Counts, log_evidence: float, *, holds: bool) -> Decision:
         """One over an e-value is a p-value that stays valid whenever one stops."""
         promise = Guarantee(Footing.SOUND, self.error)
         p_value = math.exp(-log_evidence)
@@ -206,17 +209,19 @@ class KappaTest:
             claim_of(self.kappa),
             holds,
             promise,
-            seen.trials,
-            seen.held,
+            counts.trials,
+            counts.kept,
             p_value,
-            self._counted(seen),
+            self._counted(counts),
         )
 
-    def _undecided(self, seen: Counts) -> Undecided:
-        return not_decided(seen, self.kappa, self._counted(seen))
+    def _undecided(self, counts: Counts) -> Undecided:
+        return not_decided(counts, self.kappa, self._counted(counts))
 
-    def _counted(self, seen: Counts) -> Estimate:
-        return shown(seen, supported(seen.trials - seen.held, seen.trials, self.error), self.error)
+    def _counted(self, counts: Counts) -> Estimate:
+        return estimate_below(
+            counts, supported(counts.trials - counts.kept, counts.trials, self.error), self.error
+        )
 
 
 def upwards(kappa: float) -> float:
@@ -225,18 +230,18 @@ def upwards(kappa: float) -> float:
     return float(f"{min(1.0, math.ceil(kappa / unit) * unit):.3g}")
 
 
-def shown(seen: Counts, bound: float, error: float) -> Estimate:
-    """What the trials say of p itself: that it fails with probability at most `bound`."""
+def estimate_below(counts: Counts, bound: float, error: float) -> Estimate:
+    """The observed rate, with the statement that a trial fails with probability at most `bound`."""
     around = Interval(max(0.0, 1 - bound), 1.0)
-    return Estimate(seen.rate, around, Guarantee(Footing.SOUND, error), seen.trials)
+    return Estimate(counts.rate, around, Guarantee(Footing.SOUND, error), counts.trials)
 
 
-def not_decided(seen: Counts, kappa: float, counted: Estimate) -> Undecided:
+def not_decided(counts: Counts, kappa: float, counted: Estimate) -> Undecided:
     """A budget that ended, with the strongest κ that the trials do show."""
     return Undecided(
-        f"{seen.trials - seen.held} of {seen.trials:,} trials failed, which does not decide "
+        f"{counts.trials - counts.kept} of {counts.trials:,} trials failed, which does not decide "
         f"whether the failure probability is at most {kappa!r}; it does show at most "
         f"{upwards(1 - counted.interval.low):g}",
-        seen.trials,
+        counts.trials,
         counted,
     )

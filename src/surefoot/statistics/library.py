@@ -1,4 +1,4 @@
-"""Designs by width and error: shipped with the package, kept from an earlier run, or made now."""
+"""Designs by width and error: shipped with the package, cached by an earlier run, or computed."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def check_design(width: float, error: float) -> None:
 def design_for(width: float, error: float) -> Design:
     """A design that is proved to keep `error` at `width`."""
     check_design(width, error)
-    known = _shipped().get(_name(width, error)) or _kept(width, error)
+    known = _shipped().get(_name(width, error)) or _cached(width, error)
     if known is not None:
         return known
-    made = calibrate(width, error)
-    _keep(made)
-    return made
+    design = calibrate(width, error)
+    _cache(design)
+    return design
 
 
 def _name(width: float, error: float) -> str:
@@ -48,28 +48,28 @@ def _name(width: float, error: float) -> str:
 def _shipped() -> dict[str, Design]:
     """The designs that come with the package (`scripts/make_designs.py` made them)."""
     text = (files("surefoot.statistics") / "designs.json").read_text(encoding="utf-8")
-    found = (read_design(line) for line in json.loads(text))
-    return {_name(d.width, d.error): d for d in found if d is not None}
+    designs = (read_design(line) for line in json.loads(text))
+    return {_name(d.width, d.error): d for d in designs if d is not None}
 
 
-def read_design(told: dict[str, float]) -> Design | None:
-    """The design these numbers describe; None if they do not hang together.
+def read_design(values: dict[str, float]) -> Design | None:
+    """The design these numbers describe; None if they contradict each other.
 
     Looks and limits follow from z and the pseudo-count; only what was proved of them is taken
     on trust, and only if it is enough.
     """
     try:
-        made = draft(*(float(told[name]) for name in ("width", "error", "z", "pseudo")))
-        proved = float(told["proved"])
+        design = draft(*(float(values[name]) for name in ("width", "error", "z", "pseudo")))
+        proved = float(values["proved"])
     except (KeyError, TypeError, ValueError):
         return None
-    if not 0 < proved <= made.error:
+    if not 0 < proved <= design.error:
         return None
-    return replace(made, proved=proved)
+    return replace(design, proved=proved)
 
 
-def written(design: Design) -> dict[str, float]:
-    """What is kept of a design."""
+def design_values(design: Design) -> dict[str, float]:
+    """The numbers that are stored of a design."""
     return {name: asdict(design)[name] for name in ("width", "error", "z", "pseudo", "proved")}
 
 
@@ -78,24 +78,24 @@ def _place(width: float, error: float) -> Path:
     return Path(folder) / f"design-{_name(width, error)}.json"
 
 
-def _kept(width: float, error: float) -> Design | None:
+def _cached(width: float, error: float) -> Design | None:
     try:
-        told = json.loads(_place(width, error).read_text(encoding="utf-8"))
+        values = json.loads(_place(width, error).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    found = read_design(told) if isinstance(told, dict) else None
-    same = found is not None and (found.width, found.error) == (width, error)
-    return found if same else None
+    design = read_design(values) if isinstance(values, dict) else None
+    same = design is not None and (design.width, design.error) == (width, error)
+    return design if same else None
 
 
-def _keep(design: Design) -> None:
-    """Write the design for the next time; a place that cannot be written is no misfortune."""
+def _cache(design: Design) -> None:
+    """Store the design for the next run. If the folder cannot be written, it is computed again."""
     place = _place(design.width, design.error)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         handle, beside = tempfile.mkstemp(dir=place.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(written(design), file)
+            json.dump(design_values(design), file)
         Path(beside).replace(place)
     except OSError:
         return

@@ -10,7 +10,7 @@ from surefoot.errors import InvalidArgument
 def shares(error: float, claims: int) -> float:
     """The error each of `claims` may spend so that all hold together (Bonferroni)."""
     if claims < 1:
-        raise InvalidArgument(f"an error can be shared by one claim or more, got {claims}")
+        raise InvalidArgument(f"claims must be an integer ≥ 1, got {claims}")
     return error / claims
 
 
@@ -22,8 +22,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise InvalidArgument(f"p-values lie between 0 and 1, got {list(p_values)}")
-    adjusted, reached = [0.0] * len(p_values), 0.0
+    adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[i]))
-        adjusted[i] = reached
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = largest
     return tuple(adjusted)

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from surefoot.statistics.designs import Design
 
 _SIGMAS = 10.0
+"""Standard deviations of counts that are kept; `lost` bounds what lies beyond."""
 _MARGIN = 30
+"""Counts kept beyond that, for small variances."""
 _DIRECT = 2_000_000
+"""Products up to which a direct convolution is faster than a Fourier transform."""
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +50,7 @@ def stopping_points(design: Design, p0: float, low: float, high: float) -> Stops
     """Run the recursion at p0; what it leaves out is bounded for every p in [low, high]."""
     looks, few = design.arrays
     first, masses, before, lost = 0, np.ones(1), 0, 0.0
-    found: list[tuple[int, NDArray[np.int64], Floats]] = []
+    stopped_by_look: list[tuple[int, NDArray[np.int64], Floats]] = []
     for n, limit in zip(looks.tolist(), few.tolist(), strict=True):
         step, group = _group(n - before, p0)
         lost += _outside(n - before, step, step + len(group) - 1, low, high)
@@ -57,18 +60,20 @@ def stopping_points(design: Design, p0: float, low: float, high: float) -> Stops
         masses, first = _cut(masses, first, begin, end)
         k = first + np.arange(len(masses))
         stopped = (k <= limit) | (k >= n - limit)
-        found.append((n, k[stopped], masses[stopped]))
+        stopped_by_look.append((n, k[stopped], masses[stopped]))
         inside = np.flatnonzero(~stopped)
         if len(inside) == 0:
             break
         first, masses = int(k[inside[0]]), masses[inside[0] : inside[-1] + 1]
-    return _sorted(p0, found, lost)
+    return _sorted(p0, stopped_by_look, lost)
 
 
-def _sorted(p0: float, found: list[tuple[int, NDArray[np.int64], Floats]], lost: float) -> Stops:
-    n = np.concatenate([np.full(len(k), float(size)) for size, k, _ in found])
-    k = np.concatenate([k.astype(np.float64) for _, k, _ in found])
-    mass = np.concatenate([m for _, _, m in found])
+def _sorted(
+    p0: float, stopped_by_look: list[tuple[int, NDArray[np.int64], Floats]], lost: float
+) -> Stops:
+    n = np.concatenate([np.full(len(k), float(size)) for size, k, _ in stopped_by_look])
+    k = np.concatenate([k.astype(np.float64) for _, k, _ in stopped_by_look])
+    mass = np.concatenate([m for _, _, m in stopped_by_look])
     real = mass > 0
     n, k, mass = n[real], k[real], mass[real]
     order = np.argsort(k / n, kind="stable")

@@ -1,4 +1,4 @@
-"""What a run will cost: the procedure rehearsed on assumed probabilities."""
+"""What a run will cost: the procedure simulated on assumed probabilities."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from surefoot.results import Decision, Estimate, Result
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """Trials of one input whose property holds with probability `p`."""
+class SimulatedTrials:
+    """Trials of one input that is kept with probability `p`: mean, most, and the share decided."""
 
     p: float
     mean: float
@@ -25,21 +25,23 @@ class Rehearsal:
 def simulate(
     procedure: Procedure[int, Counts, Any], p: float, rng: np.random.Generator
 ) -> tuple[Result, list[int]]:
-    """One run on simulated trials that hold with probability p, and what it asked for."""
+    """One run on simulated trials that are kept with probability p, and its questions."""
     session = Session(procedure)
-    asked: list[int] = []
+    questions: list[int] = []
     while session.question is not None:
         n = session.question
-        asked.append(n)
+        questions.append(n)
         session.tell(Counts(n, int(rng.binomial(n, p))))
-    found: Result = session.result
-    return found, asked
+    result: Result = session.result
+    return result, questions
 
 
-def rehearse(procedure: Procedure[int, Counts, Any], p: float, runs: int = 100) -> Rehearsal:
+def simulate_trials(
+    procedure: Procedure[int, Counts, Any], p: float, runs: int = 100
+) -> SimulatedTrials:
     """The mean and the largest number of trials over simulated runs, and how many concluded."""
     rng = np.random.default_rng(20240607)
     ended = [simulate(procedure, p, rng)[0] for _ in range(runs)]
     trials = [r.trials for r in ended]
     decided = sum(isinstance(r, Estimate | Decision) for r in ended) / runs
-    return Rehearsal(p, float(np.mean(trials)), max(trials), decided)
+    return SimulatedTrials(p, float(np.mean(trials)), max(trials), decided)

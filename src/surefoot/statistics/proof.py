@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.statistics.designs import Design, draft
 from surefoot.statistics.paths import Floats, Stops, stopping_points
@@ -25,9 +24,14 @@ _NOISE = 1e-12
 """Absolute allowance: convolutions by Fourier transforms were measured to be off by 1e-14."""
 SMALLEST_PROVED = 1e-9
 """The smallest error of a design: the allowance is a thousandth of it."""
-_FIRST_CUTS, _HALVINGS = 32, 5
-_ROOM = 4_000_000
+_FIRST_CUTS = 32
+"""Intervals of a block at first: most pass at once."""
+_HALVINGS = 5
+"""Times an interval that does not pass is halved before the design is given up."""
+_NUMBERS_AT_A_TIME = 4_000_000
+"""Numbers in one array: 32 megabytes."""
 PSEUDO_COUNTS = (5.0, 8.0, 12.0, 17.0)
+"""Candidates for `calibrate`, which takes the smallest that costs little more than the best."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,13 @@ def worst_in(design: Design, block: Block, enough: float) -> float:
     stops = stopping_points(design, block.centre, block.low, block.high)
     edges = np.linspace(block.low, block.high, _FIRST_CUTS + 1)
     intervals = np.stack([edges[:-1], edges[1:]], axis=1)
-    settled = 0.0
+    worst_passed = 0.0
     for _ in range(_HALVINGS + 1):
         bound = _bounds(stops, intervals, design.width)
         passed = bound <= enough
-        settled = max(settled, float(bound[passed].max(initial=0.0)))
+        worst_passed = max(worst_passed, float(bound[passed].max(initial=0.0)))
         if passed.all():
-            return settled
+            return worst_passed
         low, high = intervals[~passed].T
         middle = (low + high) / 2
         intervals = np.concatenate(
@@ -89,16 +93,16 @@ def _tails(stops: Stops, p: Floats, threshold: Floats, *, above: bool) -> Floats
         part = slice(0, int(np.searchsorted(stops.estimate, threshold.max(), side="right")))
     estimate, n, k = stops.estimate[part], stops.n[part], stops.k[part]
     mass = stops.log_mass[part]
-    found = np.zeros(len(p))
+    tails = np.zeros(len(p))
     if len(estimate) == 0:
-        return found
-    rows = max(1, _ROOM // len(estimate))
+        return tails
+    rows = max(1, _NUMBERS_AT_A_TIME // len(estimate))
     for start in range(0, len(p), rows):
         here = slice(start, start + rows)
         weight = np.exp(mass + _log_ratio(stops.p0, p[here, None], n, k))
         beyond = estimate >= threshold[here, None] if above else estimate <= threshold[here, None]
-        found[here] = np.where(beyond, weight, 0.0).sum(axis=1)
-    return found
+        tails[here] = np.where(beyond, weight, 0.0).sum(axis=1)
+    return tails
 
 
 def _log_ratio(p0: float, p: Floats, n: Floats, k: Floats) -> Floats:
@@ -180,12 +184,3 @@ def expected_trials(design: Design, p: float) -> float:
     near = min(p, 1 - p)
     stops = stopping_points(design, near, near, near)
     return float((np.exp(stops.log_mass) * stops.n).sum())
-
-
-def miss_at(design: Design, p: float) -> float:
-    """P(|k/n - p| > width) at one p, by the recursion."""
-    if p in (0.0, 1.0):
-        return 0.0
-    stops = stopping_points(design, p, p, p)
-    off: NDArray[np.bool_] = np.abs(stops.estimate - p) > design.width + _NOISE
-    return float(np.exp(stops.log_mass[off]).sum())

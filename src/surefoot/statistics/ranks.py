@@ -18,7 +18,10 @@ Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 """Relative: a tail that exceeds its error by less does so by rounding, and counts as equal."""
 _SMALLEST_SHARE = 1e-6
-_TAIL = 2 / 3  # the reference: the p-quantile grows like p to this power
+"""Shares closer to 0 or 1 than this need millions of inputs."""
+_GROWTH = 2 / 3
+"""Power with which the p-quantile is supposed to grow in p: chosen on real critical radii. It
+decides which ranks are nearest, not how often they cover."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ def shortest(n: int, share: float, error: float) -> Ranks:
     most = error * (1 + _ROUNDING)
     lows = np.flatnonzero(fewer <= most)
     highs = n + 2 - np.searchsorted(more[::-1], most - fewer[lows], side="right")
-    far = np.where(highs > n, 2.0, (highs / (n + 1)) ** _TAIL)
-    best = int(np.argmin(far - (lows / (n + 1)) ** _TAIL))
+    far = np.where(highs > n, 2.0, (highs / (n + 1)) ** _GROWTH)
+    best = int(np.argmin(far - (lows / (n + 1)) ** _GROWTH))
     return Ranks(int(lows[best]), int(highs[best]))
 
 
@@ -114,7 +117,7 @@ def at_every_look(looks: tuple[int, ...], share: float, error: float) -> tuple[R
     that is a sum over its paths, not a bound.
     """
     if not looks or any(b <= a for a, b in pairwise((0, *looks))):
-        raise InvalidArgument(f"looks are growing numbers of inputs, got {looks}")
+        raise InvalidArgument(f"looks must be growing numbers of inputs, got {looks}")
     low, high = 0.0, error
     best = tuple(Ranks(0, n + 1) for n in looks)
     for _ in range(30):

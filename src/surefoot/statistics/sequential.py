@@ -37,12 +37,12 @@ class ExactSequential:
     def steps(self) -> Trials:
         """One question a look. The rate at the first look, whose size is fixed, is unbiased."""
         design = self.design
-        seen = yield design.looks[0]
-        first = seen.rate
+        counts = yield design.looks[0]
+        first = counts.rate
         for look, (before, now) in enumerate(pairwise(design.looks)):
-            if design.stops(look, seen.held):
+            if design.stops(look, counts.kept):
                 break
-            seen += yield now - before
-        near = around(seen.rate, self.width)
+            counts += yield now - before
+        near = around(counts.rate, self.width)
         promise = Guarantee(Footing.SOUND, self.error)
-        return Estimate(seen.rate, near, promise, seen.trials, first, design.looks[0])
+        return Estimate(counts.rate, near, promise, counts.trials, first, design.looks[0])

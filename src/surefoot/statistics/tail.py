@@ -111,7 +111,9 @@ class NormalTail:
 
     def __post_init__(self) -> None:
         if self.draws < 20:
-            raise InvalidArgument(f"a tail needs at least 20 draws to be fitted, got {self.draws}")
+            raise InvalidArgument(
+                f"draws must be an integer ≥ 20, got {self.draws}: fewer do not fit a tail"
+            )
         if not 0 < self.level < 1:
             raise InvalidArgument(f"level must lie between 0 and 1, got {self.level}: try 0.05")
         check_error(self.error)
@@ -124,9 +126,9 @@ class NormalTail:
 
     def steps(self) -> Generator[int, Severities, Extrapolation | Undecided]:
         """One question, one fit."""
-        seen = yield self.draws
-        values = np.asarray(seen.values, dtype=np.float64)
-        counted = self._counted(seen)
+        severities = yield self.draws
+        values = np.asarray(severities.values, dtype=np.float64)
+        counted = self._counted(severities)
         if float(values.min()) == float(values.max()):
             return Undecided(
                 f"all {self.draws} severities are {values[0]:g}: there is no distribution to fit",
@@ -134,7 +136,7 @@ class NormalTail:
                 counted,
             )
         for name in self.transforms:
-            fitted = TRANSFORMS[name](values, seen.limit)
+            fitted = TRANSFORMS[name](values, severities.limit)
             if fitted is None:
                 continue
             moved, limit, words = fitted
@@ -148,9 +150,9 @@ class NormalTail:
             counted,
         )
 
-    def _counted(self, seen: Severities) -> Estimate:
-        held = int(sum(value < seen.limit for value in seen.values))
-        counts = Counts(self.draws, held)
+    def _counted(self, severities: Severities) -> Estimate:
+        kept = int(sum(value < severities.limit for value in severities.values))
+        counts = Counts(self.draws, kept)
         exact = clopper_pearson(counts, self.error)
         promise = Guarantee(Footing.SOUND, self.error)
         return Estimate(counts.rate, exact, promise, self.draws, counts.rate, self.draws)

@@ -1,23 +1,28 @@
-"""Where evidence and records are kept. `open_store` is the one place that chooses a store."""
+"""Where evidence and records are stored.
+
+The URL's scheme chooses the store. Another store takes one module, whose class conforms to
+`SavedStore` and `StoreClass`, and one line in `_STORES`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
-from surefoot.store.locations import exists
+from surefoot.errors import InvalidArgument
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
+from surefoot.store.runs import RunSummary
 from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
-
-if TYPE_CHECKING:
-    from surefoot.store.sql import SqlStore
 
 __all__ = [
     "Journal",
     "MemoryStore",
     "Record",
+    "RunSummary",
+    "SavedStore",
     "Source",
     "Store",
     "open_existing",
@@ -25,9 +30,12 @@ __all__ = [
     "store_exists",
 ]
 
+_STORES = {"sqlite": "surefoot.store.sql:SqlStore"}
+"""URL scheme to module and class. A path without a scheme is an SQLite file."""
+
 
 class Journal(Protocol):
-    """Where the evidence of one run is kept, batch by batch."""
+    """The evidence of one run, batch by batch."""
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
         """Record one batch, all of it or nothing."""
@@ -44,7 +52,7 @@ class Store(Protocol):
     def begin(
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
-        """Note the run, unless it is there already: then it goes on."""
+        """Store the run's specification; an existing run is continued."""
         ...
 
     def journal(self, digest: str) -> Journal:
@@ -64,32 +72,59 @@ class Store(Protocol):
         ...
 
     def finish(self, record: Record) -> Record:
-        """Keep the record; it comes back with the start and the time that the store noted."""
+        """Store the record; return it with the start and the seconds that the store measured."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release files and connections."""
+        ...
+
+
+class SavedStore(Store, Protocol):
+    """A store that outlives the process: its runs can be listed and read again."""
+
+    def runs(self) -> list[RunSummary]:
+        """All runs, the oldest first."""
+        ...
+
+    def record(self, prefix: str = "") -> Record:
+        """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
+        ...
+
+
+class StoreClass(Protocol):
+    """How a saved store is opened."""
+
+    def __call__(self, url: str, *, create: bool = True) -> SavedStore:
+        """Open the store at `url`; without `create` it must exist."""
+        ...
+
+    def exists(self, url: str) -> bool:
+        """Whether there is a store at `url`."""
         ...
 
 
 def open_store(where: str | None) -> Store:
-    """The store at this place; one in memory where there is none."""
-    if where is None:
-        return MemoryStore()
-    from surefoot.store.sql import SqlStore
-
-    return SqlStore(where)
+    """The store at this path or URL, created if necessary; in memory for None."""
+    return MemoryStore() if where is None else _store_class(where)(where)
 
 
-def open_existing(where: str) -> SqlStore:
-    """The store at this place, to read what it holds; refused where there is none."""
-    from surefoot.store.sql import SqlStore
-
-    return SqlStore(where, create=False)
+def open_existing(where: str) -> SavedStore:
+    """The store at this path or URL, which must exist."""
+    return _store_class(where)(where, create=False)
 
 
 def store_exists(where: str | None) -> bool:
-    """Whether there is something at that place already."""
-    if where is None:
-        return False
-    return exists(where)
+    """Whether there is a store at this path or URL."""
+    return where is not None and _store_class(where).exists(where)
+
+
+def _store_class(where: str) -> StoreClass:
+    scheme = where.partition("://")[0] if "://" in where else "sqlite"
+    if scheme not in _STORES:
+        raise InvalidArgument(
+            f"a store must be a file or a URL that begins with {', '.join(_STORES)}://, got {where}"
+        )
+    module, name = _STORES[scheme].split(":")
+    store_class: StoreClass = getattr(import_module(module), name)
+    return store_class

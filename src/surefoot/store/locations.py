@@ -1,4 +1,4 @@
-"""Where a store lies, and what is wrong with the place."""
+"""The file of a store, and errors of the database in plain words."""
 
 from __future__ import annotations
 
@@ -7,30 +7,27 @@ from pathlib import Path
 from surefoot.errors import InvalidArgument
 
 
-def exists(url: str) -> bool:
-    """Whether there is something at that place already."""
-    return path_of(url).exists()
-
-
 def path_of(url: str) -> Path:
     """The file of a store."""
     if "://" in url and not url.startswith("sqlite:///"):
-        raise InvalidArgument(f"a store is a file or sqlite:///file, got {url}")
+        raise InvalidArgument(f"an SQLite store must be a file or sqlite:///file, got {url}")
     return Path(url.removeprefix("sqlite:///"))
 
 
-def trouble(where: Path, told: str) -> str:
-    """What the database says of the file, as a sentence with the way out."""
-    low = told.lower()
-    if "full" in low or "disk i/o" in low:
+def error_message(where: Path, message: str) -> str:
+    """The database's message about the file, with the way out."""
+    text = message.lower()
+    if "full" in text or "disk i/o" in text:
         return (
-            f"{where}: the disk is full or cannot be written ({told}): free some space and run the "
-            "same command again, what was kept stays"
+            f"{where}: the disk is full or cannot be written ({message}): free some space and run "
+            "the same command again; what was stored stays"
         )
-    if "not a database" in low or "malformed" in low:
-        return f"{where} is not a surefoot store ({told}): use another --store"
-    if "locked" in low:
-        return f"{where} is in use by another process ({told}): wait for it, or use another --store"
-    if "readonly" in low or "unable to open" in low:
-        return f"{where} cannot be written ({told}): check its permissions"
-    return f"{where}: {told}"
+    if "not a database" in text or "malformed" in text:
+        return f"{where} is not a surefoot store ({message}): use another --store"
+    if "locked" in text:
+        return (
+            f"{where} is in use by another process ({message}): wait for it, or use another --store"
+        )
+    if "readonly" in text or "unable to open" in text:
+        return f"{where} cannot be written ({message}): check its permissions"
+    return f"{where}: {message}"

@@ -1,4 +1,4 @@
-"""A store in memory: for runs that need not survive."""
+"""A store in memory, gone when the process ends."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class MemoryJournal:
     """Append-only, by subject."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[Entry]] = defaultdict(list)
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
         """Record one batch."""
         for task, evidence in answers:
             entry = Entry(task.level, task.start, task.stop, evidence)
-            self._kept[task.subject.name].append(entry)
+            self._entries[task.subject.name].append(entry)
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded."""
-        return {name: list(entries) for name, entries in self._kept.items()}
+        return {name: list(entries) for name, entries in self._entries.items()}
 
     def copy_from(self, other: MemoryJournal) -> None:
         """Begin with what another journal holds."""
         for name, entries in other.replay().items():
-            self._kept[name].extend(entries)
+            self._entries[name].extend(entries)
 
 
 class MemoryStore:
-    """As a store on disk, for as long as the process lives."""
+    """Journals and records by digest. Nothing is timed, so records have no start."""
 
     def __init__(self) -> None:
         self._journals: dict[str, MemoryJournal] = defaultdict(MemoryJournal)
@@ -43,7 +43,7 @@ class MemoryStore:
     def begin(
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
-        """Nothing to note."""
+        """Nothing to store."""
 
     def journal(self, digest: str) -> MemoryJournal:
         """The journal of one run."""
@@ -63,9 +63,9 @@ class MemoryStore:
             self._journals[digest].copy_from(self._journals[earlier])
 
     def finish(self, record: Record) -> Record:
-        """Keep the record."""
+        """Store the record."""
         self._records[record.digest] = record
         return record
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""

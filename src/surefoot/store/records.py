@@ -80,16 +80,16 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the preflight."""
+    """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
 
     name: str
-    verdict: str
+    status: str
     finding: str
 
     @property
-    def odd(self) -> bool:
-        """Whether a reader should know of it before believing the result."""
-        return self.verdict == "odd"
+    def is_warning(self) -> bool:
+        """Whether it is shown beside the result."""
+        return self.status == "warning"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The one place that speaks SQL. SQLite in WAL mode: one transaction a batch."""
+"""A store in an SQLite file, in WAL mode: one transaction for each batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -27,27 +27,18 @@ from surefoot.store.json_records import (
     spec_from_json,
     spec_to_json,
 )
-from surefoot.store.locations import path_of, trouble
+from surefoot.store.locations import error_message, path_of
 from surefoot.store.records import Record, Source
+from surefoot.store.runs import RunSummary, choose_run
 from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
 from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
-_KEEP = sa.insert(JOURNAL)
-_PATIENCE = 30
-
-
-@dataclass(frozen=True)
-class RunLine:
-    """One run of a store, as a list shows it."""
-
-    digest: str
-    spec: StudySpec
-    started: str
-    finished: bool
-    trials: int
-    ended: str = ""
-    source: Source | None = None
+_INSERT_ENTRIES = sa.insert(JOURNAL)
+_LOCK_TIMEOUT_SECONDS = 30
+"""How long to wait for another process that writes to the file."""
+_LOCK_RETRY_SECONDS = 0.02
+"""Between two attempts to create the tables."""
 
 
 class SqlStore:
@@ -59,22 +50,27 @@ class SqlStore:
             raise StoreFailed(f"there is no store at {self.where}: check the path")
         if not self.where.parent.is_dir():
             raise StoreFailed(
-                f"there is no folder {self.where.parent} for the store: make it first"
+                f"there is no folder {self.where.parent} for the store: create it first"
             )
         sealed = not create and not os.access(self.where.parent, os.W_OK)
         name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
-            connect_args={"timeout": _PATIENCE},
+            connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
         )
-        sa.event.listen(self._engine, "connect", _set_up)
-        with self._at_work():
+        sa.event.listen(self._engine, "connect", _set_pragmas)
+        with self._translated_errors():
             if create:
-                self._prepare()
-            self._check()
+                self._create_when_unlocked()
+            self._refuse_other_schemas()
+
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether the file exists."""
+        return path_of(url).exists()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._engine.dispose()
 
     def begin(
@@ -91,7 +87,7 @@ class SqlStore:
             "record": None,
             "finished": None,
         }
-        with self._at_work(), self._engine.begin() as db:
+        with self._translated_errors(), self._engine.begin() as db:
             db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
             there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
             if decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
@@ -107,31 +103,31 @@ class SqlStore:
     def finished(self) -> list[Record]:
         """The records of all finished runs."""
         query = sa.select(RUNS.c.record).where(RUNS.c.record.is_not(None))
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             return [record_from_json(text) for text in db.execute(query).scalars()]
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-        kept = [column for column in JOURNAL.c if column.name not in ("id", "run")]
-        copied = sa.select(sa.literal(digest), *kept).where(JOURNAL.c.run == earlier)
-        with self._at_work(), self._engine.begin() as db:
+        columns = [column for column in JOURNAL.c if column.name not in ("id", "run")]
+        copied = sa.select(sa.literal(digest), *columns).where(JOURNAL.c.run == earlier)
+        with self._translated_errors(), self._engine.begin() as db:
             own = sa.select(JOURNAL.c.id).where(JOURNAL.c.run == digest).limit(1)
             if db.execute(own).first() is None:
-                names = ["run", *(column.name for column in kept)]
+                names = ["run", *(column.name for column in columns)]
                 db.execute(sa.insert(JOURNAL).from_select(names, copied.order_by(JOURNAL.c.id)))
 
     def finish(self, record: Record) -> Record:
-        """Keep the record; it comes back with the start and the time that the store noted."""
+        """Store the record; return it with the start and the seconds that the store measured."""
         this_run = RUNS.c.digest == record.digest
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
-        whole = replace(record, started=row.started, seconds=row.seconds)
-        kept = {"record": record_to_json(whole), "finished": datetime.now(UTC).isoformat()}
-        with self._at_work(), self._engine.begin() as db:
-            db.execute(sa.update(RUNS).where(this_run).values(kept))
-        return whole
+        complete = replace(record, started=row.started, seconds=row.seconds)
+        values = {"record": record_to_json(complete), "finished": datetime.now(UTC).isoformat()}
+        with self._translated_errors(), self._engine.begin() as db:
+            db.execute(sa.update(RUNS).where(this_run).values(values))
+        return complete
 
-    def runs(self) -> list[RunLine]:
+    def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
         trials = sa.func.coalesce(sa.func.sum(JOURNAL.c.stop - JOURNAL.c.start), 0)
         query = (
@@ -140,9 +136,9 @@ class SqlStore:
             .group_by(RUNS.c.digest)
             .order_by(RUNS.c.started)
         )
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             return [
-                RunLine(
+                RunSummary(
                     r.digest,
                     spec_from_json(r.spec),
                     r.started,
@@ -155,48 +151,37 @@ class SqlStore:
             ]
 
     def record(self, prefix: str = "") -> Record:
-        """The finished run whose digest begins with `prefix`; the last to finish if it is empty.
-
-        An attack beside a study is a run of its own, and the study finishes after it.
-        """
-        runs = [r for r in self.runs() if r.digest.startswith(prefix)]
-        finished = [r for r in runs if r.finished]
-        if not finished:
-            state = "is not finished: run the same command again" if runs else "is not in the store"
-            raise StoreFailed(f"{self.where}: run {prefix or '(any)'} {state}")
-        if prefix and len(finished) > 1:
-            raise StoreFailed(
-                f"{self.where}: {prefix} names {len(finished)} runs: write more of it"
-            )
-        last = max(finished, key=lambda r: r.ended)
-        found = self.stored(last.digest)
-        if found is None:
-            raise StoreFailed(f"{self.where}: run {prefix} has no record")
-        return found
+        """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
+        run = choose_run(self.runs(), prefix, str(self.where))
+        record = self.stored(run.digest)
+        if record is None:
+            raise StoreFailed(f"{self.where}: run {run.digest[:12]} has no record")
+        return record
 
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished."""
         query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
-        with self._at_work(), self._engine.connect() as db:
+        with self._translated_errors(), self._engine.connect() as db:
             text = db.execute(query).scalar()
         return None if text is None else record_from_json(text)
 
-    def _prepare(self) -> None:
-        """Make the tables. While another process changes the file to WAL, SQLite itself gives up
-        at once; so we wait.
+    def _create_when_unlocked(self) -> None:
+        """Create the tables, waiting while another process changes the file to WAL mode.
+
+        SQLite itself does not wait for that.
         """
-        give_up = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
         while True:
             try:
-                return self._make()
+                return self._create_tables()
             except DBAPIError as error:
-                if "locked" not in str(error.orig) or time.monotonic() > give_up:
+                if "locked" not in str(error.orig) or time.monotonic() > deadline:
                     raise
-                time.sleep(0.02)
+                time.sleep(_LOCK_RETRY_SECONDS)
 
-    def _make(self) -> None:
-        """The tables, in an empty file or in a store of ours."""
-        self._refuse_strangers()
+    def _create_tables(self) -> None:
+        """Create the tables that are missing, in an empty file or in a store of surefoot."""
+        self._refuse_other_databases()
         with self._engine.connect() as db:
             db.exec_driver_sql("PRAGMA journal_mode=WAL")
         with self._engine.begin() as db:
@@ -207,7 +192,7 @@ class SqlStore:
             version = {"name": "schema", "value": str(SCHEMA)}
             db.execute(insert(META).values(version).on_conflict_do_nothing())
 
-    def _refuse_strangers(self) -> list[str]:
+    def _refuse_other_databases(self) -> list[str]:
         names = sa.inspect(self._engine).get_table_names()
         if names and META.name not in names:
             raise StoreFailed(
@@ -216,25 +201,25 @@ class SqlStore:
             )
         return names
 
-    def _check(self) -> None:
+    def _refuse_other_schemas(self) -> None:
         """Refuse a store of another schema."""
-        if not self._refuse_strangers():
-            raise StoreFailed(f"{self.where} is empty: no run was ever kept there")
+        if not self._refuse_other_databases():
+            raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
         with self._engine.connect() as db:
-            found = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
-            if found != str(SCHEMA):
+            schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
+            if schema != str(SCHEMA):
                 raise StoreFailed(
-                    f"{self.where} was written by another version of surefoot (schema {found}, "
+                    f"{self.where} was written by another version of surefoot (schema {schema}, "
                     f"this one reads {SCHEMA}): use another --store, or that version"
                 )
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """Turn what the database raises into one sentence."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn database errors into one sentence with the way out."""
         try:
             yield
         except DBAPIError as error:
-            raise StoreFailed(trouble(self.where, str(error.orig))) from error
+            raise StoreFailed(error_message(self.where, str(error.orig))) from error
         except SQLAlchemyError as error:
             raise StoreFailed(f"{self.where}: {error}") from error
 
@@ -266,22 +251,22 @@ class SqlJournal:
         ]
         now = time.monotonic()
         spent, self._since = now - self._since, now
-        with self._store._at_work(), self._store._engine.begin() as db:
-            db.execute(_KEEP, rows)
+        with self._store._translated_errors(), self._store._engine.begin() as db:
+            db.execute(_INSERT_ENTRIES, rows)
             db.execute(self._spend, {"spent": spent})
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
-        kept: dict[str, list[Entry]] = defaultdict(list)
+        entries: dict[str, list[Entry]] = defaultdict(list)
         query = sa.select(JOURNAL).where(JOURNAL.c.run == self._digest).order_by(JOURNAL.c.id)
-        with self._store._at_work(), self._store._engine.connect() as db:
+        with self._store._translated_errors(), self._store._engine.connect() as db:
             for row in db.execute(query):
                 evidence = evidence_from_json(row.evidence)
-                kept[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
-        return dict(kept)
+                entries[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
+        return dict(entries)
 
 
-def _set_up(connection: Any, _: object) -> None:  # noqa: ANN401
+def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")

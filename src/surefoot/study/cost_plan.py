@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from surefoot.errors import InvalidArgument
 from surefoot.executors import open_pool
 from surefoot.procedure import Needs
-from surefoot.statistics.planning import Rehearsal, rehearse
+from surefoot.statistics.planning import SimulatedTrials, simulate_trials
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.tasks import Task
@@ -26,9 +26,9 @@ class Plan:
     inputs: int
     rate: float
     workers: int
-    rehearsals: tuple[Rehearsal, ...]
+    rehearsals: tuple[SimulatedTrials, ...]
 
-    def seconds(self, rehearsal: Rehearsal) -> float:
+    def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""
         return self.inputs * rehearsal.mean / self.rate
 
@@ -51,5 +51,5 @@ def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
             ]
         )
         rate = 2 * threads * batch / (time.perf_counter() - start)
-    rehearsals = tuple(rehearse(study.method, p) for p in assumed)
+    rehearsals = tuple(simulate_trials(study.method, p) for p in assumed)
     return Plan(len(study.fitted), rate, threads, rehearsals)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.engine.preflight import Verdict, examine
+from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.inputs import fit
 from surefoot.store.records import Finding
 from surefoot.study.registry import PERTURBATIONS
 from surefoot.subject import Inputs, Model, Perturbation
 
-_MARKS = {Verdict.GOOD: "ok  ", Verdict.ODD: "look", Verdict.BAD: "BAD "}
+_MARKS = {CheckStatus.OK: "ok  ", CheckStatus.WARNING: "note", CheckStatus.FAILED: "BAD "}
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Checkup:
     @property
     def bad(self) -> bool:
         """Whether a check found something that would make results wrong."""
-        return any(finding.verdict == Verdict.BAD for finding in self.findings)
+        return any(finding.status == CheckStatus.FAILED for finding in self.findings)
 
     def __str__(self) -> str:
         """One line a check."""
         return "\n".join(
-            f"{_MARKS[Verdict(finding.verdict)]}  {finding.name}: {finding.finding}"
+            f"{_MARKS[CheckStatus(finding.status)]}  {finding.name}: {finding.finding}"
             for finding in self.findings
         )
 
@@ -43,13 +43,13 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
         (
             Finding(
                 "model",
-                str(Verdict.GOOD),
+                str(CheckStatus.OK),
                 f"takes {signature.shape}, gives {signature.classes} classes; "
                 f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
             ),
             Finding(
                 "data",
-                str(Verdict.GOOD),
+                str(CheckStatus.OK),
                 f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
                 f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
             ),
@@ -61,6 +61,6 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
 def check_parts(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Finding, ...]:
     """The preflight of these three, as a record holds it."""
     return tuple(
-        Finding(check.name, str(check.verdict), check.finding)
+        Finding(check.name, str(check.status), check.finding)
         for check in examine(inputs, model, perturbation)
     )

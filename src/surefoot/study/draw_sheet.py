@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.input_layout import seen
+from surefoot.engine.input_layout import to_view
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.perturb._ops.levels import level_of
@@ -59,7 +59,7 @@ def _first_image(path: str) -> NDArray[np.float32]:
     inputs = load_inputs(path)
     if not inputs.frame:
         raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
-    image: NDArray[np.float32] = seen(inputs.x[:1], inputs, View.IMAGE)[0]
+    image: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
     if image.min() < 0 or image.max() > 1:
         raise InvalidArgument(
             f"{path} holds values from {image.min():g} to {image.max():g}: save images in 0 to 1"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.claims import Claim
+from surefoot.engine.bench import Bench
 from surefoot.engine.loop import Progress, measure
-from surefoot.engine.sampling_bench import Bench
 from surefoot.executors import open_pool
 from surefoot.procedure import Procedure
 from surefoot.store import Journal

@@ -12,7 +12,7 @@ from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.engine.worst_inputs import png
 from surefoot.evidence import Proof
 from surefoot.executors import cores
-from surefoot.population import CriticalQuantile, Settled
+from surefoot.population import CriticalQuantile, CriticalQuantileResult
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.search.critical_level import bracket_of
 from surefoot.store import Journal
@@ -76,7 +76,7 @@ def _brackets(
     subjects: Sequence[Subject], answers: Sequence[Any]
 ) -> tuple[dict[int, Bracket], Quantile | Undecided | None]:
     """The bracket of each input tried, by row; and the quantile, where a search gave it."""
-    if isinstance(answers[0], Settled):
+    if isinstance(answers[0], CriticalQuantileResult):
         only = answers[0]
         return dict(zip(subjects[0].rows, only.brackets, strict=False)), only.quantile
     return dict(enumerate(answers)), None

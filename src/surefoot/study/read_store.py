@@ -6,9 +6,8 @@ from contextlib import closing
 
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import ESTIMATORS, METHODS, TAILS, TESTS
-from surefoot.store import open_existing
+from surefoot.store import RunSummary, open_existing
 from surefoot.store.records import Record
-from surefoot.store.sql import RunLine
 from surefoot.study.load_files import recorded_options
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.registry import parse_property
@@ -18,7 +17,7 @@ from surefoot.study.study import Study
 LATEST = "latest"
 
 
-def runs(store: str) -> list[RunLine]:
+def runs(store: str) -> list[RunSummary]:
     """All runs of a store, the oldest first, finished or not."""
     with closing(open_existing(store)) as opened:
         return opened.runs()

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from surefoot.engine.loop import Progress
-from surefoot.engine.preflight import Verdict
+from surefoot.engine.preflight import CheckStatus
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.methods import Attack
 from surefoot.procedure import Needs
@@ -124,7 +124,7 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
     if study.needs is Needs.LEVELS:
         perturbation = replace(perturbation, level=study.method.high)
     findings = check_parts(study.fitted, study.model, perturbation)
-    bad = next((finding for finding in findings if finding.verdict == Verdict.BAD), None)
+    bad = next((finding for finding in findings if finding.status == CheckStatus.FAILED), None)
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")
     other_verifier: str = getattr(study.method, "verifier", "")

@@ -49,7 +49,7 @@ class _AtEach:
         """Ask for all levels at once."""
         answers = yield tuple(Ask(level, self.trials) for level in self.levels)
         return tuple(
-            PointsDrawn(level, counts.trials, counts.trials - counts.held)
+            PointsDrawn(level, counts.trials, counts.trials - counts.kept)
             for level, counts in zip(self.levels, answers, strict=True)
         )
 

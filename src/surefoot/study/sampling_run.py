@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engine.batching import LARGEST, LARGEST_ON_DEVICE, best_size
+from surefoot.engine.batching import LARGEST_BATCH, LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
@@ -41,8 +41,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
 
 def batch_size(study: Setup, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
     """The fastest batch, measured; a device is filled by far larger ones than a processor."""
-    largest = LARGEST if study.spec.generator == "sfc64" else LARGEST_ON_DEVICE
-    return best_size(lambda n: bench.answer([Task(subject, level, 0, n)]), largest)
+    largest = LARGEST_BATCH if study.spec.generator == "sfc64" else LARGEST_GPU_BATCH
+    return fastest_batch_size(lambda n: bench.answer([Task(subject, level, 0, n)]), largest)
 
 
 def workers_for(study: Setup, workers: int | None) -> int:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Randomness, Sampling
 from surefoot.engine.clean_predictions import finite_scores
+from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.input_layout import draws_nothing
-from surefoot.engine.preflight import refuse_bad_inputs
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.inputs import fit

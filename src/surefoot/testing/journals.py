@@ -18,7 +18,7 @@ def check_journal(reopen: Callable[[], Journal]) -> None:
     journal.append([(Task(one, 0.1, 0, 5), Counts(5, 4)), (Task(two, 0.1, 0, 3), Counts(3, 3))])
     journal.append([(Task(one, 0.1, 5, 9), Counts(4, 0)), (Task(one, 0.25, 0, 2), Counts(2, 1))])
     journal.append([(Task(two, 0.1, 3, 5), Severities((0.1, 1 / 3), 0.5))])
-    kept = {
+    expected = {
         "one": [
             Entry(0.1, 0, 5, Counts(5, 4)),
             Entry(0.1, 5, 9, Counts(4, 0)),
@@ -29,5 +29,5 @@ def check_journal(reopen: Callable[[], Journal]) -> None:
             Entry(0.1, 3, 5, Severities((0.1, 1 / 3), 0.5)),
         ],
     }
-    expect(journal.replay() == kept, "replay differs from what was appended")
-    expect(reopen().replay() == kept, "what was appended is gone after reopening")
+    expect(journal.replay() == expected, "replay differs from what was appended")
+    expect(reopen().replay() == expected, "what was appended is gone after reopening")

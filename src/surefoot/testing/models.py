@@ -34,20 +34,20 @@ def check_model(model: Model, x: NDArray[np.float32], tolerance: float = 1e-4) -
 
 def _scores(model: Model, x: NDArray[np.float32]) -> NDArray[np.floating]:
     """Scores of a batch that the model must leave as it is, there and where it came from."""
-    given = x.copy()
-    placed = model.place(given)
+    batch = x.copy()
+    placed = model.place(batch)
     before = to_host(placed).copy()
     scores = to_host(model.predict(placed)).copy()
     expect(np.array_equal(to_host(placed), before), "predict changed its input")
-    expect(np.array_equal(given, x), "predict changed the array that was placed")
+    expect(np.array_equal(batch, x), "predict changed the array that was placed")
     return scores
 
 
 def _keeps_answers(model: Model, x: NDArray[np.float32]) -> None:
     first = to_host(model.predict(model.place(x.copy())))
-    kept = first.copy()
+    copy = first.copy()
     model.predict(model.place(x[::-1].copy()))
-    expect(np.array_equal(first, kept), "predict overwrote its answer to the batch before")
+    expect(np.array_equal(first, copy), "predict overwrote its answer to the batch before")
 
 
 def _same(a: NDArray[np.floating], b: NDArray[np.floating], gap: float, otherwise: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import cut
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.perturb._ops.levels import level_of
 from surefoot.results import UNIT
@@ -61,7 +61,7 @@ def _check_rows(
     """A row is the same alone, in any batch and beside rows of other levels."""
     level = level_of(perturbation)
     for i in (0, _ROWS - 1):
-        alone = perturbation.apply(x[i : i + 1], cut(drawn, i, i + 1), level, UNIT)
+        alone = perturbation.apply(x[i : i + 1], draw_rows(drawn, i, i + 1), level, UNIT)
         expect(np.array_equal(alone[0], out[i]), "a row depends on the rest of the batch")
     shared = perturbation.apply(x[:1], drawn, level, UNIT)
     expect(shared.shape == x.shape, "one input must be accepted for many draws")

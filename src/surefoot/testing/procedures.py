@@ -15,6 +15,7 @@ from surefoot.statistics.planning import simulate
 from surefoot.testing.expect import expect
 
 _MOST_QUESTIONS = 10_000
+"""Questions after which a procedure is taken to ask without end; real ones ask a few hundred."""
 AnyProcedure = Procedure[int, Counts, Any]
 
 
@@ -23,11 +24,16 @@ def check_procedure(procedure: AnyProcedure) -> None:
     expect(is_dataclass(procedure), "a procedure is a frozen dataclass")
     expect(procedure.__hash__ is not None, "a procedure is frozen, so it can be hashed")
     for p in (0.0, 1.0, 0.5, 0.97, 0.001):
-        first, asked = run(procedure, p, seed=1)
-        second, asked_again = run(procedure, p, seed=1)
+        first, questions = run(procedure, p, seed=1)
+        second, questions_again = run(procedure, p, seed=1)
         expect(first == second, f"two runs on the same answers differ at p = {p}")
-        expect(asked == asked_again, f"two runs on the same answers ask differently at p = {p}")
-        expect(first.trials == sum(asked), f"the result claims {first.trials}, asked {sum(asked)}")
+        expect(
+            questions == questions_again, f"two runs on the same answers ask differently at p = {p}"
+        )
+        expect(
+            first.trials == sum(questions),
+            f"the result claims {first.trials}, asked {sum(questions)}",
+        )
         match first:
             case Estimate(value=value, interval=interval, guarantee=promise):
                 expect(value in interval, f"{value} lies outside its own interval")
@@ -41,9 +47,9 @@ def check_procedure(procedure: AnyProcedure) -> None:
 
 def run(procedure: AnyProcedure, p: float, seed: int) -> tuple[Result, list[int]]:
     """One run on simulated trials that hold with probability p; its questions make sense."""
-    found, asked = simulate(_Bounded(procedure), p, np.random.default_rng(seed))
-    expect(all(isinstance(n, int) and n >= 1 for n in asked), f"asked for {asked} trials")
-    return found, asked
+    result, questions = simulate(_Bounded(procedure), p, np.random.default_rng(seed))
+    expect(all(isinstance(n, int) and n >= 1 for n in questions), f"asked for {questions} trials")
+    return result, questions
 
 
 @dataclass(frozen=True)
@@ -76,15 +82,15 @@ def outcomes(
         if n is None:
             yield chance, session.result
             continue
-        for held, share in enumerate(_binomial(n, p)):
+        for kept, share in enumerate(_binomial(n, p)):
             if chance * share > drop:
-                paths.append((chance * float(share), (*path, held)))
+                paths.append((chance * float(share), (*path, kept)))
 
 
 def _after(procedure: AnyProcedure, path: Sequence[int]) -> Session[int, Counts, Any]:
     session = Session(procedure)
-    for held in path:
-        session.tell(Counts(session.question or 0, held))
+    for kept in path:
+        session.tell(Counts(session.question or 0, kept))
     return session
 
 

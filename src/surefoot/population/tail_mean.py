@@ -53,8 +53,8 @@ class TailMean:
         counted = self._mean.conclude(local, error)
         trials = sum(r.trials for r in local)
         if not fitted:
-            told = counted if isinstance(counted, Estimate) else None
-            return Undecided("no input had severities that a normal fits", trials, told)
+            estimate = counted if isinstance(counted, Estimate) else None
+            return Undecided("no input had severities that a normal fits", trials, estimate)
         values = np.array([r.value for r in fitted])
         return ExtrapolatedMean(
             value=float(values.mean()),

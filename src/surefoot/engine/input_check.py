@@ -1,0 +1,52 @@
+"""Refuse inputs for which no result would mean anything: cheap, no forward pass."""
+
+from __future__ import annotations
+
+from surefoot.engine.label_check import WAY_OUT
+from surefoot.errors import InvalidArgument
+from surefoot.subject import Inputs, Model, Perturbation, View
+
+
+def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:
+    """Raise if values, labels or level are outside what model and perturbation take."""
+    signature = model.signature
+    bounds = signature.bounds
+    low, high = inputs.x.min(), inputs.x.max()
+    if bounds is not None and (low < bounds.low or high > bounds.high):
+        raise InvalidArgument(
+            f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
+            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
+            "bounds (--bounds)"
+        )
+    if inputs.labels is not None and inputs.labels.max() >= signature.classes:
+        raise InvalidArgument(
+            f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
+            f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
+        )
+    _refuse_unsuited(inputs, perturbation)
+    inner: Perturbation | None = getattr(perturbation, "inner", None)
+    for part in (*getattr(perturbation, "parts", ()), *filter(None, [inner])):
+        refuse_bad_inputs(inputs, model, part)
+    levels, level = perturbation.levels(bounds), perturbation.level
+    if level is not None and level not in levels:
+        hint = f" (did you mean {level:g}/255?)" if level >= 1 else ""
+        raise InvalidArgument(
+            f"{perturbation.kind}: level must lie within [{levels.low:g}, {levels.high:g}] for "
+            f"these bounds, got {level:g}{hint}"
+        )
+
+
+def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
+    """Refuse inputs that are not what the perturbation is for: images, or signals."""
+    shape = inputs.x.shape[1:]
+    if perturbation.view is View.IMAGE and not inputs.frame:
+        raise InvalidArgument(
+            f"{perturbation.kind} needs images, but one input of {inputs.source} has shape "
+            f"{shape}: use images, or choose a perturbation of values such as linf"
+        )
+    if perturbation.view is View.SERIES and len(shape) > 2:
+        raise InvalidArgument(
+            f"{perturbation.kind} needs signals of shape (length,) or (channels, length), but one "
+            f"input of {inputs.source} has shape {shape}: choose a perturbation of values such as "
+            "linf"
+        )

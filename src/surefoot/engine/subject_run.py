@@ -1,0 +1,154 @@
+"""One subject's run: what its procedure asks, what the journal answers, what must still be run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any
+
+from surefoot.errors import InvalidArgument, ReplayMismatch
+from surefoot.procedure import Ask, Procedure, Session
+from surefoot.tasks import Entry, Subject, Task
+
+
+@dataclass
+class _Request:
+    """Trials [start, stop) at a level that a question asks for, and the evidence so far."""
+
+    level: float
+    start: int
+    stop: int
+    known: object
+    entries: list[Entry] = field(default_factory=list)
+    missing: int = 0
+
+    @property
+    def trials(self) -> int:
+        return self.stop - self.start
+
+    def covers(self, entry: Entry) -> bool:
+        """Whether all trials of the entry belong to this request."""
+        return self.start <= entry.start and entry.stop <= self.stop
+
+    def evidence(self) -> Any:  # noqa: ANN401  any evidence that adds up
+        """The evidence of all trials, added up in their order."""
+        return reduce(add, (e.evidence for e in sorted(self.entries, key=lambda e: e.start)))
+
+
+class SubjectRun:
+    """The session of one subject. A question is answered once all its trials have evidence."""
+
+    def __init__(
+        self, subject: Subject, procedure: Procedure[Any, Any, Any], journalled: Iterable[Entry]
+    ) -> None:
+        self.subject, self.session = subject, Session(procedure)
+        self.forecast = int(getattr(procedure, "forecast", 0))
+        self.answered_trials = 0
+        self._requests: list[_Request] = []
+        self._next_trial: dict[float, int] = defaultdict(int)
+        self._unused: dict[float, list[Entry]] = defaultdict(list)
+        for entry in journalled:
+            self._unused[entry.level].append(entry)
+
+    def advance(self) -> list[Task]:
+        """Answer questions from the journal as far as it goes; return the tasks to run next.
+
+        No tasks: the procedure has concluded.
+        """
+        tasks: list[Task] = []
+        while not self.finished and not tasks:
+            self._requests = [self._request(ask) for ask in self._asks()]
+            for request in self._requests:
+                tasks += self._use_journal(request)
+            for request in self._requests:
+                unused = self._unused[request.level]
+                self._unused[request.level] = [e for e in unused if not request.covers(e)]
+            if not tasks:
+                self._answer()
+        self._refuse_unused({r.level for r in self._requests} if tasks else set(self._unused))
+        return tasks
+
+    def add_evidence(self, task: Task, evidence: object) -> list[Task]:
+        """Keep the evidence of one task; the next tasks once the question is complete."""
+        request = next(
+            r for r in self._requests if r.level == task.level and r.start <= task.start < r.stop
+        )
+        request.entries.append(Entry(task.level, task.start, task.stop, evidence))
+        request.missing -= task.units
+        if self.missing_trials:
+            return []
+        self._answer()
+        return self.advance()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the procedure has concluded."""
+        return self.session.question is None
+
+    @property
+    def requested_trials(self) -> int:
+        """Trials of all questions so far, answered or open."""
+        return self.answered_trials + sum(r.trials for r in self._requests)
+
+    @property
+    def missing_trials(self) -> int:
+        """Trials of the open question that have no evidence yet."""
+        return sum(r.missing for r in self._requests)
+
+    def _asks(self) -> list[Ask]:
+        question = self.session.question
+        return list(question) if isinstance(question, tuple) else [question] if question else []
+
+    def _request(self, ask: Ask) -> _Request:
+        if ask.units < 1:
+            raise InvalidArgument(
+                f"a procedure must ask for at least 1 trial, but it asked for {ask.units} trials"
+            )
+        start = self._next_trial[ask.level] if ask.start is None else ask.start
+        stop = start + ask.units
+        self._next_trial[ask.level] = max(self._next_trial[ask.level], stop)
+        return _Request(ask.level, start, stop, ask.known)
+
+    def _use_journal(self, request: _Request) -> list[Task]:
+        """Give the request what the journal holds of it; tasks for the rest."""
+        entries = self._unused[request.level]
+        request.entries, gaps = _cover(entries, request.start, request.stop)
+        request.missing = sum(stop - start for start, stop in gaps)
+        return [Task(self.subject, request.level, *gap, request.known) for gap in gaps]
+
+    def _answer(self) -> None:
+        """Send the evidence to the procedure, which asks the next question or concludes."""
+        answers = [request.evidence() for request in self._requests]
+        self.answered_trials = self.requested_trials
+        self._requests = []
+        several = isinstance(self.session.question, tuple)
+        self.session.tell(answers if several else answers[0])
+
+    def _refuse_unused(self, levels: set[float]) -> None:
+        if any(self._unused[level] for level in levels):
+            raise ReplayMismatch(
+                f"the store holds trials of input {self.subject.name} that this procedure does not "
+                "ask for: it belongs to another study; use another --store"
+            )
+
+
+def _cover(
+    entries: list[Entry], start: int, stop: int
+) -> tuple[list[Entry], list[tuple[int, int]]]:
+    """Entries that lie in [start, stop) without overlap, and the gaps between them."""
+    chosen: list[Entry] = []
+    gaps: list[tuple[int, int]] = []
+    position = start
+    for entry in sorted(entries, key=lambda e: (e.start, -e.stop)):
+        if entry.start < position or entry.stop > stop:
+            continue
+        if entry.start > position:
+            gaps.append((position, entry.start))
+        chosen.append(entry)
+        position = entry.stop
+    if position < stop:
+        gaps.append((position, stop))
+    return chosen, gaps

@@ -1,0 +1,41 @@
+"""The runs in a store: a summary of each, and which one a user means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from surefoot.errors import StoreFailed
+from surefoot.store.records import Source
+from surefoot.store.spec import StudySpec
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run of a store, as a list shows it."""
+
+    digest: str
+    spec: StudySpec
+    started: str
+    finished: bool
+    trials: int
+    ended: str = ""
+    source: Source | None = None
+
+
+def choose_run(runs: Sequence[RunSummary], prefix: str, where: str) -> RunSummary:
+    """The finished run whose digest begins with `prefix`; the last to finish if it is empty.
+
+    An attack beside a study is a run of its own, and the study finishes after it.
+    """
+    matching = [r for r in runs if r.digest.startswith(prefix)]
+    finished = [r for r in matching if r.finished]
+    if not finished:
+        state = "is not finished: run the same command again" if matching else "is not in the store"
+        raise StoreFailed(f"{where}: run {prefix or '(any)'} {state}")
+    if prefix and len(finished) > 1:
+        raise StoreFailed(
+            f"{where}: {prefix} must name one run, but {len(finished)} begin with it: give more "
+            "characters"
+        )
+    return max(finished, key=lambda r: r.ended)

@@ -1,0 +1,31 @@
+"""Local results to build populations from, and how many misses a promise allows."""
+
+import math
+
+from hypothesis import settings
+
+from surefoot.results import (
+    Decision,
+    Estimate,
+    Footing,
+    Guarantee,
+    Interval,
+)
+
+LAW = settings(deadline=None, database=None, derandomize=True, max_examples=60)
+SOUND = Guarantee(Footing.SOUND, 0.05)
+
+
+def allowed(runs, error):
+    """Four standard deviations above the promise."""
+    return runs * error + 4 * math.sqrt(runs * error * (1 - error))
+
+
+def counted(kept, n=20):
+    rate = kept / n
+    around = Interval(max(0, rate - 0.2), min(1, rate + 0.2))
+    return Estimate(rate, around, SOUND, n, rate, n)
+
+
+def decided(holds):
+    return Decision("p is at most 0.1", holds, SOUND, 10, 9, 0.01)
