@@ -10,7 +10,7 @@ import numpy as np
 
 import surefoot as sf
 from tests.unit import small_models as small
-from tests.unit.test_proving import write
+from tests.unit.test_radii_study import write
 from tests.worlds import linear, linear_model, points, study
 
 

@@ -124,11 +124,6 @@ class Proof:
         """The upper end; infinite while there is none."""
         return math.inf if self.high is None else self.high
 
-    @property
-    def width(self) -> float:
-        """How much is left open."""
-        return self.far - self.low
-
 
 _CLOSED_SLACK = 1 + 1e-6
 """A bracket counts as closed up to this factor on the tolerance: its ends are rounded outwards, so

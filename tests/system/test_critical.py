@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.system.test_interruption import wait_for_evidence
-from tests.unit.test_proving import LINEAR, write
+from tests.unit.test_radii_study import LINEAR, write
 
 
 def brackets_in(stdout):
@@ -181,7 +181,8 @@ def test_brackets_of_others_are_read(desk):
 
 
 def test_counterexamples_and_properties_are_handed_out(small):
-    from surefoot.verify.vnnlib import read_instances, read_property
+    from surefoot.verify.vnnlib import read_property
+    from tests.unit.vnnlib_instances import read_instances
 
     done = small.run(*RUN, "--counterexamples", "ce.npz", "--vnnlib", "props")
     assert done.returncode == 0, done.stderr

@@ -13,10 +13,10 @@ from tests.unit.small_networks import nearest_break
 
 if __name__ == "__main__":
     model, question, _, result = sys.argv[1:]
-    wanted = read_property(Path(question).read_text())
-    centre = (wanted.lower + wanted.upper) / 2
-    radius = float(((wanted.upper - wanted.lower) / 2).min())
-    distance, point = nearest_break(read_network(model), centre, wanted.label, -9.0, 9.0)
+    box = read_property(Path(question).read_text())
+    centre = (box.lower + box.upper) / 2
+    radius = float(((box.upper - box.lower) / 2).min())
+    distance, point = nearest_break(read_network(model), centre, box.label, -9.0, 9.0)
     text = "unsat\n"
     if distance <= radius:
         text = "sat\n(" + "\n ".join(f"(X_{i} {v:.17g})" for i, v in enumerate(point)) + ")\n"

@@ -85,8 +85,8 @@ def without_activation() -> Float32Network:
 def softmax_tie() -> Float32Network:
     """Scores closer than 2⁻²⁵ are one number after Softmax, and the first class wins the tie."""
     layers = [_mean(), (np.array([[0.0], [2.0**-23]]), np.zeros(2))]
-    made = _uniform("softmax tie", layers, level=0.8, broken=0.18, gap=0.0, softmax=True)
-    return replace(made, label=1)
+    case = _uniform("softmax tie", layers, level=0.8, broken=0.18, gap=0.0, softmax=True)
+    return replace(case, label=1)
 
 
 def indifferent_inputs() -> Float32Network:
@@ -144,8 +144,8 @@ def onnx_chain(
         for at, count in counts
     ]
     graph = helper.make_graph(nodes, "float32", ends[:1], ends[1:], values)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return bytes(made.SerializeToString())
+    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return bytes(onnx_model.SerializeToString())
 
 
 def _mean() -> _Affine:
@@ -171,9 +171,9 @@ def _means(kinks: Sequence[float]) -> _Affine:
 def _beside(name: str, first: Sequence[_Affine], factor: float, z: float) -> Float32Network:
     """y plus and minus a large function of z; it breaks where y is small and z as given."""
     large = np.array([[1.0, factor], [0.0, factor]]), np.zeros(2)
-    made = _uniform(name, [*first, large, _against(1.0, -1.0)], level=0.5, broken=0.1)
+    case = _uniform(name, [*first, large, _against(1.0, -1.0)], level=0.5, broken=0.1)
     point = np.where(np.arange(INPUTS) < _HALF, 0.05, z).astype(np.float32)
-    return replace(made, point=point)
+    return replace(case, point=point)
 
 
 def _uniform(

@@ -147,11 +147,11 @@ def exported() -> bytes:
     return buffer.getvalue()
 
 
-def scripted(path: Path, made: Any = None) -> Path:
+def scripted(path: Path, network: Any = None) -> Path:
     torch = pytest.importorskip("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces the end of TorchScript
-        torch.jit.script(made or module()).save(str(path))
+        torch.jit.script(network or module()).save(str(path))
     return path
 
 

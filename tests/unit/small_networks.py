@@ -11,7 +11,7 @@ import onnx.helper
 import onnx.numpy_helper
 from scipy.optimize import linprog
 
-from surefoot.graph.network import linear_layer, margin_question
+from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
 from surefoot.verify import Layer, Network
 
 
@@ -26,6 +26,14 @@ def random_network(
         before = width
     last = linear_layer(rng.normal(0, 1.0, (classes, before)), rng.normal(0, 0.3, classes))
     return Network((*layers, last), (inputs,))
+
+
+def margins_at(question: MarginQuestion, x: np.ndarray) -> np.ndarray:
+    """All margins of a batch of flat inputs."""
+    h = x
+    for layer in question.hidden:
+        h = layer(h)
+    return h @ question.rows.T + question.offsets
 
 
 def exact_radius(network: Network, x: np.ndarray, label: int, low: float, high: float) -> float:
@@ -55,11 +63,11 @@ def nearest_break(
                     slope[i] = 1.0 if sign > 0 else layer.slope[i]
             matrix, shift = slope[:, None] * sums, slope * add
         for row, offset in zip(question.rows, question.offsets, strict=True):
-            wanted = [*rows, row @ matrix]
+            constraints = [*rows, row @ matrix]
             limits = [*right, -(row @ shift + offset)]
-            found, at = _nearest(x, np.array(wanted), np.array(limits), low, high)
-            if found < best:
-                best, point = found, at
+            distance, nearest = _nearest(x, np.array(constraints), np.array(limits), low, high)
+            if distance < best:
+                best, point = distance, nearest
     return best, point
 
 

@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch")
 QUICK = sf.methods.Attack(starts=2, iterations=10)
 
 
-def made(model, x, level=0.1, **more):
+def attack_study(model, x, level=0.1, **more):
     inputs = more.pop("inputs", None) or sf.load_inputs(x, small.by_hand(x).argmax(axis=1))
     parts = {"perturbation": sf.perturb.LinfNoise(level), "method": QUICK}
     return sf.Study(model, inputs, **{**parts, **more})
@@ -91,8 +91,8 @@ def test_just_above_the_least_radius_it_succeeds_and_just_below_it_fails(
     for x in small.batch(3, seed=5):
         least = radius(x, order)
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
-            found = attacked(made(model, x[None], perturbation=noise(level)))
-            assert found.failure_rate == rate, (level, least, found)
+            summary = attacked(attack_study(model, x[None], perturbation=noise(level)))
+            assert summary.failure_rate == rate, (level, least, summary)
 
 
 @pytest.mark.parametrize("form", ["onnx", "module"])
@@ -109,8 +109,8 @@ def test_one_column_is_the_second_of_two_classes(form, tmp_path):
     for x in small.batch(4, seed=6):
         least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())
         for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
-            found = attacked(made(model, x[None], level, inputs=sf.load_inputs(x[None])))
-            assert found.failure_rate == rate
+            summary = attacked(attack_study(model, x[None], level, inputs=sf.load_inputs(x[None])))
+            assert summary.failure_rate == rate
 
 
 def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
@@ -122,10 +122,10 @@ def test_a_small_ball_far_from_zero_is_not_lost_to_rounding():
         net[2].bias -= torch.tensor(200 * matrix.sum(axis=0))
     model = sf.load_model(net, shape=small.IMAGE, bounds=(0, 255))
     least = np.median([radius(one - 200, 2) for one in x])
-    study = made(model, x, perturbation=sf.perturb.L2Noise(float(least)))
-    found = struck(study)
-    assert sum(one.discarded for one in found) == 0
-    assert 8 <= sum(one.reason == FOUND for one in found) <= 12
+    study = attack_study(model, x, perturbation=sf.perturb.L2Noise(float(least)))
+    proofs = proofs_of(study)
+    assert sum(one.discarded for one in proofs) == 0
+    assert 8 <= sum(one.reason == FOUND for one in proofs) <= 12
 
 
 def bench(study, model=None, gradients=None):
@@ -135,17 +135,17 @@ def bench(study, model=None, gradients=None):
     )  # fmt: skip
 
 
-def struck(study, batch=50, gradients=None):
+def proofs_of(study, batch=50, gradients=None):
     """What the attack says of every input, through the loop."""
-    made = bench(study, gradients=gradients)
+    attack_bench = bench(study, gradients=gradients)
     return measure(
         Pinned(QUICK, study.level),
-        made,
+        attack_bench,
         study.fitted.subjects(),
         pool=Inline(),
         journal=MemoryJournal(),
         batch_size=batch,
-        block=made.block,
+        block=attack_bench.block,
     )
 
 
@@ -169,12 +169,12 @@ def points_found(study):
     """The point that the model itself was asked about last, of each input that was broken."""
     overheard = Overheard(study.model)
     one_by_one = bench(study, model=overheard)
-    found = {}
+    points = {}
     for i, subject in enumerate(study.fitted.subjects()):
         (proof,) = one_by_one.answer([Task(subject, study.level, 0, 1)])
         if proof.reason == FOUND:
-            found[i] = overheard.last[0]
-    return found
+            points[i] = overheard.last[0]
+    return points
 
 
 @pytest.mark.parametrize(
@@ -185,10 +185,10 @@ def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, leve
     x = small.batch(30)
     x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    study = made(model, x, perturbation=noise(level))
-    found = points_found(study)
-    assert 5 < len(found) < 30
-    for i, single in found.items():
+    study = attack_study(model, x, perturbation=noise(level))
+    points = points_found(study)
+    assert 5 < len(points) < 30
+    for i, single in points.items():
         point = single.astype(np.float64)
         assert np.linalg.norm((point - x[i]).ravel(), order) <= level
         assert point.min() >= 0
@@ -200,9 +200,9 @@ def test_whole_numbers_stay_whole_and_within_the_ball(tmp_path):
     path = small.linear_net(tmp_path / "u.onnx", kind=TensorProto.UINT8)
     model = sf.load_model(path, bounds=(0, 255))
     x = np.random.default_rng(2).integers(0, 256, (20, *small.IMAGE)).astype(np.float32)
-    found = points_found(made(model, x, level=12.5))
-    assert found
-    for i, point in found.items():
+    points = points_found(attack_study(model, x, level=12.5))
+    assert points
+    for i, point in points.items():
         assert (point == np.rint(point)).all()
         assert np.abs(point - x[i]).max() <= 12
 
@@ -213,8 +213,8 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
     labels[:3] = (labels[:3] + 1) % 3
     model = sf.load_model(small.module(), shape=small.IMAGE)
     inputs = sf.load_inputs(x, labels)
-    true = attacked(made(model, x, 1e-6, inputs=inputs, property=sf.properties.TrueLabel()))
-    same = attacked(made(model, x, 1e-6, inputs=inputs))
+    true = attacked(attack_study(model, x, 1e-6, inputs=inputs, property=sf.properties.TrueLabel()))
+    same = attacked(attack_study(model, x, 1e-6, inputs=inputs))
     assert (true.failure_rate, true.clean, true.broken) == (5 / 8, 3, 3)
     assert (same.failure_rate, same.clean) == (1.0, 0)
 
@@ -222,14 +222,14 @@ def test_a_wrong_input_is_broken_when_clean_and_only_where_the_true_label_counts
 @pytest.mark.parametrize("noise", [sf.perturb.LinfNoise, sf.perturb.L2Noise])
 def test_a_ball_of_no_radius_holds_the_input_alone(noise):
     model = sf.load_model(small.module(), shape=small.IMAGE)
-    found = attacked(made(model, small.batch(3), perturbation=noise(0.0)))
-    assert (found.failure_rate, found.blind) == (1.0, 0)
+    summary = attacked(attack_study(model, small.batch(3), perturbation=noise(0.0)))
+    assert (summary.failure_rate, summary.blind) == (1.0, 0)
 
 
 def test_batches_and_memory_change_nothing():
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    study = made(model, small.batch(11), 0.15)
-    whole = struck(study)
+    study = attack_study(model, small.batch(11), 0.15)
+    whole = proofs_of(study)
 
     class Small:
         """A device with room for three."""
@@ -240,21 +240,25 @@ def test_batches_and_memory_change_nothing():
             return model.margin_and_gradient(x, labels, rivals)
 
     assert len({one.reason for one in whole}) == 2
-    for other in (struck(study, batch=1), struck(study, batch=4), struck(study, gradients=Small())):
+    for other in (
+        proofs_of(study, batch=1),
+        proofs_of(study, batch=4),
+        proofs_of(study, gradients=Small()),
+    ):
         assert [one.reason for one in other] == [one.reason for one in whole]
 
 
 def test_a_point_that_the_model_does_not_confirm_is_discarded_and_counted():
     """Gradients of another network lead to points that break only that one."""
     first = sf.load_model(lambda x: np.eye(3)[np.zeros(len(x), int)], shape=small.IMAGE)
-    study = made(first, small.batch(6), 0.5, method=sf.methods.KappaTest(0.1, 0.1, 60))
+    study = attack_study(first, small.batch(6), 0.5, method=sf.methods.KappaTest(0.1, 0.1, 60))
 
     class Liar:
         def margin_and_gradient(self, x, labels, rivals):
             return np.full(len(x), -1.0, np.float32), np.ones_like(x)
 
-    found = struck(study, gradients=Liar())
-    assert all(one.reason == NOT_FOUND and one.discarded == 4 for one in found)
+    proofs = proofs_of(study, gradients=Liar())
+    assert all(one.reason == NOT_FOUND and one.discarded == 4 for one in proofs)
 
 
 class Stepped(torch.nn.Module):
@@ -273,21 +277,21 @@ class Cut(torch.nn.Module):
 
 def test_masked_gradients_prove_nothing_and_the_words_say_so():
     model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
-    found = made(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
-    assert found.details.failure_rate == 1.0
-    assert found.details.blind == 6
-    said = str(found)
-    assert "at 6 of 6 inputs every gradient was zero" in said
-    assert "A failed attack proves nothing" in said
-    assert "is at most this rate" in said
+    result = attack_study(model, small.batch(6), 0.01, inputs=sf.load_inputs(small.batch(6))).run()
+    assert result.details.failure_rate == 1.0
+    assert result.details.blind == 6
+    text = str(result)
+    assert "at 6 of 6 inputs every gradient was zero" in text
+    assert "A failed attack proves nothing" in text
+    assert "is at most this rate" in text
 
 
 def test_an_attack_refutes_and_proves_nothing():
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    found = made(model, small.batch(11), 0.15).run()
-    (claim,) = found.claims
+    result = attack_study(model, small.batch(11), 0.15).run()
+    (claim,) = result.claims
     assert claim.kind == "robust_accuracy"
     assert claim.interval.low == 0
-    assert claim.interval.high == pytest.approx(1 - found.details.broken / 11)
-    assert 0 < found.details.broken < 11
-    assert "0 of 11 inputs are proved" in str(found)
+    assert claim.interval.high == pytest.approx(1 - result.details.broken / 11)
+    assert 0 < result.details.broken < 11
+    assert "0 of 11 inputs are proved" in str(result)

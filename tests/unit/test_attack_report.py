@@ -20,9 +20,9 @@ from tests.unit.test_attack import QUICK, Cut, as_module, as_onnx
 SAMPLED = sf.methods.KappaTest(0.1, 0.1, 60)
 
 
-def made(model, x, level=0.1, **more):
+def sampled_study(model, x, level=0.1, **more):
     """A study that samples; the attack goes beside it."""
-    return test_attack.made(model, x, level, **{"method": SAMPLED, **more})
+    return test_attack.attack_study(model, x, level, **{"method": SAMPLED, **more})
 
 
 def odd_onnx(folder):
@@ -61,11 +61,11 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     model = more.pop("model", as_onnx)(tmp_path)
     x = small.batch(3)
     inputs = sf.load_inputs(x, np.zeros(3, int))
-    result = made(model, x, inputs=inputs, **more).run(attack=QUICK)
-    found = result.details.attack
-    assert found.failure_rate is None
-    assert says in found.reason
-    (line,) = attack_notes({"a": found})
+    result = sampled_study(model, x, inputs=inputs, **more).run(attack=QUICK)
+    summary = result.details.attack
+    assert summary.failure_rate is None
+    assert says in summary.reason
+    (line,) = attack_notes({"a": summary})
     assert line.startswith("a: No attack failure rate: ")
     assert line.endswith(".")
     assert all(claim.kind != "robust_accuracy" for claim in result.claims)
@@ -78,30 +78,30 @@ def test_as_a_method_it_is_refused_with_the_same_reason(says, tmp_path):
     more = dict(REFUSED[says])
     model = more.pop("model", as_onnx)(tmp_path)
     with pytest.raises(sf.errors.InvalidArgument, match=says):
-        test_attack.made(model, small.batch(3), **more)
+        test_attack.attack_study(model, small.batch(3), **more)
 
 
 def test_an_onnx_file_without_the_package_names_the_line_that_installs_it(tmp_path, monkeypatch):
     model = as_onnx(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    found = made(model, small.batch(2)).run(attack=QUICK).details.attack
-    assert "pip install 'surefoot[verify]'" in found.reason
+    summary = sampled_study(model, small.batch(2)).run(attack=QUICK).details.attack
+    assert "pip install 'surefoot[verify]'" in summary.reason
 
 
 @pytest.fixture
 def stored(tmp_path):
     model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
-    return made(model, small.batch(9), 0.15), str(tmp_path / "run.db")
+    return sampled_study(model, small.batch(9), 0.15), str(tmp_path / "run.db")
 
 
 def test_an_attack_is_added_to_a_finished_run_and_kept(stored):
     study, path = stored
     plain = study.run(path).record
-    asked = []
-    first = study.run(path, attack=QUICK, on_progress=asked.append).record
+    progress = []
+    first = study.run(path, attack=QUICK, on_progress=progress.append).record
     assert plain.details.attack is None
-    assert asked
-    assert asked[-1].subjects == 9
+    assert progress
+    assert progress[-1].subjects == 9
     sampled = tuple(claim for claim in first.claims if claim.kind != "robust_accuracy")
     assert sampled == plain.claims
     assert replace(first.details, attack=None) == plain.details
@@ -136,14 +136,14 @@ def test_stopping_an_attack_keeps_what_was_measured(stored):
 
     with pytest.raises(KeyboardInterrupt):
         study.run(path, attack=QUICK, on_progress=stop)
-    found = study.run(path, attack=QUICK)
-    assert found.from_store
-    assert found.details.attack == study.run(attack=QUICK).details.attack
+    result = study.run(path, attack=QUICK)
+    assert result.from_store
+    assert result.details.attack == study.run(attack=QUICK).details.attack
 
 
 def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
-    found = stored[0].run(attack=QUICK)
-    table = baseline_table(found.record, found.details)
+    result = stored[0].run(attack=QUICK)
+    table = baseline_table(result.record, result.details)
     assert table.headings[1:4] == (
         "clean accuracy",
         "attack failure rate",
@@ -157,22 +157,22 @@ def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
 def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     x = small.batch(8)
     studies = {
-        name: made(model, x, 0.15)
+        name: sampled_study(model, x, 0.15)
         for name, model in (
             ("net", as_onnx(tmp_path)),
             ("module", as_module(tmp_path)),
             ("function", sf.load_model(small.by_hand, shape=small.IMAGE)),
         )
     }
-    found = sf.compare(studies, attack=QUICK)
-    rates = {m.name: m.attack.failure_rate for m in found.details.members}
+    result = sf.compare(studies, attack=QUICK)
+    rates = {m.name: m.attack.failure_rate for m in result.details.members}
     assert rates["net"] == rates["module"]
     assert 0 < rates["net"] < 1
     assert rates["function"] is None
-    said = str(found)
-    assert "attack failure rate" in said
-    assert "function: No attack failure rate: the model gives scores but no gradients" in said
-    page = found.report(tmp_path / "c.html").read_text()
+    text = str(result)
+    assert "attack failure rate" in text
+    assert "function: No attack failure rate: the model gives scores but no gradients" in text
+    page = result.report(tmp_path / "c.html").read_text()
     assert '<th class="number">attack failure rate</th>' in page
     assert "attack failure rate" not in str(sf.compare(studies))
 
@@ -194,4 +194,4 @@ def test_a_perturbation_that_says_ball_draws_from_all_of_it():
 def test_an_attack_goes_beside_sampling_only(tmp_path):
     model = as_onnx(tmp_path)
     with pytest.raises(sf.errors.InvalidArgument, match="an attack goes beside sampling only"):
-        test_attack.made(model, small.batch(2)).run(attack=QUICK)
+        test_attack.attack_study(model, small.batch(2)).run(attack=QUICK)

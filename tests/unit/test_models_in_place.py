@@ -159,8 +159,8 @@ def finding(model):
 
 def test_the_preflight_says_that_a_model_writes_and_gets_a_copy():
     for source in WRITERS.values():
-        found = finding(sf.load_model(source, shape=SHAPE))
-        assert found.status is CheckStatus.OK
+        preflight = finding(sf.load_model(source, shape=SHAPE))
+        assert preflight.status is CheckStatus.OK
     assert "given a copy of its own" in finding(sf.load_model(in_place, shape=SHAPE)).finding
     assert "same after" in finding(sf.load_model(pure, shape=SHAPE)).finding
 
@@ -178,9 +178,9 @@ class Own:
 
 
 def test_a_model_of_ones_own_that_writes_is_stopped():
-    found = finding(Own())
-    assert found.status is CheckStatus.FAILED
-    assert "let the model copy its batch first" in found.finding
+    preflight = finding(Own())
+    assert preflight.status is CheckStatus.FAILED
+    assert "let the model copy its batch first" in preflight.finding
     with pytest.raises(AssertionError, match="predict changed its input"):
         check_model(Own(), points().x)
     x = points(300).x
@@ -219,26 +219,26 @@ def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_ou
 def test_the_gradient_of_a_module_that_writes_is_that_of_one_that_does_not():
     rows = torch.from_numpy(points(5).x.copy())
     own, other = torch.zeros(5, dtype=torch.int64), torch.ones(5, dtype=torch.int64)
-    found = [
+    gradients = [
         sf.load_model(Module(how).eval(), shape=SHAPE).margin_and_gradient(rows, own, other)
         for how in ("in place", "pure")
     ]
-    for one, two in zip(*found, strict=True):
+    for one, two in zip(*gradients, strict=True):
         torch.testing.assert_close(one, two)
 
 
 def test_a_function_that_only_reads_pays_nothing():
     """It gets the very memory of the batch, read-only."""
-    given = []
+    batches = []
 
     def watching(x):
-        given.append(x)
+        batches.append(x)
         return pure(x)
 
     x = points().x
     sf.load_model(watching, shape=SHAPE).predict(x)
-    assert np.shares_memory(given[-1], x)
-    assert not given[-1].flags.writeable
+    assert np.shares_memory(batches[-1], x)
+    assert not batches[-1].flags.writeable
     assert x.flags.writeable
 
 

@@ -71,8 +71,8 @@ def test_whole_number_inputs_are_rounded_to_the_nearest_and_kept_in_range(tmp_pa
         linear_net(tmp_path / "m.onnx", shape=(4,), kind=TensorProto.UINT8), bounds=(0, 255)
     )
     x = np.array([[0.4, 0.6, 254.6, 7.0], [-3.0, 300.0, 1.49, 1.51]], dtype=np.float32)
-    told = np.array([[0, 1, 255, 7], [0, 255, 1, 2]], dtype=np.float32)
-    np.testing.assert_allclose(model.predict(x), by_hand(told), rtol=1e-5, atol=1e-4)
+    rounded = np.array([[0, 1, 255, 7], [0, 255, 1, 2]], dtype=np.float32)
+    np.testing.assert_allclose(model.predict(x), by_hand(rounded), rtol=1e-5, atol=1e-4)
     assert model.signature.whole_numbers
     assert model.signature.preparation == "rounded to whole numbers (uint8)"
     check_model(model, batch(6, (4,)) * 255)

@@ -219,10 +219,10 @@ def test_a_file_that_is_no_model_is_one_sentence_with_the_path(how, tmp_path):
     assert "export it again" in str(caught.value)
 
 
-@pytest.mark.parametrize("made", ["", "folder"])
-def test_a_file_that_is_not_there_is_one_sentence_with_the_path(made, tmp_path):
+@pytest.mark.parametrize("kind", ["", "folder"])
+def test_a_file_that_is_not_there_is_one_sentence_with_the_path(kind, tmp_path):
     path = tmp_path / "gone.onnx"
-    if made:
+    if kind:
         path.mkdir()
     with pytest.raises(InvalidArgument, match="there is no model file") as caught:
         load_model(str(path))

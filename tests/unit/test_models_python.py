@@ -29,8 +29,8 @@ def pipeline(seed=0):
 
 def forest(seed=0):
     rng = np.random.default_rng(seed)
-    made = RandomForestClassifier(5, max_depth=3, random_state=0)
-    return made.fit(rng.normal(size=(60, 4)), np.arange(60) % 3)
+    forest = RandomForestClassifier(5, max_depth=3, random_state=0)
+    return forest.fit(rng.normal(size=(60, 4)), np.arange(60) % 3)
 
 
 class Duck:
@@ -107,10 +107,10 @@ def test_a_function_may_return_lists_and_whole_numbers_of_votes():
 
 
 def test_a_function_is_given_normalised_values():
-    seen = []
+    batches = []
 
     def watching(x):
-        seen.append(x)
+        batches.append(x)
         return by_hand(x)
 
     model, x = (
@@ -119,8 +119,8 @@ def test_a_function_is_given_normalised_values():
     )
     model.predict(x)
     by_channel = np.reshape([1, 2, 3], (3, 1, 1)), np.reshape([2, 4, 8], (3, 1, 1))
-    np.testing.assert_allclose(seen[-1], (x - by_channel[0]) / by_channel[1], rtol=1e-6)
-    assert seen[-1].dtype == np.float32
+    np.testing.assert_allclose(batches[-1], (x - by_channel[0]) / by_channel[1], rtol=1e-6)
+    assert batches[-1].dtype == np.float32
 
 
 def test_one_column_from_a_function_is_two_classes():

@@ -98,13 +98,13 @@ class Pipeline(nn.Module):
 
 
 def test_what_exports_usually_hold_is_read_without_trust(tmp_path):
-    made, x = Pipeline().eval(), batch(6, (8,))
+    pipeline, x = Pipeline().eval(), batch(6, (8,))
     program = torch.export.export(
-        made, (torch.zeros(4, 8),), dynamic_shapes=({0: torch.export.Dim.AUTO},)
+        pipeline, (torch.zeros(4, 8),), dynamic_shapes=({0: torch.export.Dim.AUTO},)
     )
     torch.export.save(program, tmp_path / "model.pt2")
     model = load_model(tmp_path / "model.pt2", shape=(8,))
-    close(model, x, made(torch.from_numpy(x))["logits"].detach())
+    close(model, x, pipeline(torch.from_numpy(x))["logits"].detach())
 
 
 def test_a_file_that_is_no_model_is_one_sentence_with_the_path(tmp_path):
@@ -123,10 +123,10 @@ def test_a_module_in_training_mode_is_refused():
 
 
 def test_a_module_with_a_part_in_training_mode_is_refused():
-    made = module()
-    made[1].train()
+    network = module()
+    network[1].train()
     with pytest.raises(InvalidArgument, match="training mode"):
-        load_model(made, shape=IMAGE)
+        load_model(network, shape=IMAGE)
 
 
 def test_a_script_saved_in_training_mode_is_evaluated(tmp_path):

@@ -141,13 +141,13 @@ def test_half_precision_is_said_and_compared_with_full():
     ours, theirs = (m.predict(m.place(x)).numpy() for m in (half, full))
     assert not np.array_equal(ours, theirs)
     np.testing.assert_allclose(ours, theirs, atol=0.01)
-    made = [
+    studies = [
         sf.Study(m, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.3, 0.3))
         for m in (half, full)
     ]
-    assert made[0].digest != made[1].digest
-    (told,) = [f for f in made[0].run().record.findings if f.name == "half precision"]
-    assert "of 160 perturbed inputs the label differs" in told.finding
+    assert studies[0].digest != studies[1].digest
+    (check,) = [f for f in studies[0].run().record.findings if f.name == "half precision"]
+    assert "of 160 perturbed inputs the label differs" in check.finding
     assert next(module.parameters()).dtype == torch.float32
 
 

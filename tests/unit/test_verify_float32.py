@@ -18,12 +18,14 @@ _SEEN = [build for build in BUILDERS if build is not narrow_band]
 
 @pytest.mark.parametrize("build", _SEEN)
 def test_networks_built_against_float32_stand_out(build: Build) -> None:
-    made: Float32Network = build()
-    network = read_network(made.source, (INPUTS,))
-    found = margin_difference(network, runner(made.source), made.x[None], made.radius - 0.001, UNIT)
-    assert found.relative.value > 1e-3
-    assert found.labels > 0
-    assert found.points == 1 + 32 + 32
+    case: Float32Network = build()
+    network = read_network(case.source, (INPUTS,))
+    difference = margin_difference(
+        network, runner(case.source), case.x[None], case.radius - 0.001, UNIT
+    )
+    assert difference.relative.value > 1e-3
+    assert difference.labels > 0
+    assert difference.points == 1 + 32 + 32
 
 
 def test_a_natural_network_does_not() -> None:
@@ -38,9 +40,9 @@ def test_a_natural_network_does_not() -> None:
             h = np.maximum(v, layer.slope.astype(np.float32) * v)
         return h
 
-    found = margin_difference(network, single, x, 0.02, UNIT)
-    assert 0 < found.relative.value < 1e-4
-    assert 0 < found.absolute.value < 1e-4
+    difference = margin_difference(network, single, x, 0.02, UNIT)
+    assert 0 < difference.relative.value < 1e-4
+    assert 0 < difference.absolute.value < 1e-4
     exact = margin_difference(network, network.outputs, x, 0.02, UNIT)
     assert (exact.absolute.value, exact.relative.value, exact.labels) == (0.0, 0.0, 0)
 
@@ -55,17 +57,17 @@ def test_where_it_is_largest_is_told() -> None:
         scores[(points == x[1]).all(axis=1)] += [1.0, 0.0, 0.0]
         return scores
 
-    found = margin_difference(network, off_at_the_second, x, 0.02, UNIT)
-    assert (found.absolute.input, found.absolute.place) == (1, PointKind.CLEAN)
-    assert found.absolute.value == pytest.approx(1.0)
+    difference = margin_difference(network, off_at_the_second, x, 0.02, UNIT)
+    assert (difference.absolute.input, difference.absolute.place) == (1, PointKind.CLEAN)
+    assert difference.absolute.value == pytest.approx(1.0)
 
 
 def test_outputs_that_are_not_finite_are_infinitely_far() -> None:
     rng = np.random.default_rng(1)
     network = random_network(rng, 8, [6], 3, [0.0])
     x = rng.random((1, 8)).astype(np.float32)
-    found = margin_difference(network, lambda p: np.full((len(p), 3), np.nan), x, 0.02, UNIT)
-    assert found.absolute.value == np.inf
+    difference = margin_difference(network, lambda p: np.full((len(p), 3), np.nan), x, 0.02, UNIT)
+    assert difference.absolute.value == np.inf
 
 
 def test_its_words_promise_nothing() -> None:

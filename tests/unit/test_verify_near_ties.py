@@ -30,14 +30,14 @@ def runner(source: bytes) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
     return lambda points: np.asarray(session.run(None, {"x": points})[0])
 
 
-def proved(made: Float32Network) -> float:
-    """What the prover proves, with the model itself asked as in a study."""
-    run = runner(made.source)
+def proved(case: Float32Network) -> float:
+    """What the prover proves, with the model itself as replay, as in a study."""
+    run = runner(case.source)
     with np.errstate(all="ignore"):
         return bracket_radius(
-            read_network(made.source, (INPUTS,)),
-            made.x,
-            made.label,
+            read_network(case.source, (INPUTS,)),
+            case.x,
+            case.label,
             seconds=5,
             replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
         ).low
@@ -47,14 +47,14 @@ def proved(made: Float32Network) -> float:
 def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_run(
     build: Build,
 ) -> None:
-    made, run = build(), runner(build().source)
-    radius = proved(made)
-    assert made.radius - 0.0021 <= radius <= made.radius
-    assert run(made.x[None]).argmax() == made.label
-    assert run(made.point[None]).argmax() != made.label
-    assert lies_within(made.point[None], made.x, radius, UNIT)[0]
-    assert read_network(made.source, (INPUTS,)).label(made.point) == made.label
-    assert 0.77 <= made.share <= 0.997
+    case, run = build(), runner(build().source)
+    radius = proved(case)
+    assert case.radius - 0.0021 <= radius <= case.radius
+    assert run(case.x[None]).argmax() == case.label
+    assert run(case.point[None]).argmax() != case.label
+    assert lies_within(case.point[None], case.x, radius, UNIT)[0]
+    assert read_network(case.source, (INPUTS,)).label(case.point) == case.label
+    assert 0.77 <= case.share <= 0.997
 
 
 @pytest.mark.slow
@@ -62,33 +62,33 @@ def test_the_known_point_is_inside_the_proved_radius_and_has_another_label_as_ru
 def test_the_contradiction_is_found_with_every_seed_where_uniform_draws_find_none(
     build: Build,
 ) -> None:
-    made, run = build(), runner(build().source)
-    network, radius = read_network(made.source, (INPUTS,)), proved(made)
+    case, run = build(), runner(build().source)
+    network, radius = read_network(case.source, (INPUTS,)), proved(case)
     for seed in range(10):
         point = find_contradiction(
-            network, lambda p: run(p).argmax(axis=1), made.x, made.label, radius, UNIT, seed
+            network, lambda p: run(p).argmax(axis=1), case.x, case.label, radius, UNIT, seed
         )
         assert point is not None
         assert point.dtype == np.float32
-        assert run(point[None]).argmax() != made.label
-        for value, centre in zip(point, made.x, strict=True):
+        assert run(point[None]).argmax() != case.label
+        for value, centre in zip(point, case.x, strict=True):
             assert abs(Fraction(float(value)) - Fraction(float(centre))) <= Fraction(radius)
-    low, high = np.maximum(made.x - radius, 0), np.minimum(made.x + radius, 1)
+    low, high = np.maximum(case.x - radius, 0), np.minimum(case.x + radius, 1)
     drawn = np.random.default_rng(1).uniform(low, high, (DRAWS, INPUTS)).astype(np.float32)
-    assert (run(drawn).argmax(axis=1) == made.label).all()
+    assert (run(drawn).argmax(axis=1) == case.label).all()
 
 
 def test_a_failure_that_nothing_leads_to_is_found_seldom() -> None:
-    made = narrow_band()
-    run, network = runner(made.source), read_network(made.source, (INPUTS,))
-    found = [
+    case = narrow_band()
+    run, network = runner(case.source), read_network(case.source, (INPUTS,))
+    contradictions = [
         find_contradiction(
-            network, lambda p: run(p).argmax(axis=1), made.x, 0, made.radius - 0.002, UNIT, seed
+            network, lambda p: run(p).argmax(axis=1), case.x, 0, case.radius - 0.002, UNIT, seed
         )
         is not None
         for seed in range(40)
     ]
-    assert sum(found) < 20  # measured: 4 of 50 with 128 points; docs say so
+    assert sum(contradictions) < 20  # measured: 4 of 50 with 128 points; docs say so
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -139,25 +139,25 @@ def test_a_wrong_radius_is_contradicted_and_a_right_one_is_not() -> None:
     network = random_network(rng, 10, [12], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 10).astype(np.float32)
     label = network.label(x)
-    found = bracket_radius(network, x, label, tolerance=1e-3, seconds=5)
+    bracket = bracket_radius(network, x, label, tolerance=1e-3, seconds=5)
 
     def labels(points: NDArray[Any]) -> NDArray[Any]:
         return network.scores(points.astype(float)).argmax(axis=1)
 
-    assert find_contradiction(network, labels, x, label, found.low, UNIT, 0) is None
-    assert find_contradiction(network, labels, x, label, 1.05 * found.high, UNIT, 0) is not None
+    assert find_contradiction(network, labels, x, label, bracket.low, UNIT, 0) is None
+    assert find_contradiction(network, labels, x, label, 1.05 * bracket.high, UNIT, 0) is not None
 
 
 def test_a_tie_as_run_is_the_first_label_for_replay_and_check_alike() -> None:
-    made = softmax_tie()
-    run, network = runner(made.source), read_network(made.source, (INPUTS,))
-    tied = run(made.point[None])
+    case = softmax_tie()
+    run, network = runner(case.source), read_network(case.source, (INPUTS,))
+    tied = run(case.point[None])
     assert tied[0, 0] == tied[0, 1]
     assert tied.argmax() == 0  # replay in a proof
     check = GivenLabel()
     assert check.severity(tied, np.array([0]))[0] <= check.limit
     assert check.severity(tied, np.array([1]))[0] > check.limit
-    assert network.label(made.point) == 1  # not tied in real arithmetic
+    assert network.label(case.point) == 1  # not tied in real arithmetic
     assert network.ends_in_softmax
 
 
@@ -166,10 +166,10 @@ def test_shape_and_seed_are_kept() -> None:
     flat = random_network(rng, 6, [5], 3, [0.0])
     x = rng.uniform(0.3, 0.7, (2, 3)).astype(np.float32)
     label = flat.label(x.reshape(-1))
-    asked = []
+    batches = []
 
     def never(points: NDArray[Any]) -> NDArray[Any]:
-        asked.append(points)
+        batches.append(points)
         return np.full(len(points), (label + 1) % 3)
 
     first = find_contradiction(flat, never, x, label, 0.01, UNIT, 5, tries=40)
@@ -177,5 +177,5 @@ def test_shape_and_seed_are_kept() -> None:
     assert first is not None
     assert first.shape == (2, 3)
     assert (first == again).all()
-    assert asked[0].shape == (40, 2, 3)
-    assert (asked[0] == asked[1]).all()
+    assert batches[0].shape == (40, 2, 3)
+    assert (batches[0] == batches[1]).all()

@@ -155,13 +155,6 @@ class MarginQuestion:
     offsets: Floats
     loss: RoundingLoss
 
-    def margins(self, x: Floats) -> Floats:
-        """All margins of a batch of flat inputs."""
-        h = x
-        for layer in self.hidden:
-            h = layer(h)
-        return h @ self.rows.T + self.offsets
-
 
 def margin_question(network: Network, label: int) -> MarginQuestion:
     """What must be positive for `label` to stay the label.

@@ -9,7 +9,7 @@ from surefoot.verify.external_bracket import bracket_radius_externally
 from surefoot.verify.external_verifier import ExternalVerifier, run_verifier
 from surefoot.verify.float32 import MarginDifference, margin_difference
 from surefoot.verify.near_ties import find_contradiction, points_near_ties
-from surefoot.verify.verdict import Proved, Refuted, Unknown, verdict
+from surefoot.verify.verdict import Proved, Refuted, Unknown
 
 __all__ = [
     "BracketResult",
@@ -28,5 +28,4 @@ __all__ = [
     "points_near_ties",
     "read_network",
     "run_verifier",
-    "verdict",
 ]

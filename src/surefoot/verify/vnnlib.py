@@ -123,20 +123,3 @@ def _label(plain: str, classes: int) -> int:
 def write_instances(instances: list[Instance]) -> str:
     """The text of instances.csv."""
     return "".join(f"{i.network},{i.property},{i.seconds:g}\n" for i in instances)
-
-
-def read_instances(text: str) -> list[Instance]:
-    """The lines of instances.csv."""
-    instances = []
-    for number, line in enumerate(text.splitlines(), 1):
-        parts = [part.strip() for part in line.split(",")]
-        if parts == [""]:
-            continue
-        try:
-            network, prop, seconds = parts
-            instances.append(Instance(network, prop, float(seconds)))
-        except ValueError as error:
-            raise InvalidArgument(
-                f"line {number} is {line!r}: write network,property,seconds"
-            ) from error
-    return instances

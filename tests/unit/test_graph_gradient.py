@@ -120,8 +120,8 @@ def agrees(graph, x):
     for _ in range(4):
         way, step = noise(*x.shape), 2e-3
         ahead, behind = (sum_and_gradient(graph, x + s * step * way, weights)[0] for s in (1, -1))
-        shown = (ahead - behind) / (2 * step)
-        assert float((gradient * way).sum()) == pytest.approx(shown, rel=0.02, abs=0.03)
+        difference = (ahead - behind) / (2 * step)
+        assert float((gradient * way).sum()) == pytest.approx(difference, rel=0.02, abs=0.03)
 
 
 def test_every_operator_has_a_case():
@@ -250,9 +250,9 @@ def test_a_network_has_the_gradients_that_pytorch_finds(tmp_path):
             module, (x,), str(tmp_path / "r.onnx"), input_names=["x"], opset_version=17,
             dynamic_axes={"x": {0: "n"}}, dynamo=False,
         )  # fmt: skip
-    told = {"bounds": (0, 1), "mean": (0.1, 0.2, 0.3), "std": (0.5, 0.6, 0.7)}
-    graph = sf.load_model(tmp_path / "r.onnx", **told)
-    net = sf.load_model(module, shape=(3, 17, 19), **told)
+    options = {"bounds": (0, 1), "mean": (0.1, 0.2, 0.3), "std": (0.5, 0.6, 0.7)}
+    graph = sf.load_model(tmp_path / "r.onnx", **options)
+    net = sf.load_model(module, shape=(3, 17, 19), **options)
     labels, rivals = torch.arange(6) % 5, (torch.arange(6) + 2) % 5
     mine = graph.margin_and_gradient(x.numpy(), labels.numpy(), rivals.numpy())
     theirs = net.margin_and_gradient(x, labels, rivals)

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from surefoot.errors import InvalidArgument
 from surefoot.verify import Network, check_reader, read_network
 from tests.unit.float32_networks import BUILDERS, INPUTS
-from tests.unit.test_verify_graph import model, node, single
+from tests.unit.test_graph_read_network import model, node, single
 from tests.unit.test_verify_near_ties import Build
 
 
@@ -117,9 +117,9 @@ def test_float16_models_are_refused() -> None:
         [helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)],
         [numpy_helper.from_array(single(3, 4).astype(np.float16), "w")],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     with pytest.raises(InvalidArgument, match="float16"):
-        read_network(made.SerializeToString())
+        read_network(onnx_model.SerializeToString())
 
 
 def test_dropout_in_training_is_refused() -> None:

@@ -101,16 +101,16 @@ def test_an_exact_prover_and_ours_agree_on_a_network_that_both_read(tmp_path: Pa
 
 def test_a_bracket_by_another_prover_closes_around_the_true_radius(slope: Path) -> None:
     label = model_label(slope)
-    told: list[tuple[float, float]] = []
-    found = bracket_radius_externally(
+    brackets: list[tuple[float, float]] = []
+    bracket = bracket_radius_externally(
         EXACT, slope, np.array([0.25, 0.25]), 0, 2, label, tolerance=0.05, low=-9, high=9,
-        witness=np.array([0.65, 0.65]), on_bracket=lambda a, b: told.append((a, b)),
+        witness=np.array([0.65, 0.65]), on_bracket=lambda a, b: brackets.append((a, b)),
     )  # fmt: skip
-    assert found.low <= 0.25 <= found.high <= found.low + 0.0501
-    assert (found.reason, told[-1]) == ("closed", (found.low, found.high))
-    assert "exact_verifier.py" in found.prover
-    assert label(found.witness) == 1
-    assert found.nodes <= 4
+    assert bracket.low <= 0.25 <= bracket.high <= bracket.low + 0.0501
+    assert (bracket.reason, brackets[-1]) == ("closed", (bracket.low, bracket.high))
+    assert "exact_verifier.py" in bracket.prover
+    assert label(bracket.witness) == 1
+    assert bracket.nodes <= 4
     wrong = bracket_radius_externally(EXACT, slope, np.array([0.25, 0.25]), 1, 2, label)
     assert (wrong.low, wrong.high, wrong.reason) == (0.0, 0.0, "misclassified")
 

@@ -9,10 +9,11 @@ import pytest
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
-from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius, verdict
+from surefoot.verify import Layer, Network, Proved, Refuted, Unknown, bracket_radius
 from surefoot.verify.box import Box
 from surefoot.verify.layer_bounds import bound_layers
-from tests.unit.small_networks import exact_radius, random_network
+from tests.unit.radius_verdict import verdict
+from tests.unit.small_networks import exact_radius, margins_at, random_network
 
 TOLERANCE = 1e-3
 
@@ -37,31 +38,31 @@ def test_linear_network_has_the_radius_of_its_margin() -> None:
     )
     x = np.array([0.5, 0.5])
     # margin 2x + 2y − 0.4 = 1.6, falls by 4 per unit of radius
-    found = bracket_radius(network, x, 0, tolerance=1e-5)
-    assert found.low <= 0.4 <= found.high
-    assert found.high - found.low <= 1.001e-5
+    bracket = bracket_radius(network, x, 0, tolerance=1e-5)
+    assert bracket.low <= 0.4 <= bracket.high
+    assert bracket.high - bracket.low <= 1.001e-5
 
 
 def test_one_relu_breaks_where_its_sum_reaches_the_bias() -> None:
-    found = bracket_radius(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
-    assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
-    assert found.reason == "closed"
+    bracket = bracket_radius(two_ways([1.0, 1.0], 0.9), np.array([0.2, 0.3]), 0, tolerance=1e-5)
+    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001e-5
+    assert bracket.reason == "closed"
 
 
 def test_leaky_relu_breaks_on_its_lower_side() -> None:
     hidden = Layer(np.array([[-1.0, -1.0]]), np.zeros(1), np.array([0.25]))
     network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.array([0.2, 0.0]))), (2,))
     # margin 0.2 − 0.25·(x + y): zero at x + y = 0.8
-    found = bracket_radius(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
-    assert found.low <= 0.2 <= found.high <= found.low + 1.001e-5
+    bracket = bracket_radius(network, np.array([0.2, 0.2]), 0, tolerance=1e-5)
+    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001e-5
 
 
 def test_carried_neurons_are_exact() -> None:
     # h = relu(x − 0.5), x carried; margin 0.9 − (x + h): zero at x = 0.7
     hidden = Layer(np.array([[1.0], [1.0]]), np.array([-0.5, 0.0]), np.array([0.0, 1.0]))
     last = linear_layer(np.array([[-1.0, -1.0], [0.0, 0.0]]), np.array([0.9, 0.0]))
-    found = bracket_radius(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
-    assert found.low <= 0.4 <= found.high <= found.low + 1.001e-5
+    bracket = bracket_radius(Network((hidden, last), (1,)), np.array([0.3]), 0, tolerance=1e-5)
+    assert bracket.low <= 0.4 <= bracket.high <= bracket.low + 1.001e-5
 
 
 @pytest.mark.slow
@@ -74,13 +75,13 @@ def test_brackets_hold_the_exact_radius_of_random_networks(seed: int) -> None:
     x = rng.uniform(0, 1, network.shape)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
-    assert found.low <= exact + 1e-7
-    assert found.high >= exact - 1e-7
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
+    assert bracket.low <= exact + 1e-7
+    assert bracket.high >= exact - 1e-7
     if np.isfinite(exact):
-        assert found.high - found.low <= TOLERANCE * 1.001
+        assert bracket.high - bracket.low <= TOLERANCE * 1.001
     else:
-        assert found.reason == "proved for the whole domain"
+        assert bracket.reason == "proved for the whole domain"
 
 
 @pytest.mark.parametrize("label", [0, 1, 2])
@@ -98,12 +99,12 @@ def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> Non
     x = mine[len(mine) // 2]
     wrong = grid[labels != label]
     nearest = np.abs(wrong - x).max(axis=1).min() if len(wrong) else np.inf
-    found = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
-    assert found.low <= nearest
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, seconds=20)
+    assert bracket.low <= nearest
     if np.isfinite(nearest):
-        assert found.high <= nearest + TOLERANCE
-        assert found.high - found.low <= TOLERANCE * 1.001
-        assert network.label(found.witness) != label
+        assert bracket.high <= nearest + TOLERANCE
+        assert bracket.high - bracket.low <= TOLERANCE * 1.001
+        assert network.label(bracket.witness) != label
 
 
 def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
@@ -124,31 +125,31 @@ def test_neuron_bounds_hold_at_every_point_of_the_box() -> None:
         bent = np.maximum(sums, np.append(bounds.slope[cols], np.ones(len(slope) - m)) * sums)
         h = np.where(np.arange(len(slope)) < m, bent, sums * slope)
     margins = h @ bounds.rows.T + bounds.offsets
-    wanted = margin_question(network, network.label(x)).margins(points)
-    assert np.allclose(margins, wanted)
+    expected = margins_at(margin_question(network, network.label(x)), points)
+    assert np.allclose(margins, expected)
 
 
 def test_the_domain_cuts_the_ball() -> None:
     # Only a fall of x below 0 would break the label, and the domain ends there.
     network = Network((linear_layer(np.array([[1.0], [0.0]]), np.array([0.1, 0.0])),), (1,))
-    found = bracket_radius(network, np.array([0.3]), 0)
-    assert found.reason == "proved for the whole domain"
-    assert found.low == pytest.approx(0.7)
-    assert found.high == np.inf
-    assert found.witness is None
+    bracket = bracket_radius(network, np.array([0.3]), 0)
+    assert bracket.reason == "proved for the whole domain"
+    assert bracket.low == pytest.approx(0.7)
+    assert bracket.high == np.inf
+    assert bracket.witness is None
     wider = bracket_radius(network, np.array([0.3]), 0, low=-1.0, tolerance=1e-4)
     assert wider.low <= 0.4 <= wider.high
 
 
 def test_an_input_on_the_border_of_the_domain() -> None:
-    found = bracket_radius(two_ways([1.0, 1.0], 0.5), np.array([0.0, 0.0]), 0, tolerance=1e-4)
-    assert found.low <= 0.25 <= found.high <= found.low + 1.001e-4
+    bracket = bracket_radius(two_ways([1.0, 1.0], 0.5), np.array([0.0, 0.0]), 0, tolerance=1e-4)
+    assert bracket.low <= 0.25 <= bracket.high <= bracket.low + 1.001e-4
 
 
 def test_constant_networks() -> None:
     clear = Network((linear_layer(np.zeros((2, 2)), np.array([1.0, 0.0])),), (2,))
-    found = bracket_radius(clear, np.array([0.5, 0.5]), 0)
-    assert (found.low, found.high) == (0.5, np.inf)
+    bracket = bracket_radius(clear, np.array([0.5, 0.5]), 0)
+    assert (bracket.low, bracket.high) == (0.5, np.inf)
     tied = Network((linear_layer(np.zeros((2, 2)), np.zeros(2)),), (2,))
     unsure = bracket_radius(tied, np.array([0.5, 0.5]), 0, seconds=0.5)
     assert (unsure.low, unsure.high) == (0.0, np.inf)
@@ -158,16 +159,16 @@ def test_constant_networks() -> None:
 def test_all_neurons_dead() -> None:
     hidden = Layer(np.array([[1.0, 1.0]]), np.array([-9.0]), np.zeros(1))
     last = linear_layer(np.array([[1.0], [0.0]]), np.array([0.3, 0.0]))
-    found = bracket_radius(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
-    assert found.reason == "proved for the whole domain"
+    bracket = bracket_radius(Network((hidden, last), (2,)), np.array([0.5, 0.5]), 0)
+    assert bracket.reason == "proved for the whole domain"
 
 
 @pytest.mark.parametrize("tolerance", [0.19, 0.1999, 0.2, 0.5])
 def test_a_tolerance_as_wide_as_the_radius_ends_at_once(tolerance: float) -> None:
     network = two_ways([1.0, 1.0], 0.9)
-    found = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
-    assert found.seconds < 10
-    assert found.low <= 0.2 <= found.high <= found.low + 1.001 * tolerance
+    bracket = bracket_radius(network, np.array([0.2, 0.3]), 0, tolerance=tolerance, seconds=30)
+    assert bracket.seconds < 10
+    assert bracket.low <= 0.2 <= bracket.high <= bracket.low + 1.001 * tolerance
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -180,12 +181,12 @@ def test_a_goal_is_decided_as_the_full_bracket_decides_it(seed: int, side: float
     full = bracket_radius(network, x, label, tolerance=TOLERANCE)
     assert np.isfinite(full.high)
     goal = side * full.high
-    found = bracket_radius(network, x, label, tolerance=TOLERANCE, goal=goal)
+    bracket = bracket_radius(network, x, label, tolerance=TOLERANCE, goal=goal)
     if side < 1:
-        assert found.low >= goal
+        assert bracket.low >= goal
         assert isinstance(verdict(network, x, label, goal), Proved)
     else:
-        assert found.high <= goal
+        assert bracket.high <= goal
         answer = verdict(network, x, label, goal)
         assert isinstance(answer, Refuted)
         assert np.abs(answer.witness - x).max() <= goal
@@ -200,9 +201,11 @@ def test_a_timeout_leaves_a_true_bracket(reads: int) -> None:
     x = rng.uniform(0, 1, 4)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = bracket_radius(network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking())
-    assert found.low <= exact + 1e-7
-    assert found.high >= exact - 1e-7
+    bracket = bracket_radius(
+        network, x, label, tolerance=1e-7, seconds=float(reads), clock=ticking()
+    )
+    assert bracket.low <= exact + 1e-7
+    assert bracket.high >= exact - 1e-7
 
 
 def test_no_time_is_unknown_and_never_proved() -> None:
@@ -219,12 +222,16 @@ def test_brackets_are_told_as_they_tighten_and_end_as_returned() -> None:
     rng = np.random.default_rng(3)
     network = random_network(rng, 6, [12, 12], 3, [0.0])
     x = rng.uniform(0, 1, 6)
-    told: list[tuple[float, float]] = []
-    found = bracket_radius(
-        network, x, network.label(x), on_bracket=lambda a, b: told.append((a, b)), tolerance=1e-4
+    brackets: list[tuple[float, float]] = []
+    bracket = bracket_radius(
+        network,
+        x,
+        network.label(x),
+        on_bracket=lambda a, b: brackets.append((a, b)),
+        tolerance=1e-4,
     )
-    assert told[-1] == (found.low, found.high)
-    for (low, high), (lower, higher) in itertools.pairwise(told):
+    assert brackets[-1] == (bracket.low, bracket.high)
+    for (low, high), (lower, higher) in itertools.pairwise(brackets):
         assert lower >= low
         assert higher <= high
 

@@ -11,7 +11,7 @@ import pytest
 from surefoot.graph.network import Layer, linear_layer, with_normalisation
 from surefoot.verify import Network, bracket_radius, read_network
 from tests.unit.small_networks import random_network
-from tests.unit.test_verify_graph import model, node
+from tests.unit.test_graph_read_network import model, node
 
 
 def exact(array: np.ndarray) -> Any:
@@ -103,8 +103,8 @@ def test_a_term_that_float64_absorbs_is_not_proved_away() -> None:
         node("Gemm", "c w3 b", "y", transB=1),
     ]
     network = read_network(model(nodes, constants, [1, 1]))
-    found = bracket_radius(network, np.array([0.25]), 0, seconds=2)
-    assert found.low <= 0.25  # label 1 beyond x = 1/2
+    bracket = bracket_radius(network, np.array([0.25]), 0, seconds=2)
+    assert bracket.low <= 0.25  # label 1 beyond x = 1/2
 
 
 def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
@@ -115,5 +115,5 @@ def test_a_term_that_underflows_in_float64_is_not_proved_away() -> None:
     last = linear_layer(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
     network = Network((first, *down, *up, last), (1,))
     with np.errstate(all="ignore"):
-        found = bracket_radius(network, np.array([0.1]), 0, seconds=2)
-    assert found.low <= 0.2
+        bracket = bracket_radius(network, np.array([0.1]), 0, seconds=2)
+    assert bracket.low <= 0.2

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot.graph.network import linear_layer
-from surefoot.verify import Layer, Network, Proved, Refuted, bracket_radius, verdict
+from surefoot.verify import Layer, Network, Proved, Refuted, bracket_radius
+from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, random_network
 
 
@@ -20,14 +21,14 @@ def test_every_pattern_of_two_inputs_from_the_border_and_the_middle(
     x = np.array(corner)
     label = network.label(x)
     exact = exact_radius(network, x, label, 0.0, 1.0)
-    found = bracket_radius(network, x, label, tolerance=1e-4, seconds=20)
-    assert found.low <= exact + 1e-9
+    bracket = bracket_radius(network, x, label, tolerance=1e-4, seconds=20)
+    assert bracket.low <= exact + 1e-9
     if np.isinf(exact):
-        assert found.reason == "proved for the whole domain"
+        assert bracket.reason == "proved for the whole domain"
         return
-    assert exact - 1e-7 <= found.high <= exact + 1.001e-4
-    assert found.witness.min() >= 0
-    assert found.witness.max() <= 1
+    assert exact - 1e-7 <= bracket.high <= exact + 1.001e-4
+    assert bracket.witness.min() >= 0
+    assert bracket.witness.max() <= 1
     assert isinstance(verdict(network, x, label, 0.98 * exact), Proved)
     beyond = verdict(network, x, label, 1.02 * exact)
     assert isinstance(beyond, Refuted)
@@ -44,21 +45,21 @@ def test_a_linear_network_breaks_at_its_margin_over_its_weights(
         (linear_layer(np.array([row, np.zeros(2)]), np.array([margin - row @ x, 0.0])),), (2,)
     )
     true = margin / np.abs(row).sum()
-    found = bracket_radius(network, x, 0, tolerance=1e-5)
+    bracket = bracket_radius(network, x, 0, tolerance=1e-5)
     if true > 0.5:
-        assert found.reason == "proved for the whole domain"
+        assert bracket.reason == "proved for the whole domain"
     else:
-        assert found.low <= true * (1 + 1e-12)
-        assert true * (1 - 1e-6) <= found.high <= found.low + 1.001e-5
+        assert bracket.low <= true * (1 + 1e-12)
+        assert true * (1 - 1e-6) <= bracket.high <= bracket.low + 1.001e-5
 
 
 def test_a_tie_at_the_input_is_kept_by_the_first_label_and_never_proved() -> None:
     # Both scores are relu(x): tied everywhere; argmax says 0.
     hidden = Layer(np.array([[1.0]]), np.zeros(1), np.zeros(1))
     network = Network((hidden, linear_layer(np.array([[1.0], [1.0]]), np.zeros(2))), (1,))
-    found = bracket_radius(network, np.array([0.5]), 0, seconds=1)
-    assert found.low == 0.0
-    assert found.witness is None
+    bracket = bracket_radius(network, np.array([0.5]), 0, seconds=1)
+    assert bracket.low == 0.0
+    assert bracket.witness is None
     assert bracket_radius(network, np.array([0.5]), 1).reason == "misclassified"
 
 
@@ -66,16 +67,16 @@ def test_a_tie_in_a_part_of_the_box_ends_the_proof_there_and_says_so() -> None:
     # margin relu(x − 0.3): positive above 0.3, a tie below, where label 0 still wins
     hidden = Layer(np.array([[1.0]]), np.array([-0.3]), np.zeros(1))
     network = Network((hidden, linear_layer(np.array([[1.0], [0.0]]), np.zeros(2))), (1,))
-    found = bracket_radius(network, np.array([0.5]), 0, tolerance=1e-3, seconds=2)
-    assert found.low <= 0.2
-    assert found.low > 0.19
-    assert found.high == np.inf
-    assert "tie" in found.reason or found.reason == "out of time"
+    bracket = bracket_radius(network, np.array([0.5]), 0, tolerance=1e-3, seconds=2)
+    assert bracket.low <= 0.2
+    assert bracket.low > 0.19
+    assert bracket.high == np.inf
+    assert "tie" in bracket.reason or bracket.reason == "out of time"
 
 
 def test_time_is_kept_on_a_deep_network() -> None:
     rng = np.random.default_rng(2)
     network = random_network(rng, 200, [120] * 6, 5, [0.0])
     x = rng.uniform(0.2, 0.8, 200)
-    found = bracket_radius(network, x, network.label(x), seconds=1.0)
-    assert found.seconds < 2.5
+    bracket = bracket_radius(network, x, network.label(x), seconds=1.0)
+    assert bracket.seconds < 2.5

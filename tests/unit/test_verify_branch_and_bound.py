@@ -77,15 +77,15 @@ def test_a_lower_end_never_passes_what_closed_nodes_were_proved_to(seed: int) ->
     radius = bracket_radius(network, x, network.label(x)).low
     upper = FallingUpper(1.5 * radius, 1.001 * radius, 0.002 * radius)
     bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)
-    told: list[tuple[float, float]] = []
+    lows_and_aims: list[tuple[float, float]] = []
 
-    def tell(low: float) -> None:
-        told.append((low, upper.last - 0.5 * radius))
+    def record(low: float) -> None:
+        lows_and_aims.append((low, upper.last - 0.5 * radius))
 
     prove_by_branching(
-        bounds, problem, upper, 0.5 * radius, 10.0, never, TreeSettings(batch=1, steps=1), tell
+        bounds, problem, upper, 0.5 * radius, 10.0, never, TreeSettings(batch=1, steps=1), record
     )
-    assert all(low <= aim for low, aim in told)
+    assert all(low <= aim for low, aim in lows_and_aims)
 
 
 def exactly(question: MarginQuestion, x: list[Fraction]) -> list[Fraction]:

@@ -27,8 +27,8 @@ def model(
         [helper.make_tensor_value_info(out, TensorProto.FLOAT, None)],
         [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    return bytes(made.SerializeToString())
+    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(onnx_model.SerializeToString())
 
 
 def single(*shape: int, seed: int = 0) -> np.ndarray:
@@ -190,10 +190,10 @@ def test_a_residual_network_is_proved_exactly() -> None:
     x = np.array([0.4, 0.6, 0.5])
     label = network.label(x)
     exact = exact_radius(network, x, label, -2.0, 2.0)
-    found = bracket_radius(network, x, label, low=-2.0, high=2.0, tolerance=1e-3)
-    assert found.low <= exact + 1e-7
-    assert found.high >= exact - 1e-7
-    assert found.high - found.low <= 1.001e-3
+    bracket = bracket_radius(network, x, label, low=-2.0, high=2.0, tolerance=1e-3)
+    assert bracket.low <= exact + 1e-7
+    assert bracket.high >= exact - 1e-7
+    assert bracket.high - bracket.low <= 1.001e-3
 
 
 @pytest.mark.parametrize("last", ["Softmax", "LogSoftmax", "Relu"])

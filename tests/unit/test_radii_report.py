@@ -18,7 +18,7 @@ from surefoot.results import Interval, Undecided
 from surefoot.study.comparison import join_results
 from surefoot.study.export_counterexamples import write_properties
 from surefoot.tasks import Task
-from tests.unit.test_proving import LINEAR, POINTS, linear_study, truth, write
+from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 
 
 @pytest.mark.slow
@@ -29,7 +29,7 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
     ).run()
     long = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.2)).run()
     assert [row.id for row in short.inputs] == [row.id for row in long.inputs]
-    one, other = (found.details.quantiles[0] for found in (short, long))
+    one, other = (result.details.quantiles[0] for result in (short, long))
     assert abs(one.result.value - other.result.value) <= 1e-3
     assert one.estimator == other.estimator == "shortest-ranks"
     for row, point in zip(short.inputs, points.astype(np.float32), strict=True):
@@ -40,20 +40,20 @@ def test_the_quantile_alone_is_the_same_quantile(tmp_path):
 def test_inputs_are_taken_at_random_until_the_quantile_is_known(tmp_path):
     """Inputs sorted by radius: the first ones alone would give a wrong quantile."""
     points = np.sort(np.random.default_rng(4).random((300, 2)), axis=0)
-    asked = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.06, samples=0)
-    found = linear_study(tmp_path, points, asked).run()
-    whole = found.details.quantiles[0].result
-    assert len(found.inputs) < 300
+    method = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.06, samples=0)
+    result = linear_study(tmp_path, points, method).run()
+    whole = result.details.quantiles[0].result
+    assert len(result.inputs) < 300
     assert whole.interval.width <= 0.12
     assert np.quantile(np.abs(points.sum(axis=1) - 1) / 2, 0.3) in whole.interval
 
 
 def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_read(tmp_path):
-    asked = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.2, samples=0)
-    study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), asked)
-    found = study.run()
-    assert len(found.details.quantiles) == 1
-    both = join_results({"a": found, "b": found}, "curve")
+    method = sf.methods.CriticalQuantile(1e-3, 5, 0.3, within=0.2, samples=0)
+    study = linear_study(tmp_path, np.random.default_rng(4).random((60, 2)), method)
+    result = study.run()
+    assert len(result.details.quantiles) == 1
+    both = join_results({"a": result, "b": result}, "curve")
     assert all(claim.kind == "radius_quantile" for claim in both.claims)
     assert both.details.differences == ()
     assert "Pairs of networks" not in str(both)
@@ -62,8 +62,8 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
 
 
 def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
-    found = linear_study(tmp_path, POINTS).run()
-    brackets = [row.result for row in found.inputs]
+    result = linear_study(tmp_path, POINTS).run()
+    brackets = [row.result for row in result.inputs]
     for bracket in brackets:
         inside, *beyond = bracket.sampled
         assert inside.radius < bracket.low
@@ -73,7 +73,7 @@ def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):
         assert (near.radius, near.failed, near.near_ties) == (bracket.low, 0, True)
         assert not bracket.contradicted
     assert sum(s.failed for bracket in brackets for s in bracket.sampled[-2:]) > 0
-    assert "failed; a proof allows none" in str(found)
+    assert "failed; a proof allows none" in str(result)
     without = linear_study(tmp_path, POINTS, sf.methods.CriticalLevel(1e-3, 5, samples=0)).run()
     assert all(not row.result.sampled for row in without.inputs)
 
@@ -83,15 +83,15 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
     true = module.bracket_radius
 
     def boastful(*args, **more):
-        found = true(*args, **more)
-        return module.BracketResult(0.3, 0.31, found.witness, 1, 0.1, "closed")
+        result = true(*args, **more)
+        return module.BracketResult(0.3, 0.31, result.witness, 1, 0.1, "closed")
 
     monkeypatch.setattr(module, "bracket_radius", boastful)
-    found = linear_study(tmp_path, POINTS).run()
-    assert "Contradiction: input" in str(found)
-    (claim,) = found.require(1e-6).verdicts
+    result = linear_study(tmp_path, POINTS).run()
+    assert "Contradiction: input" in str(result)
+    (claim,) = result.require(1e-6).verdicts
     assert claim.verdict is Verdict.UNDECIDED
-    assert "Contradiction" in found.report(tmp_path / "c.html").read_text()
+    assert "Contradiction" in result.report(tmp_path / "c.html").read_text()
 
 
 def bench_of(study, prover):
@@ -112,24 +112,24 @@ def test_a_later_try_goes_on_from_the_earlier_one(tmp_path):
 @pytest.mark.slow
 def test_two_networks_are_compared_on_the_same_inputs(tmp_path):
     points = np.random.default_rng(5).random((80, 2))
-    found = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.5)).run()
+    result = linear_study(tmp_path, points, sf.methods.CriticalLevel(1e-3, 5, 0.5)).run()
     weaker = replace(
-        found,
+        result,
         record=replace(
-            found.record,
+            result.record,
             inputs=tuple(
                 replace(row, result=replace(row.result, interval=ninth(row.result.interval)))
-                for row in found.inputs
+                for row in result.inputs
             ),
         ),
     )
-    both = join_results({"strong": found, "weak": weaker}, "curve")
+    both = join_results({"strong": result, "weak": weaker}, "curve")
     assert "Pairs of networks" in str(both)
     assert "strong is more robust" in str(both)
     (claim,) = (c for c in both.claims if c.kind == "quantile_difference")
     assert claim.names == ("strong", "weak")
     assert claim.interval.low > 0
-    same = join_results({"one": found, "other": found}, "curve")
+    same = join_results({"one": result, "other": result}, "curve")
     assert "is more robust" not in str(same)
 
 
@@ -151,8 +151,8 @@ def test_properties_have_a_file_each_and_hold_the_counterexample_as_the_graph_go
     record = study.run().record
     count = write_properties(study, record, tmp_path / "n.onnx", tmp_path / "v")
     assert len(list((tmp_path / "v").glob("*.vnnlib"))) == count > len(names)
-    given = (tmp_path / "v" / "instances.csv").read_text().splitlines()
-    refuted = [line.split(",")[1] for line in given if "refuted" in line]
+    lines = (tmp_path / "v" / "instances.csv").read_text().splitlines()
+    refuted = [line.split(",")[1] for line in lines if "refuted" in line]
     brackets = [row.result for row in record.inputs if 0 < row.result.high <= 1]
     for bracket, name in zip(brackets, refuted, strict=True):
         box = read_property((tmp_path / "v" / name).read_text())
@@ -165,13 +165,13 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
     path = write(tmp_path / "c.onnx", [([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])])
     model = sf.load_model(path, bounds=(0, 1), scores="logits")
     inputs = sf.load_inputs(np.asarray(POINTS, np.float32))
-    asked = sf.methods.CriticalLevel(1e-3, 5, samples=0)
-    found = sf.Study(model, inputs, sf.perturb.LinfNoise(), asked).run()
-    row = found.details.quantiles[2]
+    method = sf.methods.CriticalLevel(1e-3, 5, samples=0)
+    result = sf.Study(model, inputs, sf.perturb.LinfNoise(), method).run()
+    row = result.details.quantiles[2]
     assert row.estimator == "log-normal"
     assert isinstance(row.result, Undecided)
     (line,) = (
-        cells for cells in quantile_table({"": found.record}).rows if "log-normal" in cells[0]
+        cells for cells in quantile_table({"": result.record}).rows if "log-normal" in cells[0]
     )
     assert line[2] == "undecided"
     assert line[3] == row.result.reason
@@ -179,10 +179,10 @@ def test_no_number_stands_where_an_estimator_gave_none(tmp_path):
 
 def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
     verify = importlib.import_module("surefoot.verify.bracket_search")
-    given = []
+    limits = []
 
     def slow(*_, seconds, **more):
-        given.append(seconds)
+        limits.append(seconds)
         return verify.BracketResult(0.0, float("inf"), None, 0, 0.4 * seconds, "out of time")
 
     monkeypatch.setattr(verify, "bracket_radius", slow)
@@ -190,17 +190,17 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
     known = Proof(0.0, None, "", "", 0, 4.0)
     task = Task(study.fitted.subjects()[0], 0.1, 0, 1, known=known)
     bench_of(study, BuiltInProver(None)).answer([task])
-    assert given == [pytest.approx(1.0)]
+    assert limits == [pytest.approx(1.0)]
 
 
 def test_the_legends_of_two_networks_stand_where_no_line_crosses_them(tmp_path):
     record = linear_study(tmp_path, POINTS).run().record
     drawn = radii_chart({"one.onnx": record, "two.onnx": record}).to_dict()
     legends = [
-        shown["legend"]
+        channel["legend"]
         for layer in drawn["layer"]
-        for shown in layer["encoding"].values()
-        if isinstance(shown.get("legend"), dict)
+        for channel in layer["encoding"].values()
+        if isinstance(channel.get("legend"), dict)
     ]
     assert {legend["orient"] for legend in legends} == {"top", "bottom"}
     assert all(x["symbolOpacity"] == 1 for x in legends if x["orient"] == "top")
