@@ -15,7 +15,7 @@ import pytest
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 
 
-class Desk:
+class Workspace:
     """A folder with the demo's model and data in it, and a way to run commands there."""
 
     def __init__(self, folder: Path) -> None:
@@ -59,5 +59,5 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path):
-    return Desk(tmp_path)
+def workspace(tmp_path):
+    return Workspace(tmp_path)

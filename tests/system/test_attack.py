@@ -7,14 +7,14 @@ CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--ka
            "--attack-iterations", "8")  # fmt: skip
 
 
-def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(desk):
-    done = desk.run(*CERTIFY, "--report", "a.html")
+def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(workspace):
+    done = workspace.run(*CERTIFY, "--report", "a.html")
     assert done.returncode in (0, 1, 2), done.stderr
     assert "attack failure rate" in done.stdout
     assert "1 descent of 8 steps towards each of 9 target classes" in done.stdout
     assert "L∞ ball of radius 8/255 within [0, 1]" in done.stdout
     assert "A failed attack proves nothing" in done.stdout
-    found = json.loads(desk.run("show", "--json").stdout)
+    found = json.loads(workspace.run("show", "--json").stdout)
     attack = found["details"]["attack"]
     assert 0 < attack["failure_rate"] < 1
     assert attack["failure_rate"] == 1 - attack["broken"] / 8
@@ -22,18 +22,18 @@ def test_certify_sets_the_attack_beside_accuracy_and_the_robust_share(desk):
     assert len(wrong) == attack["clean"]
     (claim,) = (c for c in found["claims"] if c["kind"] == "robust_accuracy")
     assert f"0 of 8 inputs are proved, {attack['broken']} are refuted" in claim["sentence"]
-    page = (desk.folder / "a.html").read_text()
+    page = (workspace.folder / "a.html").read_text()
     assert 'id="baseline"' in page
     assert f"{100 * attack['failure_rate']:g} %" in page
 
 
-def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
-    (desk.folder / "own.py").write_text(
+def test_compare_attacks_every_model_and_says_why_a_column_is_empty(workspace):
+    (workspace.folder / "own.py").write_text(
         "import numpy as np\n"
         "w = np.random.default_rng(0).normal(size=(784, 10)).astype(np.float32)\n"
         "def net(x):\n    return x.reshape(len(x), -1) @ w\n"
     )
-    done = desk.run(
+    done = workspace.run(
         "compare", "model.onnx", "own:net", "test.npz", "--perturb", "l2:0.5", "--kappa", "0.2",
         "--first", "6", "--attack", "--attack-iterations", "5", "--json", "--report", "c.html",
     )  # fmt: skip
@@ -41,22 +41,22 @@ def test_compare_attacks_every_model_and_says_why_a_column_is_empty(desk):
     rates = {m["name"]: m["attack"] for m in json.loads(done.stdout)["details"]["members"]}
     assert 0 <= rates["model.onnx"]["failure_rate"] < 1
     assert rates["own:net"]["failure_rate"] is None
-    page = (desk.folder / "c.html").read_text()
+    page = (workspace.folder / "c.html").read_text()
     assert "own:net: No attack failure rate: the model gives scores but no gradients" in page
 
 
-def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(desk):
+def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(workspace):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "rotation:3", "--kappa", "0.2",
              "--first", "3")  # fmt: skip
-    plain, attacked = desk.run(*words), desk.run(*words, "--attack")
+    plain, attacked = workspace.run(*words), workspace.run(*words, "--attack")
     assert attacked.returncode == plain.returncode, attacked.stderr
     assert "the perturbation rotation offers none" in attacked.stdout
     assert "attack" not in plain.stdout
     assert plain.stdout.splitlines()[:2] == attacked.stdout.splitlines()[:2]
 
 
-def test_effort_without_an_attack_is_refused(desk):
-    done = desk.run(*(w for w in CERTIFY if w != "--attack"))
+def test_effort_without_an_attack_is_refused(workspace):
+    done = workspace.run(*(w for w in CERTIFY if w != "--attack"))
     assert done.returncode == 3
     assert "--attack-starts 1 needs --attack" in done.stderr
-    assert "surefoot.db" not in desk.files()
+    assert "surefoot.db" not in workspace.files()

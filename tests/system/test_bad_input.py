@@ -27,8 +27,8 @@ def nan_model(path):
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-def nan_pixel(desk):
-    x = desk.x[:5].astype(np.float32) / 255
+def nan_pixel(workspace):
+    x = workspace.x[:5].astype(np.float32) / 255
     x[3, 2, 2] = np.nan
     return x
 
@@ -90,21 +90,21 @@ CASES = [
 
 
 @pytest.mark.parametrize(("prepare", "words", "says"), CASES, ids=lambda v: str(v)[:40])
-def test_bad_input_is_one_sentence_and_exit_code_three(desk, prepare, words, says):
-    PREPARE[prepare](desk)
-    before = desk.files()
-    done = desk.run("estimate", *words)
+def test_bad_input_is_one_sentence_and_exit_code_three(workspace, prepare, words, says):
+    PREPARE[prepare](workspace)
+    before = workspace.files()
+    done = workspace.run("estimate", *words)
     assert done.returncode == 3, (done.stdout, done.stderr)
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr
     assert lines[0].startswith("surefoot: ")
     assert says in lines[0]
     assert done.stdout == ""
-    assert desk.files() == before, "something was written"
+    assert workspace.files() == before, "something was written"
 
 
-def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(desk):
-    (desk.folder / "moody.py").write_text(
+def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(workspace):
+    (workspace.folder / "moody.py").write_text(
         "import numpy as np\n"
         "calls = 0\n"
         "def classify(x):\n"
@@ -115,72 +115,72 @@ def test_a_model_that_dies_mid_run_names_the_trials_and_leaves_no_report(desk):
         "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
         "    return np.hstack([total, 0.3 - total])\n"
     )
-    desk.save("two.npz", x=desk.x[:10])
-    done = desk.run("estimate", "moody:classify", "two.npz", *OK, "--batch", "3")
+    workspace.save("two.npz", x=workspace.x[:10])
+    done = workspace.run("estimate", "moody:classify", "two.npz", *OK, "--batch", "3")
     assert done.returncode == 3
     assert "endpoint lost" in done.stderr
     assert "trials" in done.stderr
-    assert "report.html" not in desk.files()
+    assert "report.html" not in workspace.files()
 
 
-def test_a_foreign_store_is_left_alone(desk):
-    with sqlite3.connect(desk.folder / "other.db") as db:
+def test_a_foreign_store_is_left_alone(workspace):
+    with sqlite3.connect(workspace.folder / "other.db") as db:
         db.execute("CREATE TABLE songs (title TEXT)")
     db.close()
-    before = (desk.folder / "other.db").read_bytes()
-    done = desk.run("estimate", "model.onnx", "test.npz", *OK, "--store", "other.db")
+    before = (workspace.folder / "other.db").read_bytes()
+    done = workspace.run("estimate", "model.onnx", "test.npz", *OK, "--store", "other.db")
     assert done.returncode == 3
     assert "another program" in done.stderr
-    assert (desk.folder / "other.db").read_bytes() == before
+    assert (workspace.folder / "other.db").read_bytes() == before
 
 
 @pytest.mark.parametrize("schema", ["1", "99"])
-def test_a_store_of_another_version_is_refused(desk, schema):
-    assert desk.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
-    with sqlite3.connect(desk.folder / "surefoot.db") as db:
+def test_a_store_of_another_version_is_refused(workspace, schema):
+    assert workspace.run("estimate", "model.onnx", "test.npz", *OK, "--first", "2").returncode == 0
+    with sqlite3.connect(workspace.folder / "surefoot.db") as db:
         db.execute("UPDATE surefoot_meta SET value = ?", (schema,))
     db.close()
-    done = desk.run("show")
+    done = workspace.run("show")
     assert done.returncode == 3
     assert "another version of surefoot" in done.stderr
 
 
-def test_a_full_disk_while_measuring_is_one_sentence(desk):
+def test_a_full_disk_while_measuring_is_one_sentence(workspace):
     """A limit on file size stands in for the full disk: the system refuses to write more."""
     words = ("estimate", "model.onnx", "test.npz", *OK, "--batch", "4", "--width", "0.05")
     limited = f"ulimit -f 96; trap '' XFSZ; exec surefoot {' '.join(words)}"
     done = subprocess.run(
         ["bash", "-c", limited],
-        cwd=desk.folder,
+        cwd=workspace.folder,
         text=True,
         capture_output=True,
         timeout=120,
         check=False,
-        env=desk.environment(),
+        env=workspace.environment(),
     )
     assert done.returncode == 3, done.stderr
     assert "disk is full or cannot be written" in done.stderr
-    assert "report.html" not in desk.files()
-    whole = desk.run(*words)
+    assert "report.html" not in workspace.files()
+    whole = workspace.run(*words)
     assert whole.returncode == 0, whole.stderr
 
 
-def test_a_report_that_cannot_be_written_leaves_nothing_half_written(desk):
+def test_a_report_that_cannot_be_written_leaves_nothing_half_written(workspace):
     strong = ("--perturb", "linf:90/255", "--width", "0.2")
-    assert desk.run("estimate", *FILES, *strong).returncode == 0
-    before = desk.files()
+    assert workspace.run("estimate", *FILES, *strong).returncode == 0
+    before = workspace.files()
     limited = "ulimit -f 34; trap '' XFSZ; exec surefoot report --out page.html"
     done = subprocess.run(
         ["bash", "-c", limited],
-        cwd=desk.folder,
+        cwd=workspace.folder,
         text=True,
         capture_output=True,
         timeout=60,
         check=False,
-        env=desk.environment(),
+        env=workspace.environment(),
     )
     assert done.returncode == 3, done.stderr
     assert "nothing was left half-written" in done.stderr
-    assert {f for f in desk.files() if not f.startswith("surefoot.db")} == {
+    assert {f for f in workspace.files() if not f.startswith("surefoot.db")} == {
         f for f in before if not f.startswith("surefoot.db")
     }

@@ -12,8 +12,8 @@ from surefoot.statistics.planning import rehearse
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
 
 
-def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
-    done = desk.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
+def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
+    done = workspace.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
     assert done.returncode == 0, done.stderr
     headline = done.stdout.splitlines()[0]
     says = r"Averaged over these 40 inputs, [\d.]+ % of the perturbations make the model fail \("
@@ -22,18 +22,18 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(desk):
     assert "If the inputs are an independent random sample" in done.stdout
     assert "evidence in surefoot.db" in done.stderr
     assert "measuring" not in done.stdout
-    assert {"surefoot.db", "report.html"} <= desk.files()
-    assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in desk.files())
+    assert {"surefoot.db", "report.html"} <= workspace.files()
+    assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in workspace.files())
 
 
-def test_the_same_command_again_answers_from_the_store(desk):
-    first, second = desk.run(*QUICK), desk.run(*QUICK)
+def test_the_same_command_again_answers_from_the_store(workspace):
+    first, second = workspace.run(*QUICK), workspace.run(*QUICK)
     assert second.stdout == first.stdout
     assert "was already finished" in second.stderr
 
 
-def test_json_is_one_object_with_the_guarantee(desk):
-    done = desk.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
+def test_json_is_one_object_with_the_guarantee(workspace):
+    done = workspace.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     told = json.loads(done.stdout)
     whole = next(c for c in told["claims"] if c["kind"] == "mean_population")
     assert whole["guarantee"]["footing"] == "conditional"
@@ -52,17 +52,17 @@ def test_json_is_one_object_with_the_guarantee(desk):
     ("require", "code", "word"),
     [("0.05", 0, "PASS"), ("0.999", 1, "FAIL"), ("0.6", 2, "UNDECIDED")],
 )
-def test_a_requirement_is_the_exit_code(desk, require, code, word):
+def test_a_requirement_is_the_exit_code(workspace, require, code, word):
     """Noise this strong leaves a mean near 0.6: certainly above 0.05 and below 0.999."""
     strong = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--width", "0.1")
-    done = desk.run(*strong, "--require", require, "--report", "page.html")
+    done = workspace.run(*strong, "--require", require, "--report", "page.html")
     assert done.returncode == code, done.stdout + done.stderr
     assert f"{word}:" in done.stdout
-    assert f"{word}:" in (desk.folder / "page.html").read_text()
+    assert f"{word}:" in (workspace.folder / "page.html").read_text()
 
 
-def test_doctor_speaks_in_plain_words(desk):
-    done = desk.run("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
+def test_doctor_speaks_in_plain_words(workspace):
+    done = workspace.run("doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255")
     assert done.returncode == 0, done.stdout
     for words in (
         "clean accuracy: ",
@@ -72,64 +72,64 @@ def test_doctor_speaks_in_plain_words(desk):
         "batch of one equals a batch of many",
     ):
         assert words in done.stdout
-    told = json.loads(desk.run("doctor", "model.onnx", "test.npz", "--json").stdout)
+    told = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
     assert {line["status"] for line in told} == {"ok"}
 
 
-def test_doctor_asks_whether_the_labels_are_shifted(desk):
-    desk.save("test.npz", x=desk.x[:200], y=(desk.y[:200] + 3) % 10)
-    done = desk.run("doctor", "model.onnx", "test.npz")
+def test_doctor_asks_whether_the_labels_are_shifted(workspace):
+    workspace.save("test.npz", x=workspace.x[:200], y=(workspace.y[:200] + 3) % 10)
+    done = workspace.run("doctor", "model.onnx", "test.npz")
     assert done.returncode == 0, done.stdout
     assert "are the classes in another order?" in done.stdout
-    kept = desk.y[:200] != 6
-    by_place = np.where(desk.y > 6, desk.y - 1, desk.y)[:200]
-    desk.save("test.npz", x=desk.x[:200][kept], y=by_place[kept])
-    told = desk.run("doctor", "model.onnx", "test.npz").stdout
+    kept = workspace.y[:200] != 6
+    by_place = np.where(workspace.y > 6, workspace.y - 1, workspace.y)[:200]
+    workspace.save("test.npz", x=workspace.x[:200][kept], y=by_place[kept])
+    told = workspace.run("doctor", "model.onnx", "test.npz").stdout
     assert "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …)" in told
     assert "are the labels shifted?" in told
 
 
-def test_folders_without_a_six_are_measured_with_their_own_labels(desk):
+def test_folders_without_a_six_are_measured_with_their_own_labels(workspace):
     from PIL import Image
 
     for i in range(60):
-        if desk.y[i] != 6:
-            folder = desk.folder / "images" / str(desk.y[i])
+        if workspace.y[i] != 6:
+            folder = workspace.folder / "images" / str(workspace.y[i])
             folder.mkdir(parents=True, exist_ok=True)
-            pixels = np.asarray(desk.x[i]).reshape(28, 28)
+            pixels = np.asarray(workspace.x[i]).reshape(28, 28)
             Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{i}.png")
-    done = desk.run("doctor", "model.onnx", "images")
+    done = workspace.run("doctor", "model.onnx", "images")
     told = re.search(r"clean accuracy: ([\d.]+) % of", done.stdout)
     assert float(told[1]) > 80, done.stdout
     assert "labels are numbers and read as such" in done.stdout
 
 
-def test_doctor_exits_with_three_when_something_is_bad(desk):
+def test_doctor_exits_with_three_when_something_is_bad(workspace):
     """1 is kept for a requirement that is refuted."""
-    desk.save("test.npz", x=desk.x[:40], y=desk.y[:40] + 50)
-    done = desk.run("doctor", "model.onnx", "test.npz")
+    workspace.save("test.npz", x=workspace.x[:40], y=workspace.y[:40] + 50)
+    done = workspace.run("doctor", "model.onnx", "test.npz")
     assert done.returncode == 3
     assert "BAD" in done.stdout
     assert "the model has 10 classes" in done.stdout
 
 
-def test_show_report_and_replay_read_the_store(desk):
-    first = desk.run(*QUICK, "--json")
+def test_show_report_and_replay_read_the_store(workspace):
+    first = workspace.run(*QUICK, "--json")
     record = json.loads(first.stdout)
-    listed = desk.run("show", "--list")
+    listed = workspace.run("show", "--list")
     assert record["digest"][:12] in listed.stdout
     row = next(line for line in listed.stdout.splitlines() if record["digest"][:12] in line)
     assert all(cell in row for cell in ("finished", "model.onnx", "test.npz", "linf:32/255"))
-    (listed_run,) = json.loads(desk.run("show", "--list", "--json").stdout)
+    (listed_run,) = json.loads(workspace.run("show", "--list", "--json").stdout)
     assert listed_run["command"].startswith("surefoot estimate model.onnx test.npz")
-    shown = desk.run("show", record["digest"][:8], "--json")
+    shown = workspace.run("show", record["digest"][:8], "--json")
     assert json.loads(shown.stdout)["claims"] == record["claims"]
-    assert desk.run("report", "--out", "page.html").returncode == 0
-    page = (desk.folder / "page.html").read_text()
+    assert workspace.run("report", "--out", "page.html").returncode == 0
+    page = (workspace.folder / "page.html").read_text()
     example = record["details"]["examples"][0]
     command = f"surefoot replay {record['digest'][:12]} {example['id']} {example['trial']}"
     assert command in page
-    replayed = desk.run(
+    replayed = workspace.run(
         "replay",
         record["digest"][:12],
         example["id"],
@@ -141,24 +141,24 @@ def test_show_report_and_replay_read_the_store(desk):
     told = json.loads(replayed.stdout)
     assert told["kept"] is False
     assert told["perturbed"] == example["failed_class"]
-    assert (desk.folder / "failed.png").read_bytes().startswith(b"\x89PNG")
+    assert (workspace.folder / "failed.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_replay_refuses_a_model_that_has_changed(desk):
-    record = json.loads(desk.run(*QUICK, "--json", "--first", "4").stdout)
-    model = desk.folder / "model.onnx"
-    with np.load(desk.folder / "test.npz") as stored:
+def test_replay_refuses_a_model_that_has_changed(workspace):
+    record = json.loads(workspace.run(*QUICK, "--json", "--first", "4").stdout)
+    model = workspace.folder / "model.onnx"
+    with np.load(workspace.folder / "test.npz") as stored:
         x, y = stored["x"].copy(), stored["y"]
     x[0, 0, 0] += 1
-    desk.save("test.npz", x=x, y=y)
-    done = desk.run("replay", record["digest"][:12], record["inputs"][0]["id"], "0")
+    workspace.save("test.npz", x=x, y=y)
+    done = workspace.run("replay", record["digest"][:12], record["inputs"][0]["id"], "0")
     assert done.returncode == 3
     assert "the digests differ" in done.stderr
     assert model.exists()
 
 
-def test_selection_and_names_reach_the_result(desk):
-    done = desk.run(
+def test_selection_and_names_reach_the_result(workspace):
+    done = workspace.run(
         *QUICK,
         "--classes",
         "0,1",
@@ -182,30 +182,30 @@ def test_selection_and_names_reach_the_result(desk):
     "command",
     ["estimate", "certify", "design", "plan", "doctor", "show", "report", "replay", "demo"],
 )
-def test_every_command_helps_with_an_example(desk, command):
-    done = desk.run(command, "--help")
+def test_every_command_helps_with_an_example(workspace, command):
+    done = workspace.run(command, "--help")
     assert done.returncode == 0
     assert f"Example: surefoot {command}" in done.stdout
 
 
-def test_results_do_not_depend_on_batch_or_workers(desk):
+def test_results_do_not_depend_on_batch_or_workers(workspace):
     means = set()
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
-        done = desk.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
+        done = workspace.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
         told = json.loads(done.stdout)
         means.add(json.dumps([told["claims"], told["inputs"], told["details"]]))
     assert len(means) == 1
 
 
-def test_a_python_callable_by_name(desk):
-    (desk.folder / "mine.py").write_text(
+def test_a_python_callable_by_name(workspace):
+    (workspace.folder / "mine.py").write_text(
         "import numpy as np\n"
         "def classify(x):\n"
         "    total = x.reshape(len(x), -1).mean(axis=1, keepdims=True)\n"
         "    return np.hstack([total, 0.3 - total])\n"
     )
-    desk.save("two.npz", x=desk.x[:10])
-    done = desk.run(
+    workspace.save("two.npz", x=workspace.x[:10])
+    done = workspace.run(
         "estimate",
         "mine:classify",
         "two.npz",
@@ -222,26 +222,26 @@ def test_a_python_callable_by_name(desk):
 CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12")
 
 
-def test_certify_passes_fails_or_stays_undecided(desk):
-    weak = desk.run(*CERTIFY, "--kappa", "0.9", "--json")
+def test_certify_passes_fails_or_stays_undecided(workspace):
+    weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--json")
     assert weak.returncode == 0, weak.stderr
     told = json.loads(weak.stdout)
     (decided,) = [claim for claim in told["claims"] if claim["verdict"]]
     assert (decided["kind"], decided["verdict"]) == ("all_kappa", "PASS")
     assert {row["result"]["kept"] is not None for row in told["inputs"]} == {True}
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
-    refuted = desk.run(*strong, "--first", "12", "--report", "page.html")
+    refuted = workspace.run(*strong, "--first", "12", "--report", "page.html")
     assert refuted.returncode == 1, refuted.stdout
     assert "FAIL:" in refuted.stdout
     assert "numerically the SIL 2 low-demand limit" in refuted.stdout
-    assert "SIL certified" not in (desk.folder / "page.html").read_text()
-    short = desk.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
+    assert "SIL certified" not in (workspace.folder / "page.html").read_text()
+    short = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
     assert short.returncode == 2
     assert "UNDECIDED:" in short.stdout
 
 
-def test_certify_can_require_a_share(desk):
-    done = desk.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
+def test_certify_can_require_a_share(workspace):
+    done = workspace.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS: at least 20 % of inputs of this kind fail under at most 1 in 2" in done.stdout
 
@@ -256,28 +256,28 @@ def test_certify_can_require_a_share(desk):
         (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
     ],
 )
-def test_certify_refuses_what_means_nothing(desk, words, says):
-    done = desk.run(*CERTIFY, *words)
+def test_certify_refuses_what_means_nothing(workspace, words, says):
+    done = workspace.run(*CERTIFY, *words)
     assert done.returncode == 3
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_fragile_input_can_be_replayed(desk):
+def test_a_fragile_input_can_be_replayed(workspace):
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
-    told = json.loads(desk.run(*strong, "--first", "12", "--json").stdout)
+    told = json.loads(workspace.run(*strong, "--first", "12", "--json").stdout)
     example = told["details"]["examples"][0]
-    done = desk.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
+    done = workspace.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
     assert ": failed (severity" in done.stdout
 
 
-def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
-    before = desk.files()
-    both = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--width", "0.1",
-                    "--kappa", "0.1")  # fmt: skip
+def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
+    before = workspace.files()
+    plan = ("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--width", "0.1")
+    both = workspace.run(*plan, "--kappa", "0.1")
     assert both.returncode == 3
     assert "either --width (for estimate) or --kappa (for certify)" in both.stderr
-    done = desk.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json",
+    done = workspace.run("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--json",
                     "--confidence", "0.99")  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -286,7 +286,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
     by_p = {row["p"]: row for row in told["rehearsals"]}
     assert by_p[1.0]["mean"] == 361
     assert by_p[0.5]["mean"] > 4000
-    shown = desk.run(
+    shown = workspace.run(
         "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
         "--confidence", "0.95", "--assume", "1,0.99",
     )  # fmt: skip
@@ -294,4 +294,4 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(desk):
     assert 299 <= clean <= 330  # between ln(20)/kappa and 1.1 times that
     assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout
-    assert desk.files() == before
+    assert workspace.files() == before

@@ -21,12 +21,12 @@ def brackets_in(stdout):
 
 
 @pytest.fixture
-def small(desk):
+def small(workspace):
     """Class 0 where two values add up to more than 1: every radius is known."""
-    write(desk.folder / "small.onnx", LINEAR)
+    write(workspace.folder / "small.onnx", LINEAR)
     x = np.random.default_rng(1).random((12, 2)).astype(np.float32)
-    desk.save("points.npz", x=x, y=(x.sum(axis=1) <= 1).astype(np.int64))
-    return desk
+    workspace.save("points.npz", x=x, y=(x.sum(axis=1) <= 1).astype(np.int64))
+    return workspace
 
 
 RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "5")
@@ -77,8 +77,8 @@ def test_bad_input_gets_one_sentence(small, words, said):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_network_that_is_too_large_is_refused(desk):
-    done = desk.run("critical", "model.onnx", "test.npz", "--first", "1")
+def test_a_network_that_is_too_large_is_refused(workspace):
+    done = workspace.run("critical", "model.onnx", "test.npz", "--first", "1")
     assert done.returncode == 3
     assert "proofs are for small networks" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -104,25 +104,25 @@ def test_networks_side_by_side(small):
 
 
 @pytest.fixture
-def slow(desk):
+def slow(workspace):
     """A network whose proofs take their time: random, two hidden layers."""
     rng = np.random.default_rng(2)
     sizes = [20, 60, 60, 3]
     layers = [(rng.normal(0, (2 / a) ** 0.5, (b, a)), np.zeros(b)) for a, b in pairwise(sizes)]
-    write(desk.folder / "slow.onnx", layers)
-    desk.save("points.npz", x=rng.random((10, 20)).astype(np.float32))
-    return desk
+    write(workspace.folder / "slow.onnx", layers)
+    workspace.save("points.npz", x=rng.random((10, 20)).astype(np.float32))
+    return workspace
 
 
 SLOW = ("critical", "slow.onnx", "points.npz", "--bounds", "0,1", "--seconds-per-input", "1",
         "--samples", "0", "--workers", "1")  # fmt: skip
 
 
-def brackets_kept(desk):
+def brackets_kept(workspace):
     """The best ends the store holds for each input."""
     from surefoot.store.sql import SqlStore
 
-    store = SqlStore(f"sqlite:///{desk.folder}/surefoot.db")
+    store = SqlStore(f"sqlite:///{workspace.folder}/surefoot.db")
     (run,) = store.runs()
     kept = store.journal(run.digest).replay()
     store.close()
@@ -161,22 +161,22 @@ VERONA = """,network_path,image_id,epsilon_value,smallest_sat_value,total_time,v
 """
 
 
-def test_brackets_of_others_are_read(desk):
-    (desk.folder / "r.csv").write_text(CSV)
-    (desk.folder / "v.csv").write_text(VERONA)
-    done = desk.run("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
+def test_brackets_of_others_are_read(workspace):
+    (workspace.folder / "r.csv").write_text(CSV)
+    (workspace.folder / "v.csv").write_text(VERONA)
+    done = workspace.run("brackets", "r.csv", "--quantile", "0.5", "--report", "b.html")
     assert done.returncode == 0, done.stderr
     assert "were not checked here" in done.stdout
     assert "Pairs of networks" in done.stdout
-    assert "r.csv" in (desk.folder / "b.html").read_text()
-    ends = brackets_in(desk.run("brackets", "v.csv", "--json").stdout)
+    assert "r.csv" in (workspace.folder / "b.html").read_text()
+    ends = brackets_in(workspace.run("brackets", "v.csv", "--json").stdout)
     assert ends == {"0": (0.01, 0.012), "1": (0.02, None)}
     twice = CSV + "a,train,0,0.1,0.2,1\n"
-    (desk.folder / "r.csv").write_text(twice)
-    refused = desk.run("brackets", "r.csv", "--networks", "a")
+    (workspace.folder / "r.csv").write_text(twice)
+    refused = workspace.run("brackets", "r.csv", "--networks", "a")
     assert refused.returncode == 3
     assert "choose by --split test or train" in refused.stderr
-    none = desk.run("brackets", "r.csv", "--networks", "c")
+    none = workspace.run("brackets", "r.csv", "--networks", "c")
     assert "no rows of network 'c'" in none.stderr
 
 

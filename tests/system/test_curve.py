@@ -13,9 +13,9 @@ BLUR = (*FILES, "--perturb", "blur:0..3")
 
 
 @pytest.fixture
-def full(desk):
-    desk.save("more.npz", x=desk.x[:200], y=desk.y[:200])
-    return desk
+def full(workspace):
+    workspace.save("more.npz", x=workspace.x[:200], y=workspace.y[:200])
+    return workspace
 
 
 def test_a_curve_says_up_to_which_level_and_how_sure(full):

@@ -14,9 +14,9 @@ from surefoot.statistics.proof import expected_trials
 DESIGN = ("design", "--width", "0.02", "--confidence", "0.99")
 
 
-def test_a_design_is_told_in_words_and_tables(desk):
-    before = desk.files()
-    done = desk.run(*DESIGN)
+def test_a_design_is_told_in_words_and_tables(workspace):
+    before = workspace.files()
+    done = workspace.run(*DESIGN)
     assert done.returncode == 0, done.stderr
     for words in (
         "within 0.02 of the truth, whatever the truth is (wrong at most 1 time in 100)",
@@ -28,19 +28,19 @@ def test_a_design_is_told_in_words_and_tables(desk):
     ):
         assert words in done.stdout
     assert done.stderr == ""
-    assert desk.files() == before
+    assert workspace.files() == before
 
 
-def test_all_prints_every_look(desk):
+def test_all_prints_every_look(workspace):
     made = design_for(0.02, 0.01)
-    some, every = desk.run(*DESIGN).stdout, desk.run(*DESIGN, "--all").stdout
+    some, every = workspace.run(*DESIGN).stdout, workspace.run(*DESIGN, "--all").stdout
     assert all(f"{n:,} " in every for n in made.looks)
     assert not all(f"{n:,} " in some for n in made.looks)
     assert all(f"{made.looks[i]:,} " in some for i in (0, -1))
 
 
-def test_json_is_the_whole_design_with_its_cost(desk):
-    told = json.loads(desk.run(*DESIGN, "--json").stdout)
+def test_json_is_the_whole_design_with_its_cost(workspace):
+    told = json.loads(workspace.run(*DESIGN, "--json").stdout)
     made = design_for(0.02, 0.01)
     assert told["design"]["looks"] == list(made.looks)
     assert told["design"]["few"] == list(made.few)
@@ -54,13 +54,13 @@ def test_json_is_the_whole_design_with_its_cost(desk):
 
 
 @pytest.mark.parametrize(("width", "confidence"), [("0.02", "0.99"), ("0.5", "0.7")])
-def test_the_figure_is_a_image_of_its_own(desk, width, confidence):
+def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
     words = ("design", "--width", width, "--confidence", confidence, "--figure", "design.svg")
-    done = desk.run(*words, "--json")
+    done = workspace.run(*words, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "figure written to design.svg\n"
     assert json.loads(done.stdout)["design"]["width"] == float(width)
-    image = (desk.folder / "design.svg").read_text()
+    image = (workspace.folder / "design.svg").read_text()
     root = ElementTree.fromstring(image)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     told = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
@@ -81,20 +81,20 @@ def test_the_figure_is_a_image_of_its_own(desk, width, confidence):
         (("--figure", "design.png"), "must be an .svg file, got design.png: write design.svg"),
     ],
 )
-def test_what_cannot_be_designed_is_one_sentence(desk, words, says):
-    before = desk.files()
-    done = desk.run("design", *words)
+def test_what_cannot_be_designed_is_one_sentence(workspace, words, says):
+    before = workspace.files()
+    done = workspace.run("design", *words)
     assert done.returncode == 3
     assert done.stdout == ""
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("surefoot: ")
     assert says in line
-    assert desk.files() == before
+    assert workspace.files() == before
 
 
-def test_a_narrow_terminal_and_one_without_unicode_get_the_design(desk):
+def test_a_narrow_terminal_and_one_without_unicode_get_the_design(workspace):
     odd = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "30"}
-    done = desk.run(*DESIGN, env=odd)
+    done = workspace.run(*DESIGN, env=odd)
     assert done.returncode == 0, done.stderr
     assert "361" in done.stdout
 

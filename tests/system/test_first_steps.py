@@ -7,23 +7,23 @@ import pytest
 ESTIMATE = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--width", "0.1")
 
 
-def test_help_lists_the_commands(desk):
-    done = desk.run("--help")
+def test_help_lists_the_commands(workspace):
+    done = workspace.run("--help")
     assert done.returncode == 0, done.stderr
     assert {"estimate", "certify", "curve", "critical"} <= set(done.stdout.split())
 
 
 @pytest.mark.parametrize(("require", "code", "word"), [("0.05", 0, "PASS"), ("0.999", 1, "FAIL")])
-def test_an_estimate_is_one_claim_and_a_requirement_the_exit_code(desk, require, code, word):
-    done = desk.run(*ESTIMATE, "--require", require, "--json")
+def test_an_estimate_is_one_claim_and_a_requirement_the_exit_code(workspace, require, code, word):
+    done = workspace.run(*ESTIMATE, "--require", require, "--json")
     assert done.returncode == code, done.stderr
     output = json.loads(done.stdout)
     assert [v["verdict"] for v in output["verdicts"]] == [word]
     assert all(claim["sentence"].endswith(".") for claim in output["claims"])
 
 
-def test_a_model_that_is_missing_is_named_and_exits_with_three(desk):
-    done = desk.run("estimate", "missing.onnx", "test.npz", "--perturb", "linf:1/255")
+def test_a_model_that_is_missing_is_named_and_exits_with_three(workspace):
+    done = workspace.run("estimate", "missing.onnx", "test.npz", "--perturb", "linf:1/255")
     assert done.returncode == 3
     assert "missing.onnx" in done.stderr
     assert done.stdout == ""

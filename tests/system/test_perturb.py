@@ -15,23 +15,25 @@ QUICK = ("--first", "3", "--width", "0.3", "--confidence", "0.8")
 
 
 @pytest.fixture
-def image(desk):
+def image(workspace):
     rng = np.random.default_rng(0)
-    Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)).save(desk.folder / "cat.png")
-    return desk
+    Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)).save(
+        workspace.folder / "cat.png"
+    )
+    return workspace
 
 
-def test_the_list_names_every_perturbation(desk):
-    done = desk.run("perturb", "--list")
+def test_the_list_names_every_perturbation(workspace):
+    done = workspace.run("perturb", "--list")
     assert done.returncode == 0, done.stderr
     assert all(kind in done.stdout for kind in PERTURBATIONS)
-    told = json.loads(desk.run("perturb", "--list", "--json").stdout)
+    told = json.loads(workspace.run("perturb", "--list", "--json").stdout)
     assert [entry["kind"] for entry in told] == list(PERTURBATIONS)
     assert all(entry["about"] and entry["levels"] for entry in told)
 
 
-def test_a_name_alone_is_defined(desk):
-    done = desk.run("perturb", "fog")
+def test_a_name_alone_is_defined(workspace):
+    done = workspace.run("perturb", "fog")
     assert done.returncode == 0
     assert "plasma fractal" in done.stdout
     assert "published severities" in done.stdout
@@ -49,8 +51,8 @@ def test_a_sheet_shows_levels_across_and_samples_down(image, name, columns):
     assert high > 2 * 80
 
 
-def test_a_sheet_of_the_data_and_of_chosen_levels(desk):
-    done = desk.run("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
+def test_a_sheet_of_the_data_and_of_chosen_levels(workspace):
+    done = workspace.run("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
     assert done.returncode == 0, done.stderr
     assert "3 levels, 4 samples" in done.stdout
 
@@ -84,38 +86,40 @@ def test_a_mistake_is_one_sentence(image, words, said):
         ("blur:0.5|jpeg:0.3", "50 %"),
     ],
 )
-def test_what_is_sampled_is_said_and_can_be_replayed(desk, perturb, said):
-    done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", perturb, *QUICK, "--json")
+def test_what_is_sampled_is_said_and_can_be_replayed(workspace, perturb, said):
+    done = workspace.run(
+        "estimate", "model.onnx", "test.npz", "--perturb", perturb, *QUICK, "--json"
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert said in told["spec"]["words"]["perturbation"]
     assert "clipped to [0, 1]" in told["spec"]["words"]["perturbation"]
-    again = desk.run("replay", told["digest"][:12], told["inputs"][0]["id"], "1")
+    again = workspace.run("replay", told["digest"][:12], told["inputs"][0]["id"], "1")
     assert again.returncode == 0, again.stderr
 
 
-def test_levels_of_a_range_are_one_line(desk):
-    done = desk.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
+def test_levels_of_a_range_are_one_line(workspace):
+    done = workspace.run("estimate", "model.onnx", "test.npz", "--perturb", "rotation:-1..1",
                     "--levels", "5,20", *QUICK, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     members = json.loads(done.stdout)["details"]["members"]
     assert [m["level"] for m in members] == [5.0, 20.0]
 
 
-def test_a_perturbation_of_ones_own_is_named_by_its_module(desk):
-    (desk.folder / "mine.py").write_text(
+def test_a_perturbation_of_ones_own_is_named_by_its_module(workspace):
+    (workspace.folder / "mine.py").write_text(
         "import surefoot as sf\n"
         "dim = sf.perturb.custom(0.3, name='dim', draws=1)("
         "lambda x, u, level: x * (1 - level * u.reshape(-1, *[1] * (x.ndim - 1))))\n"
     )
-    done = desk.run(
+    done = workspace.run(
         "estimate",
         "model.onnx",
         "test.npz",
         "--perturb",
         "@mine:dim",
         *QUICK,
-        env={**desk.environment(), "PYTHONPATH": f"{desk.folder}:{SOURCE}"},
+        env={**workspace.environment(), "PYTHONPATH": f"{workspace.folder}:{SOURCE}"},
     )
     assert done.returncode == 0, done.stderr
     assert "a function of the user" in done.stdout

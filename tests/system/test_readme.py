@@ -60,14 +60,14 @@ def test_every_command_that_is_written_down_exists_with_its_options():
 
 
 @pytest.mark.slow
-def test_the_demo_shows_progress_and_writes_one_small_page(desk):
-    done = desk.run("demo", "--out", ".", timeout=300)
+def test_the_demo_shows_progress_and_writes_one_small_page(workspace):
+    done = workspace.run("demo", "--out", ".", timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Averaged over these 300 inputs" in done.stdout
     assert "measuring: " in done.stderr
     assert "s left" in done.stderr
     assert "open report.html in a browser" in done.stderr
-    page = (desk.folder / "report.html").read_text()
+    page = (workspace.folder / "report.html").read_text()
     assert len(page) < 2_000_000
     assert "Fashion" not in done.stdout
     assert re.search(r"(src|href)=\"(https?:)?//", page) is None
@@ -82,24 +82,24 @@ def test_the_embedded_model_is_small_and_its_licence_is_named():
 
 
 @pytest.mark.slow
-def test_a_newcomer_without_files_can_run_what_is_written(desk):
+def test_a_newcomer_without_files_can_run_what_is_written(workspace):
     for name in ("model.onnx", "test.npz"):
-        (desk.folder / name).unlink()
+        (workspace.folder / name).unlink()
     made = subprocess.run(
-        [sys.executable, ROOT / "examples" / "files_to_try.py"], cwd=desk.folder, text=True,
+        [sys.executable, ROOT / "examples" / "files_to_try.py"], cwd=workspace.folder, text=True,
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
     assert "model.onnx, old.onnx and test.npz (100 images)" in made.stdout
-    proved = desk.run(*example_of("critical"), "--first", "4", "--samples", "0")
+    proved = workspace.run(*example_of("critical"), "--first", "4", "--samples", "0")
     assert proved.returncode == 0, proved.stderr
     assert "4 of 4 brackets are closed to 0.002" in proved.stdout
     (rows,) = re.findall(
         r"```csv\n(.*?)```", (ROOT / "docs/how-to/critical-radius.md").read_text(), re.DOTALL
     )
-    (desk.folder / "results.csv").write_text(rows)
-    read = desk.run(*example_of("brackets"))
+    (workspace.folder / "results.csv").write_text(rows)
+    read = workspace.run(*example_of("brackets"))
     assert read.returncode == 0, read.stderr
-    assert (desk.folder / "critical.svg").exists()
+    assert (workspace.folder / "critical.svg").exists()
 
 
 def example_of(command):

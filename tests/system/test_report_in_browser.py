@@ -63,8 +63,8 @@ def drawn(browser, css):
     return [e for e in elements if e.size["width"] > 0 and e.size["height"] > 0]
 
 
-def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
-    done = desk.run(
+def test_the_page_shows_claim_figures_images_and_provenance(workspace, browser):
+    done = workspace.run(
         "estimate",
         "model.onnx",
         "test.npz",
@@ -77,7 +77,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
         "--json",
     )
     record = json.loads(done.stdout)
-    page = desk.folder / "report.html"
+    page = workspace.folder / "report.html"
     assert page.stat().st_size < 2_000_000
     open_page(browser, page)
     assert browser.find_element(By.ID, "claim").text == record["claims"][0]["sentence"]
@@ -109,8 +109,8 @@ def test_the_page_shows_claim_figures_images_and_provenance(desk, browser):
     assert fits(browser)
 
 
-def test_the_command_in_the_page_replays_the_failure(desk, browser):
-    desk.run(
+def test_the_command_in_the_page_replays_the_failure(workspace, browser):
+    workspace.run(
         "estimate",
         "model.onnx",
         "test.npz",
@@ -121,11 +121,11 @@ def test_the_command_in_the_page_replays_the_failure(desk, browser):
         "--report",
         "report.html",
     )
-    open_page(browser, desk.folder / "report.html")
+    open_page(browser, workspace.folder / "report.html")
     card = drawn(browser, "#weakest .card")[0]
     command = card.find_element(By.TAG_NAME, "code").text.split()
     failed = card.find_element(By.CSS_SELECTOR, "b.failure").text
-    done = desk.run(*command[1:])
+    done = workspace.run(*command[1:])
     assert done.returncode == 0, done.stderr
     assert f"perturbed {failed}: failed" in done.stdout
 
@@ -202,13 +202,13 @@ def test_the_page_of_critical_radii_shows_counterexamples_beside_inputs(browser,
     assert "the proved radius" in browser.find_element(By.CSS_SELECTOR, "[id^=points]").text
 
 
-def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(desk, browser):
-    done = desk.run(
+def test_the_page_of_a_curve_shows_the_band_the_crossings_and_the_strip(workspace, browser):
+    done = workspace.run(
         "curve", "model.onnx", "test.npz", "--first", "60", "--perturb", "brightness:-1..1",
         "--report", "curve.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    open_page(browser, desk.folder / "curve.html")
+    open_page(browser, workspace.folder / "curve.html")
     assert len(drawn(browser, "#curves svg path")) > 5
     assert len(drawn(browser, "#strips img")) > 2
     assert fits(browser)

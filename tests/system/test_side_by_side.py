@@ -16,32 +16,32 @@ BOTH = ("compare", "model.onnx", "noisy.onnx", "test.npz", "--perturb", "linf:16
 
 
 @pytest.fixture
-def pair(desk):
+def pair(workspace):
     """A second network: the first with noise on its weights."""
-    made, rng = onnx.load(str(desk.folder / "model.onnx")), np.random.default_rng(1)
+    made, rng = onnx.load(str(workspace.folder / "model.onnx")), np.random.default_rng(1)
     for tensor in made.graph.initializer:
         values = numpy_helper.to_array(tensor)
         if values.dtype == np.float32 and values.ndim > 1:
             moved = (values + 0.05 * rng.normal(size=values.shape)).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(moved, tensor.name))
-    onnx.save(made, str(desk.folder / "noisy.onnx"))
-    return desk
+    onnx.save(made, str(workspace.folder / "noisy.onnx"))
+    return workspace
 
 
-def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(desk):
-    done = desk.run(*TAIL, "--report", "t.html")
+def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(workspace):
+    done = workspace.run(*TAIL, "--report", "t.html")
     assert done.returncode == 0, done.stderr
     assert "an extrapolation, without guarantee" in done.stdout
     counted = done.stdout.splitlines()[0]
     assert counted.startswith("Averaged over these 12 inputs, 0 % of the perturbations")
     assert "completeness" in done.stdout
-    page = (desk.folder / "t.html").read_text()
+    page = (workspace.folder / "t.html").read_text()
     assert 'id="tails"' in page
     assert "extrapolated" in page
 
 
-def test_a_tail_in_json_carries_footing_none(desk):
-    told = json.loads(desk.run(*TAIL, "--json").stdout)
+def test_a_tail_in_json_carries_footing_none(workspace):
+    told = json.loads(workspace.run(*TAIL, "--json").stdout)
     footing = {claim["kind"]: claim["guarantee"]["footing"] for claim in told["claims"]}
     assert footing["tail"] == "none"
     assert footing["mean_set"] == "sound"
@@ -50,22 +50,22 @@ def test_a_tail_in_json_carries_footing_none(desk):
     assert whole["guarantee"]["footing"] == "none"
     assert whole["counted"]["guarantee"]["footing"] == "conditional"
     assert told["spec"]["method"]["kind"] == "normal-tail"
-    again = json.loads(desk.run("show", "--json").stdout)
+    again = json.loads(workspace.run("show", "--json").stdout)
     assert (again["claims"], again["details"]) == (told["claims"], told["details"])
 
 
-def test_a_trial_of_a_tail_can_be_replayed(desk):
-    told = json.loads(desk.run(*TAIL, "--json").stdout)
-    done = desk.run("replay", told["digest"][:12], told["inputs"][3]["id"], "7", "--json")
+def test_a_trial_of_a_tail_can_be_replayed(workspace):
+    told = json.loads(workspace.run(*TAIL, "--json").stdout)
+    done = workspace.run("replay", told["digest"][:12], told["inputs"][3]["id"], "7", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kept"] in (True, False)
 
 
-def test_levels_are_one_line_and_resume_from_the_store(desk):
+def test_levels_are_one_line_and_resume_from_the_store(workspace):
     words = ("tail", "model.onnx", "test.npz", "--perturb", "linf", "--levels", "8/255,0.2",
              "--first", "6", "--draws", "60", "--report", "l.html",
              "--figure", "l.json")  # fmt: skip
-    first, second = desk.run(*words), desk.run(*words)
+    first, second = workspace.run(*words), workspace.run(*words)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
     for level in ("8/255", "0.2"):
@@ -74,12 +74,12 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
     assert "at the highest level noise drawn uniformly from the L∞ ball" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr
     assert "in --perturb" not in first.stderr
-    assert "Results by level" in (desk.folder / "l.html").read_text()
-    (points,) = json.loads((desk.folder / "l.json").read_text())["datasets"].values()
-    drawn = (desk.folder / "l.html").read_text()
+    assert "Results by level" in (workspace.folder / "l.html").read_text()
+    (points,) = json.loads((workspace.folder / "l.json").read_text())["datasets"].values()
+    drawn = (workspace.folder / "l.html").read_text()
     assert "counted, with its interval" in drawn
     assert "extrapolated, without any guarantee" in drawn
-    told = json.loads(desk.run(*words, "--json").stdout)["details"]["members"]
+    told = json.loads(workspace.run(*words, "--json").stdout)["details"]["members"]
     for point, member in zip(points, told, strict=True):
         counted = member["whole"]["counted"]
         assert point["level"] == member["level"]
@@ -87,17 +87,17 @@ def test_levels_are_one_line_and_resume_from_the_store(desk):
         drawn_at = (point["value"], point["low"], point["high"])
         kept = (counted["value"], counted["interval"]["high"], counted["interval"]["low"])
         assert drawn_at == pytest.approx([100 * (1 - share) for share in kept])
-    runs = json.loads(desk.run("show", "--list", "--json").stdout)
+    runs = json.loads(workspace.run("show", "--list", "--json").stdout)
     assert len(runs) == 2
     for run in runs:
-        name = json.loads(desk.run("show", run["run"], "--json").stdout)["inputs"][1]["id"]
-        assert desk.run("replay", run["run"][:12], name, "3").returncode == 0
+        name = json.loads(workspace.run("show", run["run"], "--json").stdout)["inputs"][1]["id"]
+        assert workspace.run("replay", run["run"][:12], name, "3").returncode == 0
 
 
 @pytest.mark.parametrize("command", ["estimate", "certify"])
-def test_every_measuring_command_takes_levels(desk, command):
+def test_every_measuring_command_takes_levels(workspace, command):
     how = {"estimate": ("--width", "0.3"), "certify": ("--kappa", "0.2", "--max-trials", "50")}
-    done = desk.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
+    done = workspace.run(command, "model.onnx", "test.npz", "--perturb", "linf:0.1", "--levels",
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
@@ -146,30 +146,30 @@ def test_a_reference_may_be_a_file(pair):
     assert given == {"model.onnx": 0.9, "noisy.onnx": 0.7}
 
 
-def test_every_class_can_be_required_of(desk):
+def test_every_class_can_be_required_of(workspace):
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--width", "0.2")
-    met = desk.run(*words, "--require-each", "0.01")
+    met = workspace.run(*words, "--require-each", "0.01")
     assert met.returncode == 0, met.stdout + met.stderr
     said = "PASS: at most 99 % of the perturbations make the model fail on inputs of every class"
     assert said in met.stdout
     assert "Requirement for each class" in met.stdout
-    both = desk.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
+    both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
     told = json.loads(both.stdout)
     whole, every, *each = told["verdicts"]
     assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
     assert "at most 0.001 % of the perturbations" in every["sentence"]
     assert {c["about"]["name"] for c in each} == {r["name"] for r in told["details"]["classes"]}
-    alone = json.loads(desk.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
+    alone = json.loads(workspace.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
     assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 
 
-def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
+def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
              "--first", "4", "--max-trials", "60", "--json")  # fmt: skip
-    told = json.loads(desk.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
+    told = json.loads(workspace.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
     assert {row["result"]["trials"] for row in told["inputs"]} == {60}
-    refused = desk.run(*words, "--looks", "3")
+    refused = workspace.run(*words, "--looks", "3")
     assert refused.returncode == 3
     assert "--looks is for --method exact-binomial" in refused.stderr
 
@@ -195,11 +195,11 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(desk):
         ((*TAIL, "--require-each", "5"), "--require-each must be between 0 and 1"),
     ],
 )
-def test_bad_questions_are_one_sentence(desk, words, said):
-    shutil.copy(desk.folder / "model.onnx", desk.folder / "noisy.onnx")
-    before = desk.files()
-    done = desk.run(*words)
+def test_bad_questions_are_one_sentence(workspace, words, said):
+    shutil.copy(workspace.folder / "model.onnx", workspace.folder / "noisy.onnx")
+    before = workspace.files()
+    done = workspace.run(*words)
     assert done.returncode == 3
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    assert desk.files() == before
+    assert workspace.files() == before

@@ -21,18 +21,20 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--wi
         {"COLUMNS": "30"},
     ],
 )
-def test_any_terminal_gets_the_result(desk, surroundings):
+def test_any_terminal_gets_the_result(workspace, surroundings):
     spoken = surroundings.get("PYTHONIOENCODING", "utf-8")
-    done = desk.run(*QUICK, "--first", "4", env={**os.environ, **surroundings}, encoding=spoken)
+    done = workspace.run(
+        *QUICK, "--first", "4", env={**os.environ, **surroundings}, encoding=spoken
+    )
     assert done.returncode == 0, done.stderr
     assert "Averaged over these 4 inputs" in " ".join(done.stdout.split())
 
 
-def test_a_closed_pipe_is_an_error_not_a_refutation(desk):
-    assert desk.run(*QUICK).returncode == 0
+def test_a_closed_pipe_is_an_error_not_a_refutation(workspace):
+    assert workspace.run(*QUICK).returncode == 0
     command = f"surefoot {' '.join(QUICK)} --require 0.01 | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", command], cwd=desk.folder, env=desk.environment(), text=True,
+        ["bash", "-c", command], cwd=workspace.folder, env=workspace.environment(), text=True,
         capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
@@ -40,32 +42,34 @@ def test_a_closed_pipe_is_an_error_not_a_refutation(desk):
     assert "surefoot:" not in done.stderr
 
 
-def test_the_package_runs_as_a_module(desk):
+def test_the_package_runs_as_a_module(workspace):
     done = subprocess.run(
-        [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=desk.folder, text=True,
+        [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=workspace.folder, text=True,
         capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 3
     assert "there is no perturbation 'fogg': choose one such as fog" in done.stderr
 
 
-def test_odd_class_names_and_ids_are_shown_as_text(desk):
+def test_odd_class_names_and_ids_are_shown_as_text(workspace):
     ids = np.array([f"a\x1b[31m[/b]{i}" for i in range(20)])
     names = np.array(["[/oops]", "a\x01b", *"cdefghij"])
-    desk.save("odd.npz", x=desk.x[:20], y=desk.y[:20], ids=ids, class_names=names)
-    done = desk.run("estimate", "model.onnx", "odd.npz", "--perturb", "linf:90/255", "--width",
+    workspace.save("odd.npz", x=workspace.x[:20], y=workspace.y[:20], ids=ids, class_names=names)
+    done = workspace.run("estimate", "model.onnx", "odd.npz", "--perturb", "linf:90/255", "--width",
                     "0.2", "--report", "r.html")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "[/oops]" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "\x1b" not in (desk.folder / "r.html").read_text()
+    assert "\x1b" not in (workspace.folder / "r.html").read_text()
 
 
-def test_a_image_with_an_undecodable_name(desk):
-    folder = desk.folder / "images" / "0"
+def test_a_image_with_an_undecodable_name(workspace):
+    folder = workspace.folder / "images" / "0"
     folder.mkdir(parents=True)
-    Image.fromarray(desk.x[0]).save(os.fsencode(folder) + b"/\xff.png")
-    done = desk.run("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2")
+    Image.fromarray(workspace.x[0]).save(os.fsencode(folder) + b"/\xff.png")
+    done = workspace.run(
+        "estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--width", "0.2"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -74,25 +78,25 @@ def test_a_image_with_an_undecodable_name(desk):
     [("--width", "1e-200"), ("--classes", "²"), ("--shape", "²"), ("--size", "²x²"),
      ("--confidence", "0.99999999999999"), ("--method", "fixed-size", "--width", "1e-6")],
 )  # fmt: skip
-def test_odd_numbers_are_refused_not_crashed_on(desk, words):
-    done = desk.run(*QUICK, *words)
+def test_odd_numbers_are_refused_not_crashed_on(workspace, words):
+    done = workspace.run(*QUICK, *words)
     assert done.returncode == 3, done.stdout
     assert "a fault in surefoot" not in done.stderr
 
 
-def test_what_the_preflight_wonders_about_is_said_with_the_result(desk):
-    desk.save("raw.npz", x=desk.x[:10].astype(np.float32), y=desk.y[:10])
+def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
+    workspace.save("raw.npz", x=workspace.x[:10].astype(np.float32), y=workspace.y[:10])
     words = ("--perturb", "linf:8/255", "--width", "0.2", "--report", "r.html")
-    done = desk.run("estimate", "model.onnx", "raw.npz", *words)
+    done = workspace.run("estimate", "model.onnx", "raw.npz", *words)
     assert done.returncode == 0, done.stderr
     assert "say --scale 255 --bounds 0,1" in done.stdout
     assert "is the level in the data's unit?" in done.stdout
-    assert "is the level in the data" in (desk.folder / "r.html").read_text()
+    assert "is the level in the data" in (workspace.folder / "r.html").read_text()
 
 
-def test_the_result_names_model_data_selection_and_perturbation(desk):
-    done = desk.run(*QUICK, "--random", "5", "--correct-only")
+def test_the_result_names_model_data_selection_and_perturbation(workspace):
+    done = workspace.run(*QUICK, "--random", "5", "--correct-only")
     assert "model.onnx on test.npz: 5 of 40 inputs" in done.stdout
     assert "L∞ ball of radius 32/255" in done.stdout
-    record = json.loads(desk.run("show", "--json").stdout)
+    record = json.loads(workspace.run("show", "--json").stdout)
     assert record["source"]["model"] == "model.onnx"
