@@ -120,7 +120,6 @@ def test_the_allowance_for_rounding_is_larger_than_the_rounding():
     assert abs(stops.mass(0.4).sum() - 1) < ROUNDING / 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "error"), [(0.9, 0.5), (0.5, 0.05), (0.34, 0.3), (0.4, 0.001), (0.15, 0.9)]
 )

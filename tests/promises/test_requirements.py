@@ -32,7 +32,6 @@ from surefoot.statistics import clopper_pearson
 from tests.promises.local_results import LAW, allowed, counted, decided
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.9, 0.95])
 @pytest.mark.parametrize("n", [10, 60, 300])
 def test_a_requirement_at_its_boundary_passes_and_fails_rarely(truth, n):

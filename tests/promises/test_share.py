@@ -64,7 +64,6 @@ def test_a_hundred_inputs_at_twice_kappa_are_refuted_every_time():
         assert fragile_at_least(local, 0.05) > 90
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 10, 100])
 def test_robust_inputs_are_refuted_rarely_when_decisions_err_at_full_rate(n):
     """Seeded, 2,000 runs: uniform p-values, declared fragile where they are at most the error."""
@@ -98,7 +97,6 @@ def test_too_many_are_counted_rarely_whatever_is_declared_of_the_fragile_ones(ki
     assert wrong <= most_allowed(runs, error)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20, 60])
 @pytest.mark.parametrize("a", [0.01, 0.05])
 @pytest.mark.parametrize("error", [0.01, 0.05])
@@ -167,7 +165,6 @@ def test_the_share_is_missed_rarely_where_decisions_err_at_full_rate_exactly(
     assert miss(n, share, a, undecided, 0.05) <= 0.05
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("least", [0.5, 0.9, 0.97])
 @pytest.mark.parametrize(("n", "a"), [(40, 0.05), (100, 0.05), (300, 0.01)])
 def test_a_requirement_of_the_share_is_decided_wrongly_with_at_most_the_whole_error(n, a, least):
