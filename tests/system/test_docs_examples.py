@@ -188,7 +188,7 @@ def test_a_command_runs_as_printed(example, request, monkeypatch):
 
 @pytest.mark.parametrize("example", python_blocks(), ids=str)
 def test_a_python_block_runs_as_printed(example):
-    exec(compile(example.text, example.page, "exec"), {"__name__": "__main__"})  # noqa: S102
+    exec(compile(example.text, example.page, "exec"), {"__name__": "__main__"})
 
 
 def test_examples_are_recognised_and_exceptions_are_still_needed():
