@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.statistics.planning import rehearse
+from surefoot.statistics.planning import simulate_trials
 
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--width", "0.1")
 
@@ -290,7 +290,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
         "plan", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--kappa", "1e-2",
         "--confidence", "0.95", "--assume", "1,0.99",
     )  # fmt: skip
-    clean = rehearse(sf.methods.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
+    clean = simulate_trials(sf.methods.KappaTest(1e-2, 0.05, 20_000), 1.0).mean
     assert 299 <= clean <= 330  # between ln(20)/kappa and 1.1 times that
     assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.curve_options import CurveOptions
 from surefoot.cli.main import app, running_text
-from surefoot.study.external_brackets import published
-from surefoot.study.registry import METHODS, number
+from surefoot.methods import METHODS
+from surefoot.study.external_brackets import brackets
+from surefoot.study.registry import number
 
 COMMANDS = {command.name: command for command in app.registered_commands}
 
@@ -64,7 +65,7 @@ def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line()
     }
     assert {"sequential-curve", "critical-level", "normal-tail"} <= set(with_error)
     assert set(with_error.values()) == {0.05}
-    assert inspect.signature(published).parameters["error"].default == 0.05
+    assert inspect.signature(brackets).parameters["error"].default == 0.05
 
 
 @pytest.mark.parametrize(

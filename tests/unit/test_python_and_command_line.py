@@ -166,7 +166,7 @@ def test_seeds_and_other_defaults_are_the_same_everywhere():
 
 
 def test_the_command_line_reads_files_with_the_same_options():
-    from surefoot.cli.options import Reading
+    from surefoot.cli.input_options import InputOptions
 
     ours = {f.name: f.default for f in fields(FileOptions)}
-    assert {f.name: f.default for f in fields(Reading)} == ours
+    assert {f.name: f.default for f in fields(InputOptions)} == ours
