@@ -207,8 +207,8 @@ def test_a_normal_tail_is_fitted_down_to_its_level_and_not_below():
     severities = Severities(tuple(values.tolist()), 0.6)
     level = anderson_darling(values)
     assert 0.001 < level < 0.5
-    tail = NormalTail(draws=200, level=level, transforms=("none",))
+    tail = NormalTail(draws=200, normality=level, transforms=("none",))
     outcome = after(tail, [severities]).result
     assert isinstance(outcome, Extrapolation)
     assert outcome.counted.guarantee == Guarantee(Footing.SOUND, 0.05)
-    assert isinstance(after(replace(tail, level=1.01 * level), [severities]).result, Undecided)
+    assert isinstance(after(replace(tail, normality=1.01 * level), [severities]).result, Undecided)

@@ -94,7 +94,8 @@ def test_the_logit_fits_logit_normal_scores():
 def test_transforms_are_tried_in_the_stated_order():
     logs = np.exp(norm.ppf((np.arange(500) + 0.5) / 500, -2.0, 0.4))
     assert (
-        "Yeo-Johnson" in concluded(logs, 0.6, transforms=("yeo-johnson", "box-cox"), level=1e-9).fit
+        "Yeo-Johnson"
+        in concluded(logs, 0.6, transforms=("yeo-johnson", "box-cox"), normality=1e-9).fit
     )
     assert set(TRANSFORMS) == {"none", "box-cox", "logit", "yeo-johnson"}
 
@@ -114,7 +115,14 @@ def test_scores_of_exactly_zero_and_one_do_not_crash():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"draws": 5}, {"level": 0}, {"level": 1}, {"transforms": ()}, {"transforms": ("cube",)}]
+    "bad",
+    [
+        {"draws": 5},
+        {"normality": 0},
+        {"normality": 1},
+        {"transforms": ()},
+        {"transforms": ("cube",)},
+    ],
 )
 def test_meaningless_settings_are_refused(bad):
     with pytest.raises(InvalidArgument):

@@ -8,7 +8,7 @@ from surefoot.statistics.planning import simulate, simulate_trials
 from surefoot.statistics.proof import expected_trials
 
 
-def test_a_fixed_number_is_rehearsed_exactly():
+def test_a_fixed_number_is_simulated_exactly():
     simulated = simulate_trials(Okamoto(0.1, 0.1), 0.3, runs=5)
     assert (simulated.mean, simulated.most, simulated.decided) == (
         okamoto(0.1, 0.1),

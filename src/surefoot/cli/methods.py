@@ -59,7 +59,7 @@ def tail_method(
 
     return NormalTail(
         draws=draws,
-        level=share("--normality", normality),
+        normality=share("--normality", normality),
         transforms=tuple(part.strip() for part in transforms.split(",")),
         error=error_from(confidence),
     )

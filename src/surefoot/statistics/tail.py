@@ -99,11 +99,11 @@ class NormalTail:
     """Fit a normal to the severities, transformed if need be, and read off the tail at the limit.
 
     The transforms are tried in the stated order; the first after which Anderson-Darling does not
-    reject normality at `level` is used. None passing is RoMA's FAIL: undecided.
+    reject normality at the level `normality` is used. None passing is RoMA's FAIL: undecided.
     """
 
     draws: int = 1000
-    level: float = 0.05
+    normality: float = 0.05
     transforms: tuple[str, ...] = ("none", "box-cox")
     error: float = 0.05
     evidence: ClassVar[type[Severities]] = Severities
@@ -114,8 +114,10 @@ class NormalTail:
             raise InvalidArgument(
                 f"draws must be an integer ≥ 20, got {self.draws}: fewer do not fit a tail"
             )
-        if not 0 < self.level < 1:
-            raise InvalidArgument(f"level must lie between 0 and 1, got {self.level}: try 0.05")
+        if not 0 < self.normality < 1:
+            raise InvalidArgument(
+                f"normality must lie between 0 and 1, got {self.normality}: try 0.05"
+            )
         check_error(self.error)
         unknown = [name for name in self.transforms if name not in TRANSFORMS]
         if unknown or not self.transforms:
@@ -141,10 +143,10 @@ class NormalTail:
                 continue
             moved, limit, words = fitted
             p_value = anderson_darling(moved)
-            if p_value >= self.level:
+            if p_value >= self.normality:
                 return self._extrapolate(moved, limit, words, p_value, counted)
         return Undecided(
-            f"the severities are not normal at the {100 * self.level:g} % level "
+            f"the severities are not normal at the {100 * self.normality:g} % level "
             f"(tried: {', '.join(self.transforms)})",
             self.draws,
             counted,

@@ -34,10 +34,10 @@ class Plan:
 
 
 def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
-    """Rehearse the method on assumed probabilities and time the model on one batch."""
+    """Simulate the method on assumed probabilities and time the model on one batch."""
     if study.needs is not Needs.SAMPLES:
         raise InvalidArgument(
-            f"{type(study.method).__name__} cannot be rehearsed: plan a method that samples at "
+            f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
             "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
         )
     bench, subject, level = study.bench(), study.fitted.subjects()[0], study.level

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import Selection, load_inputs
 from surefoot.models import load_model
@@ -44,8 +46,8 @@ class FileOptions:
         whole_numbers = {model.signature.whole_numbers for model in loaded}
         if len(whole_numbers) > 1:
             raise InvalidArgument(
-                "some of these models take whole numbers (uint8) and some do not: they cannot "
-                "meet the same inputs"
+                "some of these models take integers (uint8) and some do not: they cannot be given "
+                "the same inputs"
             )
         if True in whole_numbers and _is_pixels(inputs) and self.scale is None:
             inputs = self._inputs(data, 1.0)
@@ -57,7 +59,20 @@ class FileOptions:
             seed=seed,
             correct_only=self.correct_only,
         )
+        self._check_random(inputs, selection.classes)
         return loaded, select(inputs, loaded, selection)
+
+    def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
+        """Refuse to draw more inputs than there are."""
+        available, of_classes = len(inputs), ""
+        if classes and inputs.labels is not None:
+            available = int(np.isin(inputs.labels, classes).sum())
+            of_classes = f" of classes {self.classes}"
+        if self.random is not None and self.random > available > 0:
+            raise InvalidArgument(
+                f"--random {self.random}: {inputs.source} has {available} inputs{of_classes}; "
+                f"write {available} or less, or leave out --random"
+            )
 
     def _inputs(self, data: str, scale: float | None) -> Inputs:
         names = self.class_names.split(",") if self.class_names else ()
@@ -96,7 +111,7 @@ def _shape(text: str | None) -> tuple[int, ...] | None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise InvalidArgument(f"--shape is the shape of one input, such as 1,28,28, got {text!r}")
+        raise InvalidArgument(f"--shape must be the shape of one input, as 1,28,28, got {text!r}")
     return tuple(int(part) for part in parts)
 
 
@@ -105,7 +120,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
         return None
     height, _, width = text.lower().partition("x")
     if not (height.isdecimal() and width.isdecimal()):
-        raise InvalidArgument(f"--size is HEIGHTxWIDTH, such as 224x224, got {text!r}")
+        raise InvalidArgument(f"--size must be HEIGHTxWIDTH, as 224x224, got {text!r}")
     return int(height), int(width)
 
 
