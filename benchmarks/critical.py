@@ -19,7 +19,6 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-import csv
 import importlib.util
 import json
 import math
@@ -36,6 +35,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from published_brackets import Published, published_brackets
 from tables import print_table
 
 from surefoot.evidence import closed_to
@@ -58,21 +58,12 @@ NETWORKS = (
     "mnist_relu_9_200",
 )
 TOLERANCE = 0.002
+"""Width of a closed bracket, in radius: the grid of the published search."""
 ROUNDING = 1e-6
+"""Slack in radius when brackets are compared: the table has few digits."""
 TIME_LIMITED = 2800.0
-FIRST_OF_OTHERS = {"mnist_relu_3_100": 77, "mnist-net_256x4": 61, "mnist_relu_9_200": 61}
-"""From here on the published rows are those of other images: their times count, not their ends."""
+"""Seconds above which a published search may have met its own limit (published-brackets.md)."""
 MARABOU = Path(__file__).parents[1] / "examples" / "verifiers" / "marabou.py"
-
-
-@dataclass(frozen=True)
-class Published:
-    """A bracket of others: an empty lower end is 0, an empty upper end nothing."""
-
-    low: float
-    high: float
-    seconds: float
-    same_image: bool = True
 
 
 @dataclass(frozen=True)
@@ -133,21 +124,6 @@ class Row:
         if self.refutes:
             text += "; our counterexample, replayed, lies within their proof"
         return text
-
-
-def published_brackets(data: Path, network: str) -> dict[int, Published]:
-    """The published brackets of the first test images."""
-    with (data / "critical_epsilon.csv").open() as file:
-        return {
-            int(row["image"]): Published(
-                float(row["lower"] or 0),
-                float(row["upper"] or math.inf),
-                float(row["runtime_s"] or math.nan),
-                int(row["image"]) < FIRST_OF_OTHERS.get(network, math.inf),
-            )
-            for row in csv.DictReader(file)
-            if (row["network"], row["split"], row["source"]) == (network, "test", "fomlas")
-        }
 
 
 @cache

@@ -77,16 +77,16 @@ def run_until_known(procedure, draw, rng, make=lambda _, x: points(x)):
 @pytest.mark.parametrize("world", ["log-normal", "a fifth weak", "a tenth at zero", "four levels"])
 @pytest.mark.parametrize("within", [0.003, 0.008])
 @pytest.mark.parametrize("make", [as_found, lambda _, x: points(x)], ids=["brackets", "exact"])
-def test_stopping_when_it_is_narrow_keeps_the_promise(world, width, make):
+def test_stopping_when_it_is_narrow_keeps_the_promise(world, within, make):
     draw, runs = WORLDS[world], 200
     rng, missed, truth = np.random.default_rng(11), 0, float(draw(0.05))
     for _ in range(runs):
-        outcome = run_until_known(QuantileWithin(width, max_inputs=600), draw, rng, make)
+        outcome = run_until_known(QuantileWithin(within, max_inputs=600), draw, rng, make)
         assert isinstance(outcome, Quantile)
         missed += truth not in outcome.interval
         if not outcome.note:
-            assert outcome.interval.width <= 2 * width
-            assert truth not in outcome.interval or abs(outcome.value - truth) <= width + 1e-12
+            assert outcome.interval.width <= 2 * within
+            assert truth not in outcome.interval or abs(outcome.value - truth) <= within + 1e-12
     assert missed <= most_misses(runs, 0.05)
 
 
@@ -118,12 +118,12 @@ def searched(method, world):
 
 @pytest.mark.parametrize("world", ["log-normal", "a twentieth at zero", "a fifth weak"])
 @pytest.mark.parametrize("within", [None, 0.008])
-def test_a_search_for_the_quantile_holds_it(world, width):
+def test_a_search_for_the_quantile_holds_it(world, within):
     draw, runs = WORLDS[world], 150
     rng, missed, truth = np.random.default_rng(12), 0, float(draw(0.05))
     for _ in range(runs):
         radii = draw(rng.random(250))
-        outcome = searched(sf.methods.CriticalQuantile(within=width, size=250), Search(rng, radii))
+        outcome = searched(sf.methods.CriticalQuantile(within=within, size=250), Search(rng, radii))
         for radius, bracket in zip(radii, outcome.brackets, strict=False):
             assert bracket.low <= radius <= bracket.high
         missed += truth not in outcome.quantile.interval

@@ -34,18 +34,18 @@ def test_the_same_command_again_answers_from_the_store(workspace):
 
 def test_json_is_one_object_with_the_guarantee(workspace):
     done = workspace.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
-    told = json.loads(done.stdout)
-    whole = next(c for c in told["claims"] if c["kind"] == "mean_population")
+    output = json.loads(done.stdout)
+    whole = next(c for c in output["claims"] if c["kind"] == "mean_population")
     assert whole["guarantee"]["footing"] == "conditional"
     assert whole["guarantee"]["assumptions"]
     assert set(whole["interval"]) == {"low", "high"}
-    assert all(claim["sentence"].endswith(".") for claim in told["claims"])
-    assert len(told["inputs"]) == 5
-    (required,) = told["verdicts"]
+    assert all(claim["sentence"].endswith(".") for claim in output["claims"])
+    assert len(output["inputs"]) == 5
+    (required,) = output["verdicts"]
     assert required["verdict"] == {0: "PASS", 2: "UNDECIDED"}[done.returncode]
     assert required["requirement"] == pytest.approx(0.99)  # of failing: 1 - what is kept
     assert required["sentence"].startswith(required["verdict"])
-    assert all(row["result"]["guarantee"]["footing"] == "sound" for row in told["inputs"])
+    assert all(row["result"]["guarantee"]["footing"] == "sound" for row in output["inputs"])
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_doctor_speaks_in_plain_words(workspace):
         "batch of one equals a batch of many",
     ):
         assert words in done.stdout
-    told = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
-    assert {line["status"] for line in told} == {"ok"}
+    output = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
+    assert {line["status"] for line in output} == {"ok"}
 
 
 def test_doctor_asks_whether_the_labels_are_shifted(workspace):
@@ -84,9 +84,9 @@ def test_doctor_asks_whether_the_labels_are_shifted(workspace):
     kept = workspace.y[:200] != 6
     by_place = np.where(workspace.y > 6, workspace.y - 1, workspace.y)[:200]
     workspace.save("test.npz", x=workspace.x[:200][kept], y=by_place[kept])
-    told = workspace.run("doctor", "model.onnx", "test.npz").stdout
-    assert "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …)" in told
-    assert "are the labels shifted?" in told
+    output = workspace.run("doctor", "model.onnx", "test.npz").stdout
+    assert "with the labels from 6 on read as one higher (6 as 7, 7 as 8, …)" in output
+    assert "are the labels shifted?" in output
 
 
 def test_folders_without_a_six_are_measured_with_their_own_labels(workspace):
@@ -99,8 +99,8 @@ def test_folders_without_a_six_are_measured_with_their_own_labels(workspace):
             pixels = np.asarray(workspace.x[i]).reshape(28, 28)
             Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{i}.png")
     done = workspace.run("doctor", "model.onnx", "images")
-    told = re.search(r"clean accuracy: ([\d.]+) % of", done.stdout)
-    assert float(told[1]) > 80, done.stdout
+    output = re.search(r"clean accuracy: ([\d.]+) % of", done.stdout)
+    assert float(output[1]) > 80, done.stdout
     assert "labels are numbers and read as such" in done.stdout
 
 
@@ -138,9 +138,9 @@ def test_show_report_and_replay_read_the_store(workspace):
         "--save",
         "failed.png",
     )
-    told = json.loads(replayed.stdout)
-    assert told["kept"] is False
-    assert told["perturbed"] == example["failed_class"]
+    output = json.loads(replayed.stdout)
+    assert output["kept"] is False
+    assert output["perturbed"] == example["failed_class"]
     assert (workspace.folder / "failed.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -192,8 +192,8 @@ def test_results_do_not_depend_on_batch_or_workers(workspace):
     means = set()
     for i, how in enumerate((("--batch", "7"), ("--batch", "64", "--workers", "2"), ())):
         done = workspace.run(*QUICK, *how, "--json", "--store", f"s{i}.db", "--first", "12")
-        told = json.loads(done.stdout)
-        means.add(json.dumps([told["claims"], told["inputs"], told["details"]]))
+        output = json.loads(done.stdout)
+        means.add(json.dumps([output["claims"], output["inputs"], output["details"]]))
     assert len(means) == 1
 
 
@@ -225,10 +225,10 @@ CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--f
 def test_certify_passes_fails_or_stays_undecided(workspace):
     weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--json")
     assert weak.returncode == 0, weak.stderr
-    told = json.loads(weak.stdout)
-    (decided,) = [claim for claim in told["claims"] if claim["verdict"]]
+    output = json.loads(weak.stdout)
+    (decided,) = [claim for claim in output["claims"] if claim["verdict"]]
     assert (decided["kind"], decided["verdict"]) == ("all_kappa", "PASS")
-    assert {row["result"]["kept"] is not None for row in told["inputs"]} == {True}
+    assert {row["result"]["kept"] is not None for row in output["inputs"]} == {True}
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
     refuted = workspace.run(*strong, "--first", "12", "--report", "page.html")
     assert refuted.returncode == 1, refuted.stdout
@@ -265,9 +265,9 @@ def test_certify_refuses_what_means_nothing(workspace, words, says):
 
 def test_a_fragile_input_can_be_replayed(workspace):
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
-    told = json.loads(workspace.run(*strong, "--first", "12", "--json").stdout)
-    example = told["details"]["examples"][0]
-    done = workspace.run("replay", told["digest"][:12], example["id"], str(example["trial"]))
+    output = json.loads(workspace.run(*strong, "--first", "12", "--json").stdout)
+    example = output["details"]["examples"][0]
+    done = workspace.run("replay", output["digest"][:12], example["id"], str(example["trial"]))
     assert ": failed (severity" in done.stdout
 
 
@@ -279,10 +279,10 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     assert "either --width (for estimate) or --kappa (for certify)" in both.stderr
     done = workspace.run(*plan, "--json", "--confidence", "0.99")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["inputs"] == 40
-    assert told["rate"] > 0
-    by_p = {row["p"]: row for row in told["rehearsals"]}
+    output = json.loads(done.stdout)
+    assert output["inputs"] == 40
+    assert output["rate"] > 0
+    by_p = {row["p"]: row for row in output["rehearsals"]}
     assert by_p[1.0]["mean"] == 361
     assert by_p[0.5]["mean"] > 4000
     shown = workspace.run(*plan, "--kappa", "1e-2", "--confidence", "0.95", "--assume", "1,0.99")

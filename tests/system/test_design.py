@@ -40,14 +40,14 @@ def test_all_prints_every_look(workspace):
 
 
 def test_json_is_the_whole_design_with_its_cost(workspace):
-    told = json.loads(workspace.run(*DESIGN, "--json").stdout)
+    output = json.loads(workspace.run(*DESIGN, "--json").stdout)
     made = design_for(0.02, 0.01)
-    assert told["design"]["looks"] == list(made.looks)
-    assert told["design"]["few"] == list(made.few)
-    assert 0 < told["design"]["proved"] <= told["design"]["error"] == 0.01
-    assert told["cost"]["okamoto"] == okamoto(0.02, 0.01)
-    assert told["cost"]["fixed_size"] == fixed_size(0.02, 0.01)
-    rows = {row["p"]: row for row in told["cost"]["expected"]}
+    assert output["design"]["looks"] == list(made.looks)
+    assert output["design"]["few"] == list(made.few)
+    assert 0 < output["design"]["proved"] <= output["design"]["error"] == 0.01
+    assert output["cost"]["okamoto"] == okamoto(0.02, 0.01)
+    assert output["cost"]["fixed_size"] == fixed_size(0.02, 0.01)
+    rows = {row["p"]: row for row in output["cost"]["expected"]}
     assert list(rows) == [0.0, 0.01, 0.05, 0.1, 0.25, 0.5]
     assert rows[0.1]["trials"] == pytest.approx(expected_trials(made, 0.9))
     assert rows[0.5]["limit"] == pytest.approx(2.5758293**2 / 4 / 0.02**2)
@@ -63,8 +63,8 @@ def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
     image = (workspace.folder / "design.svg").read_text()
     root = ElementTree.fromstring(image)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    told = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"trials so far", "expected trials", "exact sequential", "Okamoto"} <= told
+    output = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"trials so far", "expected trials", "exact sequential", "Okamoto"} <= output
     assert "NaN" not in image
     assert len(image) < 60_000
 

@@ -8,17 +8,25 @@ import time
 
 import pytest
 
+from tests.system.conftest import Workspace
+
 SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.04",
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 
 
-def told(done):
+def result_of(done):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     return {k: record[k] for k in ("claims", "inputs", "details", "digest", "trials")}
 
 
-def kept(workspace):
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """What the same command ends with where nothing stops it."""
+    return result_of(Workspace(tmp_path_factory.mktemp("uninterrupted")).run(*SLOW))
+
+
+def trials_in_journal(workspace):
     with sqlite3.connect(workspace.folder / "surefoot.db") as db:
         (n,) = db.execute("SELECT coalesce(sum(stop - start), 0) FROM surefoot_journal").fetchone()
     db.close()
@@ -30,7 +38,7 @@ def wait_for_evidence(workspace, process, least):
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
         try:
-            if kept(workspace) > least:
+            if trials_in_journal(workspace) > least:
                 return
         except sqlite3.Error:
             pass
@@ -38,26 +46,27 @@ def wait_for_evidence(workspace, process, least):
     raise AssertionError(f"no progress: {process.communicate()}")
 
 
-def test_kill_9_at_random_moments_loses_nothing_and_changes_nothing(workspace):
-    plain = told(workspace.run(*SLOW, "--store", "plain.db"))
+def test_kill_9_at_random_moments_loses_nothing_and_changes_nothing(workspace, uninterrupted):
     chance, before, killed = random.Random(20), 0, 0
-    while killed < 4 and before < plain["trials"] / 2:
+    while killed < 4 and before < uninterrupted["trials"] / 2:
         process = workspace.start(*SLOW)
         wait_for_evidence(workspace, process, before)
         time.sleep(chance.uniform(0, 0.3))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
-        assert kept(workspace) > before
-        before = kept(workspace)
+        assert trials_in_journal(workspace) > before
+        before = trials_in_journal(workspace)
     assert killed, "the run finished before it could be killed"
     again = workspace.run(*SLOW)
-    assert told(again) == plain
-    assert kept(workspace) == plain["trials"], "trials were run twice or are missing"
+    assert result_of(again) == uninterrupted
+    assert trials_in_journal(workspace) == uninterrupted["trials"], (
+        "trials were run twice or are missing"
+    )
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, sent):
+def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, sent):
     process = workspace.start(*SLOW, "--report", "report.html")
     wait_for_evidence(workspace, process, 0)
     process.send_signal(sent)
@@ -74,7 +83,7 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, sent):
     unfinished = workspace.run("show")
     assert unfinished.returncode == 3
     assert "run the same command again" in unfinished.stderr
-    assert told(workspace.run(*SLOW)) == told(workspace.run(*SLOW, "--store", "plain.db"))
+    assert result_of(workspace.run(*SLOW)) == uninterrupted
 
 
 def test_two_processes_on_one_store_agree(workspace):
@@ -86,4 +95,4 @@ def test_two_processes_on_one_store_agree(workspace):
         results.append(json.loads(out))
     assert results[0]["claims"] == results[1]["claims"]
     assert results[0]["inputs"] == results[1]["inputs"]
-    assert told(workspace.run(*SLOW))["claims"] == results[0]["claims"]
+    assert result_of(workspace.run(*SLOW))["claims"] == results[0]["claims"]

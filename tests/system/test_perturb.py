@@ -27,9 +27,9 @@ def test_the_list_names_every_perturbation(workspace):
     done = workspace.run("perturb", "--list")
     assert done.returncode == 0, done.stderr
     assert all(kind in done.stdout for kind in PERTURBATIONS)
-    told = json.loads(workspace.run("perturb", "--list", "--json").stdout)
-    assert [entry["kind"] for entry in told] == list(PERTURBATIONS)
-    assert all(entry["about"] and entry["levels"] for entry in told)
+    output = json.loads(workspace.run("perturb", "--list", "--json").stdout)
+    assert [entry["kind"] for entry in output] == list(PERTURBATIONS)
+    assert all(entry["about"] and entry["levels"] for entry in output)
 
 
 def test_a_name_alone_is_defined(workspace):
@@ -91,10 +91,10 @@ def test_what_is_sampled_is_said_and_can_be_replayed(workspace, perturb, said):
         "estimate", "model.onnx", "test.npz", "--perturb", perturb, *QUICK, "--json"
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert said in told["spec"]["words"]["perturbation"]
-    assert "clipped to [0, 1]" in told["spec"]["words"]["perturbation"]
-    again = workspace.run("replay", told["digest"][:12], told["inputs"][0]["id"], "1")
+    output = json.loads(done.stdout)
+    assert said in output["spec"]["words"]["perturbation"]
+    assert "clipped to [0, 1]" in output["spec"]["words"]["perturbation"]
+    again = workspace.run("replay", output["digest"][:12], output["inputs"][0]["id"], "1")
     assert again.returncode == 0, again.stderr
 
 

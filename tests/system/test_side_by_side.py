@@ -41,22 +41,22 @@ def test_a_tail_says_that_it_is_a_guess_and_counts_beside_it(workspace):
 
 
 def test_a_tail_in_json_carries_footing_none(workspace):
-    told = json.loads(workspace.run(*TAIL, "--json").stdout)
-    footing = {claim["kind"]: claim["guarantee"]["footing"] for claim in told["claims"]}
+    output = json.loads(workspace.run(*TAIL, "--json").stdout)
+    footing = {claim["kind"]: claim["guarantee"]["footing"] for claim in output["claims"]}
     assert footing["tail"] == "none"
     assert footing["mean_set"] == "sound"
     assert footing["mean_population"] == "conditional"
-    whole = told["details"]["whole"]
+    whole = output["details"]["whole"]
     assert whole["guarantee"]["footing"] == "none"
     assert whole["counted"]["guarantee"]["footing"] == "conditional"
-    assert told["spec"]["method"]["kind"] == "normal-tail"
+    assert output["spec"]["method"]["kind"] == "normal-tail"
     again = json.loads(workspace.run("show", "--json").stdout)
-    assert (again["claims"], again["details"]) == (told["claims"], told["details"])
+    assert (again["claims"], again["details"]) == (output["claims"], output["details"])
 
 
 def test_a_trial_of_a_tail_can_be_replayed(workspace):
-    told = json.loads(workspace.run(*TAIL, "--json").stdout)
-    done = workspace.run("replay", told["digest"][:12], told["inputs"][3]["id"], "7", "--json")
+    output = json.loads(workspace.run(*TAIL, "--json").stdout)
+    done = workspace.run("replay", output["digest"][:12], output["inputs"][3]["id"], "7", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kept"] in (True, False)
 
@@ -79,8 +79,8 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
     drawn = (workspace.folder / "l.html").read_text()
     assert "counted, with its interval" in drawn
     assert "extrapolated, without any guarantee" in drawn
-    told = json.loads(workspace.run(*words, "--json").stdout)["details"]["members"]
-    for point, member in zip(points, told, strict=True):
+    output = json.loads(workspace.run(*words, "--json").stdout)["details"]["members"]
+    for point, member in zip(points, output, strict=True):
         counted = member["whole"]["counted"]
         assert point["level"] == member["level"]
         assert point["guess"] == 100 * member["whole"]["failure"]
@@ -132,10 +132,10 @@ def test_certificates_and_tails_are_compared_by_one_option(pair, how):
                     "--first", "4", *how, "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     kinds = {"--kappa": "robust-share", "--limit": "tail-mean"}
-    told = json.loads(done.stdout)
-    assert told["spec"]["population"]["kind"] == kinds[how[0]]
+    output = json.loads(done.stdout)
+    assert output["spec"]["population"]["kind"] == kinds[how[0]]
     own = "share_kappa" if how[0] == "--kappa" else "mean_population"
-    assert {claim["kind"] for claim in told["claims"]} == {"best", "difference", own}
+    assert {claim["kind"] for claim in output["claims"]} == {"best", "difference", own}
 
 
 def test_a_reference_may_be_a_file(pair):
@@ -155,11 +155,11 @@ def test_every_class_can_be_required_of(workspace):
     assert "Requirement for each class" in met.stdout
     both = workspace.run(*words, "--require", "0.01", "--require-each", "0.99999", "--json")
     assert both.returncode == 2
-    told = json.loads(both.stdout)
-    whole, every, *each = told["verdicts"]
+    output = json.loads(both.stdout)
+    whole, every, *each = output["verdicts"]
     assert (whole["verdict"], every["verdict"]) == ("PASS", "UNDECIDED")
     assert "at most 0.001 % of the perturbations" in every["sentence"]
-    assert {c["about"]["name"] for c in each} == {r["name"] for r in told["details"]["classes"]}
+    assert {c["about"]["name"] for c in each} == {r["name"] for r in output["details"]["classes"]}
     alone = json.loads(workspace.run(*words, "--require", "0.01", "--json").stdout)["verdicts"][0]
     assert whole["guarantee"]["error"] == alone["guarantee"]["error"] / 2
 
@@ -167,8 +167,8 @@ def test_every_class_can_be_required_of(workspace):
 def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
     words = ("certify", "model.onnx", "test.npz", "--perturb", "linf:1/255", "--kappa", "0.1",
              "--first", "4", "--max-trials", "60", "--json")  # fmt: skip
-    told = json.loads(workspace.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
-    assert {row["result"]["trials"] for row in told["inputs"]} == {60}
+    output = json.loads(workspace.run(*words, "--method", "exact-binomial", "--looks", "1").stdout)
+    assert {row["result"]["trials"] for row in output["inputs"]} == {60}
     refused = workspace.run(*words, "--looks", "3")
     assert refused.returncode == 3
     assert "--looks is for --method exact-binomial" in refused.stderr

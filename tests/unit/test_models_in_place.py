@@ -161,8 +161,11 @@ def test_the_preflight_says_that_a_model_writes_and_gets_a_copy():
     for source in WRITERS.values():
         preflight = finding(sf.load_model(source, shape=SHAPE))
         assert preflight.status is CheckStatus.OK
-    assert "given a copy of its own" in finding(sf.load_model(in_place, shape=SHAPE)).finding
-    assert "same after" in finding(sf.load_model(pure, shape=SHAPE)).finding
+    assert (
+        "writes to its batch, so it gets a copy"
+        in finding(sf.load_model(in_place, shape=SHAPE)).finding
+    )
+    assert "leaves its batch unchanged" in finding(sf.load_model(pure, shape=SHAPE)).finding
 
 
 class Own:

@@ -10,7 +10,7 @@ from surefoot.inputs import read_brackets
 from surefoot.report.radii.figures import times_figure
 from surefoot.results import Footing
 from surefoot.store.spec import BracketFileSpec
-from surefoot.study.external_brackets import brackets, published
+from surefoot.study.external_brackets import brackets
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 
@@ -102,7 +102,7 @@ def test_a_time_that_is_not_known_is_not_none_at_all(file):
     assert "It took 2.0 seconds, as the file says, 2 in the median; no time is known of 1." in said
     assert "not known" in said
     assert times_figure(found.record).count("seconds, from the file: ") == 1
-    bare = published(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
+    bare = brackets(file(f"{HEAD}a,test,1,0.05,0.052,\n"))
     assert "The file does not say how long it took." in str(bare)
     assert "Time per input" not in bare.report(file("").with_name("b.html")).read_text()
     assert json.loads(bare.to_json())["inputs"][0]["result"]["seconds"] is None

@@ -90,7 +90,7 @@ def test_a_misclassified_input_has_radius_zero_and_is_counted(tmp_path):
     first = result.inputs[0].result
     assert (first.low, first.high) == (0.0, 0.0)
     assert first.reason == "misclassified"
-    assert "Wrong when clean: 1." in str(result)
+    assert "Misclassified when clean: 1." in str(result)
 
 
 def test_the_record_survives_the_store_and_comes_back(tmp_path):

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from surefoot.evidence import closed_to
 from surefoot.verify import Refuted, Unknown, bracket_radius
 from surefoot.verify.bracket import BracketState
 from tests.unit.radius_verdict import verdict
@@ -85,3 +86,12 @@ def test_a_distance_that_float64_rounds_down_is_rounded_up() -> None:
     bracket = BracketState(network, x, 0, (-1.0, 1.0), None, lambda low, high: None)
     assert bracket.try_counterexample(np.array([1.0]))
     assert Fraction(bracket.high) >= 1 + Fraction(1, 2**80)
+
+
+def test_a_bracket_is_closed_up_to_rounding_of_its_ends_and_never_without_a_counterexample() -> (
+    None
+):
+    assert closed_to(0.1, 0.102, 0.002)
+    assert closed_to(0.1, np.nextafter(0.102, 1), 0.002)
+    assert not closed_to(0.1, 0.10201, 0.002)
+    assert not closed_to(0.1, np.inf, 0.002)

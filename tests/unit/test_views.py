@@ -117,7 +117,9 @@ def test_another_frame_or_another_layout_is_another_study():
 
 
 def test_a_part_that_is_out_of_bounds_is_refused_inside_a_chain():
-    with pytest.raises(InvalidArgument, match="linf: level 8"):
+    with pytest.raises(
+        InvalidArgument, match=r"linf: level must lie within \[0, 1\] for these bounds, got 8"
+    ):
         study_of(CHW, sf.perturb.Chain((sf.perturb.LinfNoise(8.0),)))
 
 

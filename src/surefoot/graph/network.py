@@ -67,7 +67,7 @@ class Layer:
             )
         if not (np.isfinite(self.weights).all() and np.isfinite(self.bias).all()):
             raise InvalidArgument(
-                "a layer holds weights that are not finite: nothing can be proved"
+                "a layer holds weights that are not finite, nothing can be proved: export it again"
             )
         if not ((self.slope >= 0) & (self.slope <= 1)).all():
             raise InvalidArgument(

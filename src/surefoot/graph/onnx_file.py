@@ -49,7 +49,9 @@ def parse_graph(source: Source, shape: tuple[int, ...] | None) -> ParsedGraph:
         wide = _widened(onnx, model)
     except Exception as error:
         text = " ".join(str(error).split())[:160]
-        raise InvalidArgument(f"this cannot be read as an ONNX model ({text})") from error
+        raise InvalidArgument(
+            f"this cannot be read as an ONNX model ({text}): export it again"
+        ) from error
     inits = {i.name for i in model.graph.initializer}
     feeds = [i for i in model.graph.input if i.name not in inits]
     if len(feeds) != 1 or len(model.graph.output) != 1:

@@ -50,7 +50,9 @@ def read_network(source: Source, shape: tuple[int, ...] | None = None) -> Networ
         needed = {name for later in nodes[i + 1 :] for name in later.input} | {graph.scores_name}
         _read_node(state, node, needed)
     if graph.scores_name not in state.values:
-        raise InvalidArgument(f"the output {graph.scores_name} does not depend on the input")
+        raise InvalidArgument(
+            f"the output {graph.scores_name} does not depend on the input: export the scores"
+        )
     scores = linear_layer(*_matrix(state.values[graph.scores_name]))
     one = graph.shape[1:] if len(graph.shape) > 1 else graph.shape
     return Network((*state.layers, scores), one, graph.ends_in_relu, graph.ends_in_softmax)

@@ -15,7 +15,7 @@ def as_rows(raw: Array, expected: int) -> Array:
     if raw.ndim == 0 or raw.shape[0] != expected:
         raise ModelFailed(
             f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
-            "its first axis must be the batch"
+            "the first axis must be the batch"
         )
     columns = math.prod(raw.shape[1:])
     if columns == 0 or columns != max(raw.shape[1:], default=1):

@@ -69,5 +69,6 @@ def _spread(numbers: tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
     if shape and shape[-1] == len(values):
         return values
     raise InvalidArgument(
-        f"mean and std have {len(values)} numbers, but no axis of the input {shape} is that long"
+        f"mean and std have {len(values)} numbers, but no axis of the input {shape} is that long: "
+        "give one number, or one for each channel"
     )

@@ -48,12 +48,12 @@ class OnnxGraph:
             content = self.path.read_bytes()
         except OSError as error:
             raise InvalidArgument(
-                f"{self.path} cannot be read ({error.strerror or error})"
+                f"{self.path} cannot be read ({error.strerror or error}): load the model again"
             ) from error
         if hashlib.sha256(content).hexdigest() != self.digest:
             raise InvalidArgument(
                 f"{self.path} is not the file that the model was loaded from, or keeps its weights "
-                "in another file: proofs need them inside"
+                "in another file: proofs need them inside; load or export it again"
             )
         return content
 
@@ -99,13 +99,17 @@ class OnnxModel:
     def graph(self) -> OnnxGraph:
         """The file, for proofs."""
         if self.path is None:
-            raise InvalidArgument("the ONNX file of this model is not known")
+            raise InvalidArgument(
+                "the ONNX file of this model is not known: load the model from its file"
+            )
         return OnnxGraph(self.path, self.signature.digest, self.normalise)
 
     @cached_property
     def _gradient_graph(self) -> GradientGraph:
         if self.path is None:
-            raise InvalidArgument("the ONNX file of this model is not known")
+            raise InvalidArgument(
+                "the ONNX file of this model is not known: load the model from its file"
+            )
         return read_gradient_graph(self.path, self.input_name, self.output_name)
 
     def margin_and_gradient(
@@ -168,10 +172,12 @@ def open_onnx(
     feeds = session.get_inputs()
     if len(feeds) != 1:
         names = ", ".join(f.name for f in feeds)
-        raise InvalidArgument(f"{path} takes {len(feeds)} inputs ({names}): one is supported")
+        raise InvalidArgument(
+            f"{path} must take one input, got {len(feeds)} ({names}): export it with one"
+        )
     feed = feeds[0]
     if feed.type not in _DTYPES:
-        raise InvalidArgument(f"{path} takes {feed.type}: numbers are supported")
+        raise InvalidArgument(f"{path} must take numbers, got {feed.type}: export it with float32")
     dtype = _DTYPES[feed.type]
     row, batch = _row_shape(path, list(feed.shape), options.shape)
     normalise.check(row)
@@ -214,7 +220,9 @@ def _row_shape(
 ) -> tuple[tuple[int, ...], int | None]:
     """The shape of one input and the fixed batch size, if any."""
     if len(declared) < 2:
-        raise InvalidArgument(f"{path} takes an input of shape {declared}: it has no batch axis")
+        raise InvalidArgument(
+            f"{path} takes an input of shape {declared}, without a batch axis: export it with one"
+        )
     batch = declared[0] if isinstance(declared[0], int) and declared[0] > 0 else None
     row = declared[1:]
     if all(isinstance(n, int) and n > 0 for n in row):
@@ -227,7 +235,9 @@ def _row_shape(
         not isinstance(n, int) or n == m for n, m in zip(row, hint, strict=True)
     )
     if not fits:
-        raise InvalidArgument(f"{path} takes inputs of shape {row}, got {hint}")
+        raise InvalidArgument(
+            f"{path} takes inputs of shape {row}, got {hint}: pass a shape that fits"
+        )
     return tuple(hint), batch
 
 
@@ -246,6 +256,7 @@ def _output_name(path: Path, session: Any, name: str | None) -> str:  # noqa: AN
     raise ModelFailed(
         f"{path} has no output of scores: it has "
         + ", ".join(f"{o.name} {o.type}" for o in outputs)
+        + "; export the scores of the classes"
     )
 
 

@@ -39,4 +39,6 @@ def _read(path: Path) -> Any:  # noqa: ANN401
         with path.open("rb") as file:
             return pickle.load(file)  # noqa: S301  the caller said the file is trusted
     except Exception as error:
-        raise InvalidArgument(f"{path} cannot be read_pickle ({error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be unpickled ({error}): save the model again"
+        ) from error

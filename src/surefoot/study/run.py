@@ -36,7 +36,7 @@ _MEASUREMENTS = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What does not decide the result: how it is computed, and who is told about it."""
+    """What does not decide the result: how it is computed, and who is notified."""
 
     workers: int | None = None
     batch: int | None = None

@@ -22,7 +22,7 @@ _BISECTIONS = 16
 _NOISE_SHARES = (0.0, 0.1, 0.3)
 _FIRST_STEPS = (0.2, 0.5, 1.0)
 """Starts around the input and lengths of first steps, as shares of the radius. Far starts and long
-steps alone ended on the same plateau on some networks; the values are chosen by hand."""
+steps alone can all end on the same plateau; the values are chosen by hand."""
 _GRADIENT_POINTS = 40
 _NEAREST_SHARE = 1e-6
 """Points along the gradient from an input that has lost already, and the nearest of them as a share

@@ -32,8 +32,8 @@ _REFUTED_WORDS = ("sat", "violated")
 _GRACE_SECONDS = 1.0
 """Seconds beyond its limit before a program is stopped, for it to write down its own time-out."""
 _BOX_ROUNDING = 1e-6
-"""How far a counterexample may lie outside the box: programs print six digits or compute in
-float32. It is moved into the box before the model is run on it."""
+"""How far rounding in the other program may put a counterexample outside the box. Chosen by hand:
+the point is moved into the box before the model is run on it."""
 _PUSHES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """How much farther from the middle of the box a point is moved, as shares, until the model itself
 gives it another label: VNN-LIB counts a tie as broken, the model may keep the label."""

@@ -17,7 +17,7 @@ from surefoot.verify.proved_bounds import LayerBounds, proved_linear_bounds, pro
 
 _BROKEN_MARGIN = -1e-6
 """Margin that the proposed counterexample is to have: at 0 the solver's tolerance would
-leave the label as it is as often as not. The point is tried, so only the time depends on it."""
+decide about the label. The point is tried, so only the time depends on it."""
 _NEWTON_STEPS = 8
 """Steps for the radius that a leaf's multipliers prove; there are few leaves, and more steps prove
 more. Chosen by hand."""

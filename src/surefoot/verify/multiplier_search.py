@@ -20,8 +20,7 @@ from surefoot.verify.linear_relaxation import (
 
 _COMPACT_BELOW = 0.7
 """Share of unfinished rows below which the finished ones are dropped from the arrays. Chosen by
-hand: copying costs more than it saves while most rows are unfinished. Only the time depends on it.
-"""
+hand; only the time depends on it."""
 
 
 @dataclass(frozen=True, eq=False)

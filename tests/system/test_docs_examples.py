@@ -1,0 +1,202 @@
+"""Every command and every Python block of the README and the documentation runs as printed.
+
+All share one folder with the files of `examples/files_to_try.py` and the other kinds of files that
+`docs/how-to/your-own-model.md` describes. `test_help_examples.py` does the same for `--help`.
+"""
+
+import os
+import re
+import runpy
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from surefoot.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CODE = re.compile(r"```(?P<kind>\w*)\n(?P<block>.*?)```|`(?P<inline>[^`\n]+)`", re.DOTALL)
+COMMAND = re.compile(r"(?:^|run: )\s*surefoot (.+)", re.MULTILINE)
+SHELL_WORDS = {">", "|", "||", "&&", ";"}
+"""What follows one of these in a line is not an argument of the command."""
+REQUIREMENT_OPTIONS = {"--require", "--require-each", "--not-worse", "--kappa"}
+"""With one of these the exit code is a verdict; which one the small network gets is no matter."""
+READERS = ("show", "report", "replay")
+"""They read the run that was stored last: they run beside the store of one `estimate`."""
+TORCH_FILES = (".pt2", ".pt", ".pth")
+NOT_RUN = {
+    "surefoot demo --out .": "the slowest; test_readme runs it",
+    "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
+}
+"""A part of a command: why it is not run here."""
+NOT_RUN_PYTHON = {
+    "def classify(batch)": "test_readme runs it in a process of its own",
+    "# mymodel.py": "the folder has it as mymodel.py, and the command line imports it",
+    "@perturbation": "a class of the package with its body left out",
+}
+CHEAPER = {"range(2000)": "range(2)"}
+"""Repetitions of a simulation on a page, and as many as are run here."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command or a Python block, and the first page it stands on."""
+
+    text: str
+    page: str
+
+    def __str__(self) -> str:
+        return f"{self.page}: {self.text.strip().splitlines()[-1][:60]}"
+
+
+def commands() -> list[Example]:
+    """Every different command with arguments; `surefoot estimate` alone is the name of one."""
+    texts = {
+        " ".join(arguments_of(line)): page.name
+        for page in reversed(PAGES)
+        for part in CODE.finditer(page.read_text())
+        if part["kind"] in {None, "", "yaml"}
+        for line in COMMAND.findall((part["block"] or part["inline"]).replace("\\\n", " "))
+        if len(arguments_of(line)) > 1
+    }
+    return [e for e in (Example(text, page) for text, page in texts.items()) if is_run(e)]
+
+
+def arguments_of(line: str) -> list[str]:
+    """The arguments as a shell reads them, each quoted again."""
+    lexer = shlex.shlex(line.replace("\\|", "|"), posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    end = next((i for i, word in enumerate(words) if word in SHELL_WORDS), len(words))
+    return [shlex.quote(word) for word in words[:end]]
+
+
+def is_run(example: Example) -> bool:
+    return not any(part in f"surefoot {example.text}" for part in NOT_RUN)
+
+
+def python_blocks() -> list[Example]:
+    blocks = {
+        part["block"]: page.name
+        for page in PAGES
+        for part in CODE.finditer(page.read_text())
+        if part["kind"] == "python"
+    }
+    return [
+        Example(text, page)
+        for text, page in blocks.items()
+        if not any(part in text for part in NOT_RUN_PYTHON)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One for all, so that a study that several pages run is measured once."""
+    files = tmp_path_factory.mktemp("documentation")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files)
+        runpy.run_path(str(ROOT / "examples" / "files_to_try.py"))
+        write_data()
+        write_models()
+    return files
+
+
+def write_data() -> None:
+    """The other kinds of data: a table, .npy files, an image folder, a CSV list of images."""
+    with np.load("test.npz") as data:
+        x, y = data["x"][:20], data["y"][:20]
+    np.savez("nchw.npz", x=x, y=y)
+    np.savez("table.npz", x=x.reshape(len(x), -1) / 255, y=y)
+    np.save("x.npy", x)
+    np.save("y.npy", y)
+    lines = ["file,label"]
+    for i, (image, label) in enumerate(zip(x, y, strict=True)):
+        file = Path("images") / str(label) / f"{i}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image[0]).save(file)
+        lines.append(f"{file},{label}")
+    Path("list.csv").write_text("\n".join(lines))
+    Image.fromarray(np.repeat(x[0].transpose(1, 2, 0), 3, axis=2)).save("cat.png")
+
+
+def write_models() -> None:
+    """A fitted classifier, and the module that the page about models prints."""
+    joblib = pytest.importorskip("joblib")
+    from sklearn.linear_model import LogisticRegression
+
+    with np.load("test.npz") as data:
+        flat = data["x"].reshape(len(data["x"]), -1) / 255
+        joblib.dump(LogisticRegression(max_iter=50, tol=0.1).fit(flat, data["y"]), "clf.joblib")
+    page = (ROOT / "docs" / "how-to" / "your-own-model.md").read_text()
+    (code,) = re.findall(r"```python\n(# mymodel\.py\n.*?)```", page, re.DOTALL)
+    Path("mymodel.py").write_text(code)
+
+
+@pytest.fixture(scope="module")
+def stored_run(folder):
+    """A folder with the two files and the store of one run on them."""
+    place = folder / "stored"
+    place.mkdir()
+    for name in ("model.onnx", "test.npz"):
+        (place / name).write_bytes((folder / name).read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        words = ["estimate", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--width", "0.1"]
+        assert CliRunner().invoke(app, words, standalone_mode=False).return_value == 0
+    return place
+
+
+@pytest.fixture(scope="module")
+def torch_files(folder, torch):
+    """The same small network in each kind of PyTorch file."""
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10)).eval()
+    sample = torch.zeros(2, 1, 28, 28)
+    free = {0: torch.export.Dim("batch")}
+    torch.export.save(torch.export.export(network, (sample,), dynamic_shapes=(free,)),
+                      str(folder / "model.pt2"))  # fmt: skip
+    with pytest.warns(DeprecationWarning):
+        torch.jit.save(torch.jit.trace(network, sample), str(folder / "model.pt"))
+    torch.save(network, folder / "whole.pth")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(variable, os.environ.get(variable, "1"))
+
+
+@pytest.mark.parametrize("example", commands(), ids=str)
+def test_a_command_runs_as_printed(example, request, monkeypatch):
+    words = shlex.split(example.text)
+    if words[0] in READERS:
+        monkeypatch.chdir(request.getfixturevalue("stored_run"))
+    if any(word.endswith(TORCH_FILES) for word in words):
+        request.getfixturevalue("torch_files")
+    done = CliRunner().invoke(app, words, standalone_mode=False)
+    assert done.exception is None, done.exception
+    accepted = {0, 1, 2} if REQUIREMENT_OPTIONS & set(words) else {0}
+    assert done.return_value in accepted, done.output
+    assert done.stdout.strip() or {"--report", "--out", "--sheet"} & set(words)
+
+
+@pytest.mark.parametrize("example", python_blocks(), ids=str)
+def test_a_python_block_runs_as_printed(example):
+    text = example.text
+    for printed, fewer in CHEAPER.items():
+        text = text.replace(printed, fewer)
+    exec(compile(text, example.page, "exec"), {"__name__": "__main__"})
+
+
+def test_examples_are_recognised_and_exceptions_are_still_needed():
+    pages = "\n".join(page.read_text() for page in PAGES)
+    assert len(commands()) > 30
+    assert len(python_blocks()) > 5
+    assert {part for part in [*NOT_RUN, *NOT_RUN_PYTHON, *CHEAPER] if part not in pages} == set()
