@@ -83,7 +83,7 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
     for point, member in zip(points, output, strict=True):
         counted = member["whole"]["counted"]
         assert point["level"] == member["level"]
-        assert point["guess"] == 100 * member["whole"]["failure"]
+        assert point["extrapolated"] == 100 * member["whole"]["failure"]
         drawn_at = (point["value"], point["low"], point["high"])
         kept = (counted["value"], counted["interval"]["high"], counted["interval"]["low"])
         assert drawn_at == pytest.approx([100 * (1 - share) for share in kept])
@@ -133,7 +133,7 @@ def test_certificates_and_tails_are_compared_by_one_option(pair, how):
     assert done.returncode == 0, done.stderr
     kinds = {"--kappa": "robust-share", "--limit": "tail-mean"}
     output = json.loads(done.stdout)
-    assert output["spec"]["population"]["kind"] == kinds[how[0]]
+    assert output["spec"]["first"]["population"]["kind"] == kinds[how[0]]
     own = "share_kappa" if how[0] == "--kappa" else "mean_population"
     assert {claim["kind"] for claim in output["claims"]} == {"best", "difference", own}
 
