@@ -76,13 +76,13 @@ def test_a_set_that_breaks_one_way_is_caught_to_the_precision(shape, size):
     cuts=st.lists(st.integers(1, 99), max_size=4),
 )
 def test_any_threshold_range_and_direction(
-    seed, shape, size, threshold, span, precision, rises, cuts
+    seed, shape, size, threshold, span, resolution, rises, cuts
 ):
     low, high = span
     critical = low + (high - low) * SHAPES[shape](np.random.default_rng(seed), size)
     breaks = tuple(low + (high - low) * cut / 100 for cut in cuts)
     procedure = SequentialCurve(
-        low, high, (threshold,), resolution=precision, breaks=breaks, size=size
+        low, high, (threshold,), resolution=resolution, breaks=breaks, size=size
     )
     result = drive(procedure, (recovering if rises else breaking)(critical)).curve
     truth = (
@@ -91,7 +91,7 @@ def test_any_threshold_range_and_direction(
         else share_unbroken(critical, threshold, low, high)
     )
     assert within(truth, result.readings[0].interval)
-    assert result.readings[0].interval.width <= 1.01 * precision
+    assert result.readings[0].interval.width <= 1.01 * resolution
 
 
 def constant(size, kept, seed):

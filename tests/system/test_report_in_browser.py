@@ -83,7 +83,7 @@ def test_the_page_shows_claim_figures_images_and_provenance(workspace, browser):
     assert browser.find_element(By.ID, "claim").text == record["claims"][0]["sentence"]
     belief = browser.find_element(By.ID, "belief").text
     classes = record["details"]["classes"]
-    assert f"confidence 99 % for the {len(classes)} classes and all inputs together" in belief
+    assert f"confidence 95 % for the {len(classes)} classes and all inputs together" in belief
     assert "independent random sample" in belief
     assert f"{record['trials']:,} trials" in belief
     assert len(drawn(browser, "#histogram svg path")) > 5
