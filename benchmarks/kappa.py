@@ -124,7 +124,7 @@ def main() -> None:
          "published rule, doubling (unsound)"],
         [row for rows, _ in tables for row in rows],
     )  # fmt: skip
-    ours, doubling, often = false_certificates(1e-2, runs, most=40_000)
+    ours, doubling, often = false_certificates(1e-2, runs, max_trials=40_000)
     print(f"\nfalsely declared robust at p = κ = 0.01, {runs:,} runs of at most 40,000 samples")
     print_table(
         ["κ-test", "promised", "published rule, doubling", "published rule, 1 % more each time"],

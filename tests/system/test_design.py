@@ -73,7 +73,7 @@ def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
     ("words", "says"),
     [
         (("--width", "1e-4"), "width 0.0001 with error 0.05 is too narrow for an exact method"),
-        (("--width", "wide"), "'wide' is no number: write 0.03"),
+        (("--width", "wide"), "'wide' is not a number: write it as 0.03"),
         (("--width", "2"), "width must lie between 0 and 1, got 2"),
         (("--confidence", "99"), "--confidence must be between 0 and 1, got 99: write 0.99"),
         (("--confidence", "1"), "error must lie between 0 and 1, got 0"),

@@ -188,7 +188,7 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
         ((*TAIL, "--transforms", "cube"), "there is no transform 'cube'"),
         ((*TAIL, "--normality", "2"), "--normality must be between 0 and 1"),
         ((*TAIL, "--levels", "0.1"), "two different levels"),
-        ((*TAIL, "--levels", "0.1,x"), "'x' is no number"),
+        ((*TAIL, "--levels", "0.1,x"), "'x' is not a number"),
         ((*TAIL, "--figure", "a.svg"), "--figure a.svg needs several levels: add --levels"),
         ((*TAIL, "--levels", "0.1,0.2", "--figure", "a.gif"), "written as .svg, .png, .json"),
         ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "about one level"),

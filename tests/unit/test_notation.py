@@ -47,7 +47,7 @@ def test_severities_follow_the_size_of_the_image():
         ("qqq:1", "one that exists"),
         ("linf", "needs a level"),
         ("linf:", "needs a level"),
-        ("linf:x", "'x' is no number"),
+        ("linf:x", "'x' is not a number"),
         ("linf:-0.1..0.2", "from 0 to below 1"),
         ("linf:0.3..0.2", "from its lowest to its highest"),
         ("linf:s3", "no published severities"),

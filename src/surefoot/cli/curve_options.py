@@ -97,7 +97,7 @@ class CurveOptions:
 
         chosen = self._chosen_fields()
         method = CURVES[self.method]
-        if "seed" in _option_fields(self.method, method):
+        if "seed" in _option_fields(method):
             chosen["seed"] = seed
         return method(levels.low, levels.high, **chosen)
 
@@ -109,7 +109,7 @@ class CurveOptions:
             raise InvalidArgument(
                 f"there is no method {self.method!r}: choose one of {', '.join(CURVES)}"
             )
-        takes = {name: _option_fields(name, kind) for name, kind in CURVES.items()}
+        takes = {name: _option_fields(kind) for name, kind in CURVES.items()}
         chosen = {}
         for name, value in self._values().items():
             field = _FIELDS.get(name, name)
@@ -144,7 +144,5 @@ _FIELDS = {"threshold": "thresholds", "confidence": "error"}
 """Options whose field has another name, because it holds several or the complement."""
 
 
-def _option_fields(method: str, kind: type[Any]) -> set[str]:
-    names = {f.name for f in fields(kind)}
-    # ASAP's own resolution is a number of intervals, not a share of the range
-    return names - {"resolution"} if method == "asap" else names
+def _option_fields(kind: type[Any]) -> set[str]:
+    return {f.name for f in fields(kind)}

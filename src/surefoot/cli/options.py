@@ -12,7 +12,7 @@ import typer
 
 DEFAULT_STORE = "surefoot.db"
 DEFAULT_CONFIDENCE = "0.95"
-"""Of every command; `error` has the matching default, 0.05, in Python."""
+"""Of every command. In Python `error` is 1 − confidence; where it has a default, it is 0.05."""
 DEFAULT_WIDTH = "0.02"
 
 RUN_PANEL = "Running"

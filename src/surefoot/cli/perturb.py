@@ -72,8 +72,8 @@ def perturb(
         typer.echo(jsonlib.dumps({"sheet": path, "levels": columns, "samples": rows}))
         return HOLDS
     typer.echo(
-        f"{perturbation.phrase.replace('{level}', 'the level above each column')}\n"
-        f"{len(columns)} levels, {rows} samples: {path}"
+        f"{perturbation.phrase.replace('{level}', 's')}\n"
+        f"{len(columns)} levels s (above the columns), {rows} samples (rows): {path}"
     )
     return HOLDS
 

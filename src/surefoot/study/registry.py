@@ -68,9 +68,11 @@ def number(text: str) -> float:
     try:
         value = float(above) / float(below) if slash else float(above)
     except (ValueError, ZeroDivisionError):
-        raise InvalidArgument(f"{text!r} is no number: write 0.03 or 8/255") from None
+        raise InvalidArgument(
+            f"{text!r} is not a number: write it as 0.03 or 8/255 (5 % is 0.05)"
+        ) from None
     if not math.isfinite(value):
-        raise InvalidArgument(f"{text!r} is no number to compute with: write 0.03 or 8/255")
+        raise InvalidArgument(f"{text!r} is not a finite number: write it as 0.03 or 8/255")
     return value
 
 
