@@ -54,7 +54,7 @@ def test_a_sheet_shows_levels_across_and_samples_down(image, name, columns):
 def test_a_sheet_of_the_data_and_of_chosen_levels(workspace):
     done = workspace.run("perturb", "blur", "test.npz", "--levels", "0,1,3", "--sheet", "b.png")
     assert done.returncode == 0, done.stderr
-    assert "3 levels, 4 samples" in done.stdout
+    assert "3 levels s (above the columns), 4 samples" in done.stdout
 
 
 @pytest.mark.parametrize(
