@@ -35,6 +35,7 @@ from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Inputs, Model, Perturbation
 from surefoot.tasks import Subject, Task
+from surefoot.testing.stores import example_spec
 
 onnx = need_package("onnx")
 
@@ -139,7 +140,7 @@ def engine_rate(
     level = bench.perturbation.level
     with tempfile.TemporaryDirectory() as folder, open_pool(workers) as pool:
         store = SqlStore(str(Path(folder) / "run.db"))
-        store.begin("benchmark", {}, None, {})
+        store.begin("benchmark", example_spec(1), None, {})
         begun = time.perf_counter()
         measure(
             Pinned(Fixed(each), level),

@@ -76,7 +76,7 @@ class SqlStore:
     def begin(
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
-        """Note the run, unless it is there already: then it goes on."""
+        """Store the run's specification; an existing run is continued."""
         row = {
             "digest": digest,
             "spec": spec_to_json(spec),
@@ -90,7 +90,8 @@ class SqlStore:
         with self._translated_errors(), self._engine.begin() as db:
             db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
             there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
-            if decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
+            same = there.spec == row["spec"]
+            if not same and decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
                     "use another --store"

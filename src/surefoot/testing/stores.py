@@ -25,17 +25,17 @@ def check_store(reopen: Callable[[], Store]) -> None:
 
     def journal() -> Journal:
         store = reopen()
-        store.begin("one", _spec(1), Source("m", "d", {"a": 1}), {"python": "3"})
+        store.begin("one", example_spec(1), Source("m", "d", {"a": 1}), {"python": "3"})
         return store.journal("one")
 
     check_journal(journal)
     store = reopen()
     expect(store.stored("one") is None, "an unfinished run has a record")
-    store.begin("two", _spec(2), None, {})
+    store.begin("two", example_spec(2), None, {})
     expect(store.journal("two").replay() == {}, "two runs share a journal")
     store.journal("two").append([(Task(Subject("s", (0,)), 0.1, 0, 2), Counts(2, 2))])
     nothing = AttackSummary(1, 1, 1, 1, 0.1, reason="none")
-    record = Record("two", _spec(2), (), (), nothing, (), trials=2)
+    record = Record("two", example_spec(2), (), (), nothing, (), trials=2)
     stored = store.finish(record)
     expect(replace(stored, started="", seconds=0.0) == record, "finishing changed the record")
     expect(bool(stored.started) and stored.seconds >= 0, "the store notes neither start nor time")
@@ -44,7 +44,7 @@ def check_store(reopen: Callable[[], Store]) -> None:
     expect(len(reopen().journal("two").replay()) == 1, "finishing a run lost its journal")
 
 
-def _spec(seed: int) -> StudySpec:
+def example_spec(seed: int) -> StudySpec:
     """A study that was never run."""
     return StudySpec(
         format=1,
