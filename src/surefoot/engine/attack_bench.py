@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.streams import stream
 from surefoot.evidence import Proof
 from surefoot.perturb._ops.levels import level_of
@@ -161,11 +162,6 @@ def _outcome(clean: bool, hit: bool, sloped: bool) -> str:
     if hit:
         return FOUND
     return NOT_FOUND if sloped else NO_GRADIENT
-
-
-def on_device_of(like: Array, values: NDArray[Any]) -> Array:
-    """The values in the namespace and on the device of `like`."""
-    return array_namespace(like).asarray(values, device=device(like))
 
 
 def _rows_of(ball: ClippedBall, rows: NDArray[np.intp]) -> ClippedBall:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.claims import About, Claim, Continues, Randomness, Scope
-from surefoot.engine.attack_bench import AttackBench, on_device_of
+from surefoot.engine.attack_bench import AttackBench
+from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Pinned
