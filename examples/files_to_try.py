@@ -5,12 +5,17 @@ package; test.npz holds the other 100. results.csv holds three brackets as anoth
 write them. Needs pip install 'surefoot[verify]'.
 """
 
+import sys
 from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper, save
+
+try:
+    from onnx import TensorProto, helper, numpy_helper, save
+except ModuleNotFoundError:
+    sys.exit("files_to_try.py needs the package onnx: pip install '.[verify]'")
 
 Layers = list[list[np.ndarray]]
 
