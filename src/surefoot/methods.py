@@ -9,10 +9,9 @@ from typing import Any
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.population import CriticalQuantile
 from surefoot.procedure import Ask, Needs, Procedure, Session
+from surefoot.region import Attack, CriticalLevel
 from surefoot.search import (
     AdaptiveCurve,
-    Attack,
-    CriticalLevel,
     QuadCurve,
     RandomCurve,
     SequentialCurve,

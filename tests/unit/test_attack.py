@@ -11,7 +11,7 @@ from surefoot.engine.loop import measure
 from surefoot.errors import OutOfMemory
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
-from surefoot.search.attack_method import FOUND, NOT_FOUND
+from surefoot.region.attack_method import FOUND, NOT_FOUND
 from surefoot.store.memory import MemoryJournal
 from surefoot.subject import to_host
 from surefoot.tasks import Task

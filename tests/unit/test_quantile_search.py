@@ -9,8 +9,8 @@ import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.population import ShortestRanks
+from surefoot.region.critical_level import bracket_of
 from surefoot.results import Quantile
-from surefoot.search.critical_level import bracket_of
 from surefoot.statistics.ranks import shortest
 
 

@@ -10,7 +10,7 @@ import typer
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.search import Attack
+    from surefoot.region import Attack
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class AttackOptions:
 
     def method(self) -> Attack | None:
         """The attack, or None without --attack."""
-        from surefoot.search import Attack
+        from surefoot.region import Attack
 
         values = {"starts": self.attack_starts, "iterations": self.attack_iterations}
         effort = {name: value for name, value in values.items() if value is not None}

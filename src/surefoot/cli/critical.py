@@ -23,7 +23,7 @@ from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.population import CriticalQuantile
-    from surefoot.search import CriticalLevel
+    from surefoot.region import CriticalLevel
     from surefoot.store.records import Source
     from surefoot.study import Result, Study
 
@@ -58,7 +58,7 @@ class RadiusOptions:
     def method(self, least: float | None) -> CriticalLevel | CriticalQuantile:
         """The method; `least` is the radius that --require states."""
         from surefoot.population import CriticalQuantile
-        from surefoot.search import CriticalLevel
+        from surefoot.region import CriticalLevel
         from surefoot.study.registry import number
 
         shared = (
@@ -116,7 +116,7 @@ def critical(
     Example: surefoot critical model.onnx test.npz --first 20 --tolerance 0.002 --quantile 0.05
     """
     _limit_library_threads()
-    from surefoot.search import CriticalLevel
+    from surefoot.region import CriticalLevel
     from surefoot.study import compare
 
     *models, data = paths

@@ -17,7 +17,7 @@ from surefoot.cli.side_by_side import run_side_by_side
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.search import Attack
+    from surefoot.region import Attack
 
 
 @dataclass(frozen=True)

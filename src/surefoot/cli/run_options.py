@@ -14,7 +14,7 @@ from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.requirement_options import RequirementOptions
 
 if TYPE_CHECKING:
-    from surefoot.search import Attack
+    from surefoot.region import Attack
     from surefoot.store.records import Source
     from surefoot.study import Result, Study
 

@@ -12,8 +12,8 @@ from surefoot.evidence import Proof
 from surefoot.population.quantile import ShortestRanks
 from surefoot.population.quantile_within import QuantileWithin
 from surefoot.procedure import Ask, Needs
+from surefoot.region.critical_level import bracket_of, check_proving
 from surefoot.results import Bracket, Quantile, Undecided
-from surefoot.search.critical_level import bracket_of, check_proving
 from surefoot.statistics.ranks import Ranks, shortest
 
 Step = Generator[tuple[Ask, ...], list[Proof], None]

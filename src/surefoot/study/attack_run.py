@@ -13,8 +13,8 @@ from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Pinned
+from surefoot.region.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
 from surefoot.results import Bracket, Footing, Guarantee, Interval
-from surefoot.search.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
 from surefoot.store.records import AttackSummary
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_run import input_rows, workers_for

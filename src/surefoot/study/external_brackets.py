@@ -10,8 +10,8 @@ from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
+from surefoot.region.critical_level import CriticalLevel
 from surefoot.results import Bracket
-from surefoot.search.critical_level import CriticalLevel
 from surefoot.store.records import InputRow, Radii, Record, Source
 from surefoot.store.spec import BracketFileSpec
 from surefoot.study.comparison import join_results

@@ -13,8 +13,8 @@ from surefoot.engine.worst_inputs import png
 from surefoot.evidence import Proof
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult
+from surefoot.region.critical_level import bracket_of
 from surefoot.results import Bracket, Quantile, Undecided
-from surefoot.search.critical_level import bracket_of
 from surefoot.store import Journal
 from surefoot.store.records import Counterexample, InputRow, Radii
 from surefoot.study.class_groups import distinct_names

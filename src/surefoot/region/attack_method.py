@@ -9,8 +9,8 @@ from typing import ClassVar
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.procedure import Needs
+from surefoot.region.critical_level import bracket_of
 from surefoot.results import Bracket
-from surefoot.search.critical_level import bracket_of
 
 FOUND, NOT_FOUND, NO_GRADIENT, WRONG_CLEAN = (
     "a point that fails was found",
