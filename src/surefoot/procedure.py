@@ -43,6 +43,10 @@ class Ask:
     known: Any = None
 
 
+class TimeUp(Exception):  # noqa: N818  a request, not an error
+    """Thrown into a procedure that can conclude at any time: it returns what it knows by now."""
+
+
 class Procedure(Protocol[Q_co, E_contra, R_co]):
     """A frozen recipe. `steps` yields questions, is sent evidence, returns a result."""
 
@@ -70,6 +74,16 @@ class Session(Generic[Q, E, R]):
         except StopIteration as stop:
             self.question = None
             self._results.append(stop.value)
+
+    def conclude(self) -> None:
+        """Ask for the result now; refused by a procedure that cannot conclude early."""
+        try:
+            self._steps.throw(TimeUp())
+        except StopIteration as stop:
+            self.question = None
+            self._results.append(stop.value)
+        else:
+            raise RuntimeError("the procedure went on although the time was up")
 
     @property
     def result(self) -> R:

@@ -187,11 +187,23 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Between:
+    """What a curve can do between two neighbouring levels, if what its readings assume is true."""
+
+    low: float
+    high: float
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
 class Curve:
     """Accuracy, or mean confidence, against the level.
 
     The intervals of all points hold together with `guarantee`. `size` is the number of inputs
-    behind it, `notes` what was noticed on the way.
+    behind it, `notes` what was noticed on the way. `between` is what the curve can do between the
+    points, in rising order. `contradiction` says what in the data contradicts the assumption that
+    was chosen, and what is assumed instead.
     """
 
     span: Interval
@@ -201,6 +213,8 @@ class Curve:
     guarantee: Guarantee
     trials: int
     notes: tuple[str, ...] = ()
+    between: tuple[Between, ...] = ()
+    contradiction: str = ""
 
 
 @dataclass(frozen=True)
