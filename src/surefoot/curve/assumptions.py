@@ -1,0 +1,158 @@
+"""What a curve is taken to do between the levels that were evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.curve.levels import Grid, Level, Values
+from surefoot.errors import InvalidArgument
+
+WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"
+DEFAULT_SIZES = {WIGGLE: 0.01, CURVATURE: 128.0}
+"""A point of accuracy; and the coefficient with which the authors of ASAP computed."""
+CELLS = {WIGGLE: 16}
+"""Into how many cells the scan cuts the range for an assumption that holds between close levels."""
+COARSE = 4
+"""Cells of the scan for the others, which only looks for contradictions."""
+ROUNDING = 1e-9
+"""Of sums of shares: much less than one input counts."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One of four, by name; `size` is the wiggle or the curvature."""
+
+    name: str = WIGGLE
+    size: float = DEFAULT_SIZES[WIGGLE]
+
+    @classmethod
+    def parse(cls, text: str) -> Assumption:
+        """wiggle:0.01, one-crossing, monotone or curvature:128."""
+        name, colon, number = text.partition(":")
+        if name not in (WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE):
+            raise InvalidArgument(
+                f"there is no assumption {text!r}: choose wiggle:0.01, one-crossing, monotone or "
+                "curvature:128"
+            )
+        default = DEFAULT_SIZES.get(name)
+        if default is None and colon:
+            raise InvalidArgument(
+                f"the assumption {name} takes no number, got {text!r}: write {name}"
+            )
+        try:
+            size = float(number) if colon else default or 0.0
+        except ValueError:
+            size = math.nan
+        if default is not None and not 0 < size < (1 if name == WIGGLE else math.inf):
+            most = "between 0 and 1" if name == WIGGLE else "above 0"
+            raise InvalidArgument(f"{text!r} needs a number {most}: write {name}:{default:g}")
+        return cls(name, size)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the scan; levels half-way are looked at as a check."""
+        return CELLS.get(self.name, COARSE)
+
+    @property
+    def per_input(self) -> bool:
+        """Whether it says of each input that it stays wrong once it is wrong."""
+        return self.name == MONOTONE
+
+    def margin(self, width: float) -> float:
+        """How far beyond the threshold two equal ends must lie to decide what is between them."""
+        if self.name == CURVATURE:
+            return self.size * width**2 / 4
+        return self.size if self.name == WIGGLE else 0.0
+
+    def lowest(self, first: float, last: float, width: float, margin: float) -> float:
+        """The lowest value between two levels, `width` (a share of the range) apart."""
+        if self.name == WIGGLE:
+            near = width <= (1 + ROUNDING) / self.cells
+            return min(first, last) - (margin if near else 1.0)
+        depth = self.size * width**2 if self.name == CURVATURE else 0.0
+        if depth <= abs(last - first):
+            return min(first, last)
+        at = 0.5 - (last - first) / (2 * depth)
+        return first + (last - first) * at - depth * at * (1 - at)
+
+    def tighten(
+        self, lows: Values, highs: Values, centre: int, threshold: float
+    ) -> tuple[Values, Values]:
+        """Bounds at all levels, from the bounds at all of them; `centre` is the clean one."""
+        if self.name == MONOTONE:
+            return _outwards(lows, np.maximum, centre), _inwards(highs, np.minimum, centre)
+        if self.name == ONE_CROSSING:
+            above = _outwards(lows >= threshold, np.logical_or, centre)
+            below = _inwards(highs < threshold, np.logical_or, centre)
+            lows = np.where(above, np.maximum(lows, threshold), lows)
+            highs = np.where(below, np.minimum(highs, np.nextafter(threshold, 0)), highs)
+        return lows, highs
+
+    def raised(self, levels: Sequence[Level], centre: int) -> dict[int, float]:
+        """How far levels of the scan lie outside the values of their two neighbours, by place.
+
+        Next to such a level a curve may wiggle as much. The clean level is where it may turn. The
+        same inputs are compared; one standard deviation is taken off where these are not all.
+        """
+        raised: dict[int, float] = {}
+        if self.name != WIGGLE:
+            return raised
+        for a, m, b in zip(levels, levels[1:], levels[2:], strict=False):
+            if m.place != centre:
+                n = min(a.first, m.first, b.first)
+                before, here, after = (level.values[:n] for level in (a, m, b))
+                ends = float(before.mean()), float(after.mean())
+                beyond = max(min(ends) - float(here.mean()), float(here.mean()) - max(ends))
+                spread = float(np.mean((here - before) ** 2) + np.mean((here - after) ** 2))
+                whole = n == m.sampling.size and not m.sampling.fresh
+                raised[m.place] = beyond - (0.0 if whole else math.sqrt(spread / n))
+        return {place: size for place, size in raised.items() if size > self.size}
+
+    def turned_back(self, levels: Mapping[int, Level], grid: Grid) -> str:
+        """Inputs that fail at a weaker level and not at a stronger one, in words, if there are."""
+        for side in (-1, 1):
+            outwards = sorted((p for p in levels if (p - grid.centre) * side >= 0), key=grid.distance)
+            worst: Values | float = math.inf
+            for place in outwards:
+                values = levels[place].values
+                if back := int(np.count_nonzero(values > worst + ROUNDING)):
+                    which = "an input fails" if back == 1 else f"{back:,} inputs fail"
+                    return f"{which} at a weaker level and not at {levels[place].level:.4g}"
+                worst = np.fmin(worst, values)
+        return ""
+
+    def sentence(self, what: str, raised: float) -> str:
+        """As a condition. `raised`: the most that the data show beyond the size, 0 for nothing."""
+        if self.name == WIGGLE:
+            more = f", {100 * raised:.2g} where the data show more," if raised else ""
+            return (
+                f"between neighbouring levels, at most 1/{self.cells} of the range apart, the "
+                f"{what} goes at most {100 * self.size:g} points{more} beyond its values at the two"
+            )
+        if self.name == CURVATURE:
+            return (
+                f"between neighbouring levels the {what} lies between parabolas of curvature "
+                f"{self.size:g} per squared range"
+            )
+        if self.name == ONE_CROSSING:
+            return f"once the {what} is below the threshold, it stays below at stronger levels"
+        return "each input, once it fails, fails at all stronger levels"
+
+
+def _outwards(values: Values, combine: np.ufunc, centre: int) -> Values:
+    """Combined from each level outwards to the end of the range, on both sides of the centre."""
+    left, right = combine.accumulate(values[:centre]), combine.accumulate(values[centre:][::-1])
+    both = np.concatenate([left, right[::-1]])
+    if centre:
+        both[centre] = combine(both[centre], both[centre - 1])
+    return both
+
+
+def _inwards(values: Values, combine: np.ufunc, centre: int) -> Values:
+    """Combined from each level inwards to the centre."""
+    left = combine.accumulate(values[: centre + 1][::-1])[::-1]
+    return np.concatenate([left[:-1], combine.accumulate(values[centre:])])

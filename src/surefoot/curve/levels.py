@@ -1,0 +1,219 @@
+"""The levels of a curve: a fixed grid, and what is known of the accuracy at each of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.evidence import Counts
+from surefoot.procedure import Ask
+from surefoot.results import Interval
+from surefoot.statistics.bounds import clopper_pearson, divergence
+
+Values = NDArray[np.float64]
+
+FIRST_LOOK = 64
+"""Inputs, or draws, of the first look at a level: enough to tell 95 % from 80 %."""
+GROWTH = 1.6
+"""Each further look has so many times the inputs: a level costs at most 1.6 times what it needs."""
+MOST_DRAWS = 2**15
+"""Draws at one level: with these an accuracy near 80 % is known to ± 0.009."""
+MOST_NOISY_LEVELS = 64
+"""Levels looked at where the perturbation draws; each has the same share of the error."""
+TRIALS_APART = 2**20
+"""Between the first trials of neighbouring levels, so that no two levels share a draw."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Places 0 to `cells` on the range; the clean input is at one of them, or beyond an end.
+
+    `centre` is the place of the clean input, or of the end that is next to it: stronger
+    perturbations lie outwards from there.
+    """
+
+    low: float
+    high: float
+    cells: int
+    centre: int
+    clean: float
+
+    @classmethod
+    def over(cls, low: float, high: float, resolution: float, clean: float) -> Grid:
+        """The coarsest grid of a power of two whose cells are not wider than the resolution."""
+        cells = 2 ** max(math.ceil(math.log2(1 / resolution)), 5)
+        share = (min(max(clean, low), high) - low) / (high - low)
+        return cls(low, high, cells, round(share * cells), clean)
+
+    def level(self, place: int) -> float:
+        """The level at a place; exactly the clean one at the centre, if that is in the range."""
+        if place == self.centre:
+            return min(max(self.clean, self.low), self.high)
+        if place == self.cells:
+            return self.high
+        return self.low + (self.high - self.low) * (place / self.cells)
+
+    def share(self, place: int) -> float:
+        """The place as a share of the range."""
+        return (self.level(place) - self.low) / (self.high - self.low)
+
+    def scan(self, cells: int) -> set[int]:
+        """Places that cut the range evenly, and the centre."""
+        return {*range(0, self.cells + 1, self.cells // cells), self.centre}
+
+    def distance(self, place: int) -> int:
+        """From the clean input, in cells."""
+        return abs(place - self.centre)
+
+    def same_side(self, a: int, b: int) -> bool:
+        """Whether no clean input lies strictly between."""
+        return (a - self.centre) * (b - self.centre) >= 0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the trials at a level tell its accuracy, but for a probability of `error` in all.
+
+    Trials are the inputs in one random order, or (`fresh`) independent draws of input and noise.
+    `counts`: every trial is right or wrong; else it is worth something between 0 and 1.
+    """
+
+    size: int
+    error: float
+    sampled: frozenset[int]
+    fresh: bool = False
+    counts: bool = True
+
+    @cached_property
+    def most(self) -> int:
+        """Trials at a level, at most."""
+        return MOST_DRAWS if self.fresh else self.size
+
+    @cached_property
+    def looks(self) -> tuple[int, ...]:
+        """After how many trials bounds are computed; all of them are the last."""
+        count = math.ceil(math.log(max(self.most / FIRST_LOOK, 1)) / math.log(GROWTH))
+        sizes = [math.ceil(FIRST_LOOK * GROWTH**i) for i in range(count)]
+        return (*(n for n in sizes if n < 0.8 * self.most), self.most)
+
+    def bounds(self, place: int, values: Values, reference: Values | None) -> Interval:
+        """Bounds of the accuracy at a place from its first trials, after one of the looks.
+
+        `reference` is what all inputs came to at the clean level: those that were right there and
+        those that were wrong are two strata.
+        """
+        n, total = len(values), float(values.sum())
+        if not self.fresh and n == self.size:
+            return Interval(total / n, total / n)
+        if not n or not (self.fresh or place in self.sampled):
+            return Interval(0.0, 1.0)
+        levels = MOST_NOISY_LEVELS if self.fresh else len(self.sampled)
+        error = self.error / levels / len(self.looks)
+        if not self.counts:
+            return _mean_bounds(total / n, n, error)
+        if self.fresh or reference is None:
+            return clopper_pearson(Counts(n, round(total)), error)
+        return _stratified(values, reference, error)
+
+
+@dataclass
+class Level:
+    """What is known at one place: the value of each trial (NaN if not run), and bounds."""
+
+    place: int
+    level: float
+    sampling: Sampling
+    values: Values = field(init=False)
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        self.values = np.full(self.sampling.most, np.nan)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which trials were run."""
+        return ~np.isnan(self.values)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more can be learnt here."""
+        return self.first == self.sampling.most
+
+    @property
+    def trials(self) -> int:
+        """How many were run."""
+        return int(np.count_nonzero(self.known))
+
+    @property
+    def next_look(self) -> int:
+        """Trials at the next look."""
+        return next((n for n in self.sampling.looks if n > self.first), self.sampling.most)
+
+    def asks(self, wanted: NDArray[np.bool_]) -> list[Ask]:
+        """Ask for those of the trials that were not run, run by run."""
+        missing = np.flatnonzero(wanted & ~self.known)
+        if not len(missing):
+            return []
+        offset = self.place * TRIALS_APART if self.sampling.fresh else 0
+        runs = np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
+        return [Ask(self.level, len(run), offset + int(run[0])) for run in runs]
+
+    def put(self, start: int, values: Values) -> None:
+        """Keep what trials from `start` on came to, up to the last look that is complete."""
+        start -= self.place * TRIALS_APART if self.sampling.fresh else 0
+        self.values[start : start + len(values)] = values
+        unknown = np.flatnonzero(~self.known)
+        run = int(unknown[0]) if len(unknown) else len(self.values)
+        self.first = max((look for look in self.sampling.looks if look <= run), default=0)
+
+    @property
+    def estimate(self) -> float:
+        """The mean of the trials that were run in order."""
+        return float(self.values[: self.first].mean()) if self.first else math.nan
+
+
+def _stratified(values: Values, reference: Values, error: float) -> Interval:
+    """Bounds of the share that is right among all, by strata that are right or wrong elsewhere."""
+    low = high = 0
+    for outcome in (0.0, 1.0):
+        inside = reference[: len(values)] == outcome
+        size, n = int(np.count_nonzero(reference == outcome)), int(np.count_nonzero(inside))
+        right = round(float(values[inside].sum()))
+        low += _fewest(n, right, size, error / 4)
+        high += size - _fewest(n, n - right, size, error / 4)
+    return Interval(low / len(reference), high / len(reference))
+
+
+@lru_cache(maxsize=65_536)
+def _fewest(n: int, right: int, size: int, error: float) -> int:
+    """The smallest number of `size` with which `right` or more of n have a chance above error."""
+    from scipy.stats import hypergeom
+
+    low, high = right, size - (n - right) if right else right
+    while low < high:
+        middle = (low + high) // 2
+        if hypergeom.sf(right - 1, size, middle, n) * (1 + 1e-9) > error:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@lru_cache(maxsize=65_536)
+def _mean_bounds(mean: float, n: int, error: float) -> Interval:
+    """Hoeffding's bound in its Kullback-Leibler form, with and without replacement."""
+    reach = math.log(2 / error) / n
+    ends = []
+    for end in (0.0, 1.0):
+        outside, inside = end, min(max(mean, 0.0), 1.0)
+        for _ in range(60):
+            middle = (outside + inside) / 2
+            outside, inside = (
+                (middle, inside) if divergence(mean, middle) > reach else (outside, middle)
+            )
+        ends.append(outside)
+    return Interval(ends[0], ends[1])
