@@ -8,10 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Inputs measured together: one row for a local measure, many for a curve."""
+    """Inputs measured together: one row for a local measure, many for a curve.
+
+    Trials take the rows in turn; with `picks`, each trial picks one of the rows at random, with
+    replacement.
+    """
 
     name: str
     rows: tuple[int, ...]
+    picks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from surefoot.errors import InvalidArgument
 
 _ERROR_DIGITS = 12
 """1 - 0.95 is 0.050000000000000044 in floating point; an error of 0.05 is what was meant."""
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
+
+
+def duration(name: str, text: str) -> float:
+    """Seconds, from the value of the option `name`: 60, 90s, 10m or 1h."""
+    written = _DURATION.fullmatch(text.strip())
+    seconds = float(written[1]) * _SECONDS[written[2]] if written else 0.0
+    if 0 < seconds < math.inf:
+        return seconds
+    raise InvalidArgument(
+        f"{name} is a number of seconds above 0, got {text}: write 60, 90s or 10m"
+    )
 
 
 def share(name: str, text: str) -> float:

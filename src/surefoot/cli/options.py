@@ -73,6 +73,14 @@ BatchOption = Annotated[
     int | None,
     typer.Option(min=1, help="Trials per batch (default: measured).", rich_help_panel=RUN_PANEL),
 ]
+TimeLimitOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Conclude with what is known after this time: 60, 90s, 10m, 1h. The same command "
+        "goes on from there. Only for methods that can conclude early.",
+        rich_help_panel=RUN_PANEL,
+    ),
+]
 
 
 def expand_options(command: Callable[..., int]) -> Callable[..., int]:

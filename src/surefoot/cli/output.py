@@ -36,6 +36,8 @@ def present(
     if store is not None:
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
         sys.stderr.write(f"evidence in {store}, run {', '.join(runs)}\n")
+        if result.record.stopped_early:
+            sys.stderr.write("stopped by --time-limit: the same command continues the run\n")
     return exit_code(result.view.verdicts)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import options as o
 from surefoot.cli.input_options import InputOptions
+from surefoot.cli.numbers import duration
 from surefoot.cli.output import command_line, present, say_what_is_from_store
 from surefoot.cli.output_files import check_file
 from surefoot.cli.progress import progress_on_stderr
@@ -29,10 +30,16 @@ class RunOptions:
     json: o.Json = False
     workers: o.WorkersOption = None
     batch: o.BatchOption = None
+    time_limit: o.TimeLimitOption = None
 
     def check(self) -> None:
-        """Refuse what cannot be written, before anything is read."""
+        """Refuse what cannot be written or is no time, before anything is read."""
         check_file(self.report)
+        self.seconds()
+
+    def seconds(self) -> float | None:
+        """The time limit, if there is one."""
+        return None if self.time_limit is None else duration("--time-limit", self.time_limit)
 
     def finish(self, result: Result, figure: str | None = None) -> int:
         """Write and print the result; the exit code."""
@@ -104,6 +111,7 @@ def run_study(
             on_progress=watch,
             source=source,
             attack=attack,
+            time_limit=options.seconds(),
         )
     say_what_is_from_store(result, options.store)
     return options.finish(requirement.apply(replace(result, command=command_line())))

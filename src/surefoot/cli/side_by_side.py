@@ -39,6 +39,7 @@ def run_side_by_side(
             on_progress=watch,
             sources=sources,
             on_start=_announcer(part, len(sources)),
+            time_limit=options.seconds(),
         )
     say_what_is_from_store(result, options.store)
     return replace(result, command=command_line())

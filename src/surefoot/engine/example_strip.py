@@ -21,7 +21,7 @@ _CANDIDATES = 64
 
 
 def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip | None:
-    """Of the first inputs, the one that shows most clearly where it begins to fail.
+    """Of the inputs of the first trials, the one that shows most clearly where it begins to fail.
 
     It is kept when clean, changes between kept and failed seldom, and fails at about half of the
     levels. None where inputs are not images, or where no input changes.
@@ -39,7 +39,7 @@ def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip 
     chosen = int(np.argmax(clarity))
     if clarity[chosen] == -np.inf:
         return None
-    row = subject.rows[chosen]
+    row = int(bench.rows_of_task(Task(subject, span.low, chosen, chosen + 1))[0])
     frames = tuple(
         _frame(bench, subject, level, chosen, bool(kept[i, chosen]))
         for i, level in enumerate(levels)
@@ -52,7 +52,7 @@ def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip 
 def _kept(
     bench: SamplingBench[Any], subject: Subject, level: float, candidates: int
 ) -> NDArray[np.bool_]:
-    """Which of the first inputs are kept at this level."""
+    """Which of the first trials are kept at this level."""
     return bench.severities([Task(subject, level, 0, candidates)]) < bench.prop.limit
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from surefoot.engine.batching import take_batch
 from surefoot.engine.bench import Bench
 from surefoot.engine.subject_run import SubjectRun
+from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.procedure import Procedure
 from surefoot.store import Journal
@@ -48,22 +49,30 @@ def measure(
     watch: Callable[[Progress], None] = lambda progress: None,
     doing: str = "measuring",
     unit: str = "trials",
+    time_limit: float | None = None,
+    on_time_up: Callable[[], None] = lambda: None,
 ) -> list[R]:
     """Run every subject's procedure until it concludes; the results, in the order of subjects.
 
     All subjects share one procedure, or each has its own, by name. Tasks of many subjects fill a
     batch. Its evidence goes to the journal before any procedure gets it, so a killed run resumes.
+    After `time_limit` seconds no batch is submitted; what is running is awaited, and procedures
+    that have not concluded do so with the questions answered by then: then `on_time_up` is called.
     """
+    check_time_limit(time_limit, _procedures(procedure, subjects))
+    limit = TimeLimit.from_now(time_limit)
     runs = _start(procedure, subjects, journal)
     queue = deque(task for run in runs.values() for task in run.advance())
     running: dict[Future[Sequence[E]], list[Task]] = {}
+    replayed = _progress(runs).trials
     next_report = 0.0
     try:
-        while queue or running:
+        while running or (queue and not limit.reached):
             if time.monotonic() >= next_report:
-                watch(replace(_progress(runs), doing=doing, unit=unit))
+                now = _until(limit, _progress(runs), replayed)
+                watch(replace(now, doing=doing, unit=unit))
                 next_report = time.monotonic() + _PROGRESS_INTERVAL_SECONDS
-            while queue and len(running) < in_flight:
+            while queue and len(running) < in_flight and not limit.reached:
                 batch = take_batch(queue, batch_size, block)
                 running[pool.submit(bench.answer, batch)] = batch
             completed, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -79,11 +88,23 @@ def measure(
                 for task, evidence in answers:
                     next_tasks = runs[task.subject.name].add_evidence(task, evidence)
                     queue.extendleft(reversed(next_tasks))
+        if _conclude_unfinished(runs):
+            on_time_up()
         watch(replace(_progress(runs), doing=doing, unit=unit))
     finally:
         for future in running:
             future.cancel()
     return [runs[s.name].session.result for s in subjects]
+
+
+def _procedures(
+    procedure: Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]],
+    subjects: Sequence[Subject],
+) -> list[Procedure[Any, Any, R]]:
+    """The procedure of each subject."""
+    if isinstance(procedure, Mapping):
+        return [procedure[subject.name] for subject in subjects]
+    return [procedure] * len(subjects)
 
 
 def _start(
@@ -93,16 +114,24 @@ def _start(
 ) -> dict[str, SubjectRun]:
     """A run for each subject, with what the journal holds of it."""
     journalled = journal.replay()
-    runs = {}
-    for subject in subjects:
-        own = procedure[subject.name] if isinstance(procedure, Mapping) else procedure
-        runs[subject.name] = SubjectRun(subject, own, journalled.pop(subject.name, ()))
+    runs = {
+        subject.name: SubjectRun(subject, own, journalled.pop(subject.name, ()))
+        for subject, own in zip(subjects, _procedures(procedure, subjects), strict=True)
+    }
     if journalled:
         raise ReplayMismatch(
             f"the store holds trials of input {next(iter(journalled))}, which is not in these "
             "data: it belongs to another study; use another --store"
         )
     return runs
+
+
+def _conclude_unfinished(runs: dict[str, SubjectRun]) -> bool:
+    """Let every procedure that still asks conclude now; whether there was one."""
+    unfinished = [run for run in runs.values() if not run.finished]
+    for run in unfinished:
+        run.conclude()
+    return bool(unfinished)
 
 
 def _half_size(batch: list[Task], error: OutOfMemory) -> int:
@@ -114,6 +143,12 @@ def _half_size(batch: list[Task], error: OutOfMemory) -> int:
             "model or a machine with more memory"
         ) from error
     return trials // 2
+
+
+def _until(limit: TimeLimit, progress: Progress, replayed: int) -> Progress:
+    """The same, expecting no more trials than can be run within the limit."""
+    most = replayed + limit.most_trials(progress.trials - replayed)
+    return replace(progress, expected=int(min(progress.expected, most)))
 
 
 def _progress(runs: dict[str, SubjectRun]) -> Progress:

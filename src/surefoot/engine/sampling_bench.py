@@ -19,6 +19,7 @@ from surefoot.engine.streams import (
     base_of,
     block_size,
     draws_rows,
+    picks,
     row_keys,
     stream,
 )
@@ -212,7 +213,7 @@ class SamplingBench(Generic[S]):
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
         if self._named_by_row:
             return self.perturbed_all([task])
-        rows = self._rows(task)
+        rows = self.rows_of_task(task)
         clean = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
         view, block, bounds = self.perturbation.view, self.block, self.model.signature.bounds
         x = to_view(self.model.place(clean), self.inputs, view)
@@ -228,16 +229,23 @@ class SamplingBench(Generic[S]):
             parts.append(self.perturbation.apply(part, drawn, task.level, bounds))
         return from_view(concatenated(parts), self.inputs, view)
 
-    def _rows(self, task: Task) -> NDArray[np.intp]:
-        rows = np.asarray(task.subject.rows, dtype=np.intp)
-        return rows[np.arange(task.start, task.stop) % len(rows)]
+    def rows_of_task(self, task: Task) -> NDArray[np.intp]:
+        """The input of each trial: in turn, or picked at random by the number of the trial."""
+        subject, rows = task.subject, task.subject.rows
+        if subject.picks:
+            places = picks(self.seed, subject.name, len(rows), task.start, task.stop)
+        else:
+            places = np.arange(task.start, task.stop) % len(rows)
+        if task.units < len(rows):  # few trials of many inputs: no array of all rows
+            return np.array([rows[i] for i in places.tolist()], dtype=np.intp)
+        return np.asarray(rows, dtype=np.intp)[places]
 
     def _rows_of(self, tasks: Sequence[Task]) -> NDArray[np.intp]:
         """The input of each trial."""
         if all(len(task.subject.rows) == 1 for task in tasks):
             firsts = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
             return np.repeat(firsts, [task.units for task in tasks])
-        return np.concatenate([self._rows(task) for task in tasks])
+        return np.concatenate([self.rows_of_task(task) for task in tasks])
 
 
 def _name_of(row: int, tasks: Sequence[Task]) -> str:

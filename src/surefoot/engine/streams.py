@@ -18,6 +18,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.engine.philox import noised, numbers, usable
 from surefoot.results import Interval
@@ -37,7 +38,10 @@ def block_size(shape: tuple[int, ...]) -> int:
 
 
 def _key(seed: int, subject: str, kind: str, block: int) -> bytes:
-    name = f"surefoot-1\0{seed}\0{kind}\0{block}\0{subject}"
+    return _hash(f"surefoot-1\0{seed}\0{kind}\0{block}\0{subject}")
+
+
+def _hash(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=24).digest()
 
 
@@ -156,7 +160,7 @@ def draws_rows(like: Array) -> bool:
     return generator_for(like).startswith("philox-rows")
 
 
-def row_keys(bases: Array, trials: Array) -> Array:
+def row_keys(bases: Array | int, trials: Array) -> Array:
     """A key for each trial: its subject's base, mixed with the trial's number (SplitMix64).
 
     int64 arrays of either namespace; products wrap around, and shifts bring in zeros.
@@ -171,6 +175,17 @@ def row_keys(bases: Array, trials: Array) -> Array:
 def base_of(seed: int, subject: str, kind: str) -> int:
     """A hash of the name, from which all keys of a subject are made."""
     return int.from_bytes(_key(seed, subject, kind, 0)[:8], "little", signed=True)
+
+
+def picks(seed: int, subject: str, size: int, start: int, stop: int) -> NDArray[np.intp]:
+    """For each trial in [start, stop) one of `size` places, at random, with replacement.
+
+    The name is (seed, subject, trial), with a first word that no perturbation's name has: picks and
+    perturbations are independent. The remainder of 64 bits favours a place by less than size/2^64.
+    """
+    base = int.from_bytes(_hash(f"surefoot-picks-1\0{seed}\0{subject}")[:8], "little", signed=True)
+    mixed: NDArray[np.int64] = row_keys(base, np.arange(start, stop, dtype=np.int64))
+    return (mixed.view(np.uint64) % np.uint64(size)).astype(np.intp)
 
 
 def stream(seed: int, subject: str, kind: str, block: int, like: Array) -> Stream:

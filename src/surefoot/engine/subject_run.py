@@ -83,6 +83,15 @@ class SubjectRun:
         self._answer()
         return self.advance()
 
+    def conclude(self) -> None:
+        """Have the procedure conclude with the questions answered so far.
+
+        Evidence of the open question stays in the journal, for a run that goes on.
+        """
+        self.answered_trials = self.requested_trials - self.missing_trials
+        self._requests = []
+        self.session.conclude()
+
     @property
     def finished(self) -> bool:
         """Whether the procedure has concluded."""

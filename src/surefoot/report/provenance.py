@@ -68,7 +68,7 @@ def provenance(record: Record) -> list[tuple[str, str]]:
         ("Property", f"perturbed inputs must {words.property}"),
         ("Method", _method(spec.method)),
         ("Random numbers", f"seed {spec.seed}, generator {spec.generator}"),
-        ("Trials", f"{record.trials:,}"),
+        ("Trials", f"{record.trials:,}{', stopped by the time limit' * record.stopped_early}"),
         ("Time", f"{record.seconds:.1f} s" if record.seconds else "not recorded (no store)"),
         ("Started", record.started or "not recorded (no store)"),
         ("Software", ", ".join(f"{k} {v}" for k, v in record.environment.items())),

@@ -241,6 +241,7 @@ class Record:
     """The whole outcome of one study: its claims, its inputs, and the details of its method.
 
     `extends` is the run that this one adds inputs to, if there is one in the store.
+    `stopped_early`: a time limit ended the run; the same study goes on from its journal.
     """
 
     digest: str
@@ -255,6 +256,7 @@ class Record:
     started: str = ""
     seconds: float = 0.0
     extends: str = ""
+    stopped_early: bool = False
 
     @property
     def study(self) -> StudySpec:

@@ -31,7 +31,7 @@ JOURNAL = sa.Table(
     sa.Column("run", sa.ForeignKey("surefoot_runs.digest"), nullable=False, index=True),
     sa.Column("subject", sa.String, nullable=False),
     sa.Column("level", sa.Float, nullable=False),
-    sa.Column("start", sa.Integer, nullable=False),
-    sa.Column("stop", sa.Integer, nullable=False),
+    sa.Column("start", sa.BigInteger, nullable=False),
+    sa.Column("stop", sa.BigInteger, nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
 )

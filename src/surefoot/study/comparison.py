@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.engine.loop import Progress
+from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.methods import Attack
 from surefoot.perturb._ops.levels import level_words
@@ -38,12 +39,14 @@ def compare(
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     on_interrupt: Callable[[Result], None] = lambda _: None,
+    time_limit: float | None = None,
 ) -> Result:
     """Models on the same inputs and perturbations; curves or radii side by side.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
     correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
     gradient attack on each as well. `on_start` is called with a name before that study runs.
+    `time_limit` is for each study by itself.
     """
     if not studies:
         raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
@@ -53,9 +56,10 @@ def compare(
             "only methods of the same kind can be compared, got "
             + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
         )
+    check_time_limit(time_limit, [study.method for study in studies.values()])
     parts = _run_each(
         studies, sources, on_start, store=store, workers=workers, batch=batch,
-        on_progress=on_progress, attack=attack, on_interrupt=on_interrupt,
+        on_progress=on_progress, attack=attack, on_interrupt=on_interrupt, time_limit=time_limit,
     )  # fmt: skip
     return join_results(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
 
@@ -72,11 +76,12 @@ def sweep(
     attack: Attack | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
+    time_limit: float | None = None,
 ) -> Result:
     """One study at several levels: failure against the level, on the same noise."""
     parts = _run_each(
         studies_by_level(study, levels), sources, on_start, store=store, workers=workers,
-        batch=batch, on_progress=on_progress, attack=attack,
+        batch=batch, on_progress=on_progress, attack=attack, time_limit=time_limit,
     )  # fmt: skip
     return join_results(parts, LEVELS, error)
 
@@ -138,5 +143,6 @@ def join_results(
         findings=(),
         trials=sum(r.trials for r in records.values()),
         environment=first.environment,
+        stopped_early=any(r.stopped_early for r in records.values()),
     )
     return Result(whole, parts)

@@ -49,6 +49,8 @@ def run_measurement(
     measurement: Measurement,
     journal: Journal,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    time_limit: float | None = None,
+    on_time_up: Callable[[], None] = lambda: None,
 ) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
     with open_pool(measurement.workers) as pool:
@@ -64,4 +66,6 @@ def run_measurement(
             watch=on_progress,
             doing=measurement.doing,
             unit=measurement.unit,
+            time_limit=time_limit,
+            on_time_up=on_time_up,
         )

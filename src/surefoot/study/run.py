@@ -12,6 +12,7 @@ from typing import Any
 
 from surefoot.engine.loop import Progress
 from surefoot.engine.preflight import CheckStatus
+from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.methods import Attack
 from surefoot.procedure import Needs
@@ -43,6 +44,7 @@ class RunOptions:
     on_progress: Callable[[Progress], None] = lambda _: None
     on_interrupt: Callable[[Result], None] = lambda _: None
     source: Source | None = None
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.batch is not None and self.batch < 1:
@@ -51,6 +53,7 @@ class RunOptions:
 
 def run(study: Setup, where: str | None, options: RunOptions, attack: Attack | None) -> Result:
     """The whole flow. Nothing is written before the preflight passes."""
+    check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:
         raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
     findings = () if store_exists(where) else preflight(study)
@@ -64,15 +67,24 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Attack | N
 def _run_in(
     store: Store, study: Setup, findings: tuple[Finding, ...], options: RunOptions
 ) -> Result:
-    """The result from the store, or measured and kept there."""
+    """The result from the store, or measured and kept there.
+
+    A run that a time limit ended goes on from its journal.
+    """
     known = store.stored(study.digest)
-    if known is not None:
+    if known is not None and not known.stopped_early:
         return Result(known, from_store=True)
     findings = findings or preflight(study)
     measurement: Measurement = _MEASUREMENTS[study.needs](study, options.workers, options.batch)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
+
+    stopped_early = False
+
+    def on_time_up() -> None:
+        nonlocal stopped_early
+        stopped_early = True
 
     def record(body: RecordBody) -> Record:
         return Record(
@@ -86,10 +98,13 @@ def _run_in(
             environment=environment(),
             source=options.source,
             extends=earlier,
+            stopped_early=stopped_early,
         )
 
     try:
-        answers = run_measurement(measurement, journal, options.on_progress)
+        answers = run_measurement(
+            measurement, journal, options.on_progress, options.time_limit, on_time_up
+        )
     except BaseException as ended:
         interrupted = not isinstance(ended, Exception)
         if interrupted and (body := measurement.conclude_early(journal)) is not None:
@@ -105,7 +120,7 @@ def _with_attack(
     record = result.record
     samples: Any = result.details
     claims = tuple(claim for claim in record.claims if claim.kind != "robust_accuracy")
-    own = replace(options, source=record.source, on_interrupt=lambda _: None)
+    own = replace(options, source=record.source, on_interrupt=lambda _: None, time_limit=None)
     try:
         attack_study = replace(study, method=attack, population=None, by_class=None)
         attacked = _run_in(store, attack_study, record.findings, own)

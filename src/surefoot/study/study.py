@@ -34,14 +34,17 @@ class Study(Setup):
         source: Source | None = None,
         attack: Attack | None = None,
         on_interrupt: Callable[[Result], None] = lambda _: None,
+        time_limit: float | None = None,
     ) -> Result:
         """Measure every input and conclude; with a store, go on where an earlier run stopped.
 
         An attack adds its failure rate, for comparison; it is not part of what names the run.
         `on_progress` is called after each batch; `on_interrupt` gets the result so far where the
         run is interrupted and that already says something. `source` names the files, for a replay.
+        After `time_limit` seconds of measuring the method concludes with what it knows; the same
+        study goes on from there, with a store. Only for methods that can conclude early.
         """
-        options = RunOptions(workers, batch, on_progress, on_interrupt, source)
+        options = RunOptions(workers, batch, on_progress, on_interrupt, source, time_limit)
         return run(self, store, options, attack)
 
     def plan(
