@@ -173,8 +173,8 @@ class AdaptiveCurve:
         """The paper's sum over right ends, and its bound, which ties make wrong."""
         visited = {x: rates[x] for x in self._recursion(rates, bend, threshold) if x in rates}
         pairs = list(pairwise(sorted(visited)))
-        value = sum(b - a for a, b in pairs if rates[b] >= threshold)
-        bound = sum(b - a for a, b in pairs if _intersect(rates, a, b, bend, threshold))
+        value = sum((b - a for a, b in pairs if rates[b] >= threshold), 0.0)
+        bound = sum((b - a for a, b in pairs if _intersect(rates, a, b, bend, threshold)), 0.0)
         if threshold in visited.values():
             tie = "the printed bound is wrong where an accuracy equals the threshold"
             promise = Guarantee(Footing.NONE, 1.0, (tie,))
