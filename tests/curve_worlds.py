@@ -50,8 +50,16 @@ def drive(procedure, world: Goodness) -> Driven:
 
 def drive_whole(procedure, accuracy: Callable[[float], float]) -> Driven:
     """Answer questions for all inputs at a level; no level may be asked for twice."""
+    return drive_until(procedure, accuracy, math.inf)
+
+
+def drive_until(procedure, accuracy: Callable[[float], float], levels: float) -> Driven:
+    """The same, and the time is up after so many levels."""
     session, trials_by_level = Session(procedure), {}
     while (ask := session.question) is not None:
+        if len(trials_by_level) == levels:
+            session.conclude()
+            break
         assert ask.level not in trials_by_level, f"asked twice for {ask}"
         assert procedure.low <= ask.level <= procedure.high
         assert ask.units == procedure.size

@@ -1,0 +1,1 @@
+"""Methods for curves: accuracy against the level, and where it meets a threshold."""
