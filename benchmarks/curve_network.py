@@ -22,6 +22,7 @@ from surefoot.evidence import Outcomes
 from surefoot.executors import open_pool
 from surefoot.inputs import fit
 from surefoot.store.memory import MemoryJournal
+from surefoot.store.records import Curves
 from surefoot.subject import Inputs, Model, Perturbation
 from surefoot.tasks import Subject, Task
 
@@ -182,7 +183,8 @@ def noise_intervals(quick: bool) -> list[list[float]]:
             property=sf.properties.TrueLabel(),
             seed=seed,
         )
-        curve = study.run().details.curve
-        interval = curve.readings[0].interval
-        rows.append([seed, interval.low, interval.high, curve.trials])
+        details = study.run().details
+        assert isinstance(details, Curves)
+        interval = details.curve.readings[0].interval
+        rows.append([seed, interval.low, interval.high, details.curve.trials])
     return rows

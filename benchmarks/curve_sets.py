@@ -84,9 +84,15 @@ def evenly_spread(size: int) -> Floats:
     return (np.arange(size) + 0.5) / size
 
 
-def fixed(shape: Points, **options: float) -> World:
+def fixed(
+    shape: Points, size: int = 500, low: float = 0, high: float = 1, clean: float = 0
+) -> World:
     """Inputs that follow one shape by their ranks."""
-    return World(lambda _, size: turns_of(*shape, evenly_spread(size)), shape=shape, **options)
+
+    def turns(_: np.random.Generator, size: int) -> Floats:
+        return turns_of(*shape, evenly_spread(size))
+
+    return World(turns, size, low=low, high=high, clean=clean, shape=shape)
 
 
 def box(width: float, depth: float) -> World:
