@@ -67,7 +67,7 @@ class PublishedAsap:
         value = sum(b - a for a, b in pairwise(shares) if known[b] >= self.threshold)
         bound = sum(b - a for a, b in pairwise(shares) if self._intersects(a, b, known))
         sure = Interval(max(value - bound, 0.0), min(value + bound, 1.0))
-        promise = Guarantee(Footing.CONDITIONAL, 0.0, f"no bend beyond {self.depth:g}")
+        promise = Guarantee(Footing.CONDITIONAL, 0.0, (f"no bend beyond {self.depth:g}",))
         points = tuple(
             Point(self._level(x), self.size, known[x], Interval(known[x], known[x])) for x in shares
         )

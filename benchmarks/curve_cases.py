@@ -1,24 +1,28 @@
-"""The worlds in which methods for curves are compared, and how a run of one is scored."""
+"""Published curves as sets of images, and how a run of a method for curves is scored."""
 
 from __future__ import annotations
 
 import csv
-import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.evidence import Outcomes
 from surefoot.procedure import Session
 from surefoot.results import Curve
 
 Floats = NDArray[np.float64]
 Right = NDArray[np.bool_]
-_WAVES = 3
+Answer = Callable[[float, int, int], Right]
+"""From a level, a first trial and a number of trials to which of them are right."""
+ROUNDING = 1e-9
+DRAWING = "GN"
+"""The published perturbation that draws: Gaussian noise."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,19 @@ class Measured:
         return np.asarray(np.interp(levels, self.levels, self.accuracies))
 
     @property
-    def breaks(self) -> tuple[float, ...]:
-        """Where the perturbation is none, if that lies inside the range: in the middle of all."""
-        return (0.5,) if self.two_sided else ()
+    def clean(self) -> float:
+        """Where the perturbation is none: at the lowest level or in the middle."""
+        return 0.5 if self.two_sided else 0.0
+
+    @property
+    def draws(self) -> bool:
+        """Whether the perturbation is random at a level."""
+        return self.name.endswith(DRAWING)
+
+    def own_thresholds(self, shares: tuple[float, ...]) -> tuple[float, ...]:
+        """Thresholds at these shares of the curve's own range."""
+        low, high = float(self.accuracies.min()), float(self.accuracies.max())
+        return tuple(low + share * (high - low) for share in shares)
 
 
 def measured(folder: Path) -> list[Measured]:
@@ -56,95 +70,14 @@ def measured(folder: Path) -> list[Measured]:
     return curves
 
 
-@dataclass(frozen=True, eq=False)
-class Images:
-    """A finite set: image i is right at a level if its rank is below the accuracy there.
-
-    With `wiggle`, ranks rise and fall by about so much with the level, each in its own way: images
-    come and go a little, and the curve of the set is not as smooth as the one it came from.
-    """
-
-    ranks: Floats
-    wiggle: float
-    frequency: Floats
-    phase: Floats
-
-    @classmethod
-    def drawn(cls, size: int, wiggle: float, rng: np.random.Generator) -> Self:
-        """As many images, independently."""
-        frequency = rng.uniform(1, 12, (size, _WAVES))
-        phase = rng.uniform(0, 1, (size, _WAVES))
-        return cls(rng.uniform(size=size), wiggle, frequency, phase)
-
-    def right(self, curve: Measured, level: float) -> Right:
-        """Which images are right at a level."""
-        return np.asarray(self._ranks(np.array([level]))[0] < curve(level))
-
-    def accuracies(self, curves: Sequence[Measured], levels: Floats) -> Floats:
-        """The accuracy over the set: a row a curve, a column a level."""
-        pieces = []
-        for part in np.array_split(levels, 1 + len(levels) * len(self.ranks) // 1_000_000):
-            ranks = self._ranks(part)
-            pieces.append([(ranks < c(part)[:, None]).mean(axis=1) for c in curves])
-        return np.concatenate(pieces, axis=1)
-
-    def _ranks(self, levels: Floats) -> Floats:
-        if not self.wiggle:
-            return np.broadcast_to(self.ranks, (len(levels), len(self.ranks)))
-        waves = np.zeros((len(levels), len(self.ranks)))
-        for k in range(_WAVES):
-            waves += np.sin(2 * np.pi * (levels[:, None] * self.frequency[:, k] + self.phase[:, k]))
-        return self.ranks + waves * (self.wiggle / math.sqrt(_WAVES / 2))
+def ranked(ranks: Floats, curve: Callable[[float], Floats]) -> Answer:
+    """Images in this order, each right where its rank is below the curve."""
+    return lambda level, start, units: ranks[start : start + units] < curve(level)
 
 
-class Shuffled:
-    """A set of images under one curve, met in a random order."""
-
-    def __init__(self, images: Images, curve: Measured, rng: np.random.Generator) -> None:
-        self.images, self.curve = images, curve
-        self.order = rng.permutation(len(images.ranks))
-        self._right_by_level: dict[float, Right] = {}
-
-    def right(self, level: float) -> Right:
-        """By place in the order."""
-        if level not in self._right_by_level:
-            self._right_by_level[level] = self.images.right(self.curve, level)[self.order]
-        return self._right_by_level[level]
-
-    def accuracies(self, levels: Floats) -> Floats:
-        """Over the set."""
-        accuracies: Floats = self.images.accuracies([self.curve], levels)[0]
-        return accuracies
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The robustness as a fine grid shows it, and how far that may be off."""
-
-    value: float
-    off: float
-
-
-def truth(
-    accuracy: Callable[[Floats], Floats], rough: Floats, threshold: float, finer: int = 16
-) -> Truth:
-    """From accuracies on an even grid of shares, cut finer beside every crossing on it.
-
-    It may be off by half a step of the finer grid for each crossing.
-    """
-    cells = len(rough) - 1
-    shares = np.linspace(0, 1, cells + 1)
-    turns = np.flatnonzero(np.diff(rough >= threshold))
-    near = np.unique(np.clip(turns[:, None] + np.arange(-2, 3), 0, cells - 1))
-    inside = np.arange(1, finer) / finer
-    fine = ((near[:, None] + inside) / cells).ravel()
-    if len(fine):
-        order = np.argsort(every := np.concatenate([shares, fine]))
-        shares, rough = every[order], np.concatenate([rough, accuracy(fine)])[order]
-    above = rough >= threshold
-    value = float(np.sum(np.diff(shares) * (above[1:].astype(float) + above[:-1]) / 2))
-    crossings = int(np.count_nonzero(np.diff(above)))
-    return Truth(value, max(1, crossings) / cells / finer / 2)
+def drawn(curve: Callable[[float], Floats], rng: np.random.Generator) -> Answer:
+    """Every trial on its own, right as likely as the curve says."""
+    return lambda level, start, units: rng.random(units) < curve(level)
 
 
 @dataclass(frozen=True)
@@ -155,38 +88,75 @@ class Run:
     levels: int
     evaluations: float
     """In units of the whole set."""
-    error: float
-    covers: bool
-    width: float
+    value: float
+    low: float
+    high: float
+    truth: float
+    contradicted: bool
+    off: float = 0.0
+    """How far the truth itself may be off, where it is that of a fine grid."""
+
+    @property
+    def error(self) -> float:
+        """How far the value is off."""
+        return abs(self.value - self.truth)
+
+    @property
+    def width(self) -> float:
+        """Of the interval."""
+        return self.high - self.low
+
+    @property
+    def covers(self) -> bool:
+        """Whether the interval holds the truth."""
+        return self.meets(self.truth - self.off, self.truth + self.off)
+
+    def meets(self, lowest: float, highest: float) -> bool:
+        """Whether the interval meets this one."""
+        return self.low - ROUNDING <= highest and lowest <= self.high + ROUNDING
+
+    @property
+    def crosses(self) -> bool:
+        """Whether the curve meets the threshold inside the range."""
+        return ROUNDING < self.truth < 1 - ROUNDING
 
 
-def scored(case: str, procedure: Any, right: Callable[[float], Right], true: Truth) -> Run:  # noqa: ANN401
-    """Drive a procedure for one threshold on images in a random order, and hold it to the truth."""
-    curve, evaluations, levels = driven(procedure, right)
+def scored(case: str, procedure: Any, answer: Answer, truth: float, off: float = 0.0) -> Run:  # noqa: ANN401
+    """Drive a procedure for one threshold, and hold it to the truth."""
+    curve, evaluations, levels = driven(procedure, answer)
     reading = curve.readings[0]
-    low, high = reading.interval.low - true.off, reading.interval.high + true.off
     return Run(
         case,
         levels,
-        evaluations / curve.size,
-        abs(reading.value - true.value),
-        low - 1e-9 <= true.value <= high + 1e-9,
-        reading.interval.width,
+        evaluations / procedure.size,
+        reading.value,
+        reading.interval.low,
+        reading.interval.high,
+        truth,
+        bool(curve.contradiction),
+        off,
     )
 
 
-def driven(procedure: Any, right: Callable[[float], Right]) -> tuple[Curve, int, int]:  # noqa: ANN401
-    """Answer every question; the result, how many images were evaluated, and at how many levels."""
+def driven(procedure: Any, answer: Answer) -> tuple[Curve, int, int]:  # noqa: ANN401
+    """Answer every question; the result, how many trials were run, and at how many levels."""
     session: Session[Any, Any, Curve] = Session(procedure)
     evaluations, levels = 0, set()
     while (question := session.question) is not None:
         several = isinstance(question, tuple)
         answers = []
         for ask in question if several else (question,):
-            start = ask.start or 0
-            marks = np.where(right(ask.level)[start : start + ask.units], -1.0, 1.0)
-            answers.append(procedure.evidence.of(marks, 0.0))
+            right = answer(ask.level, ask.start or 0, ask.units)
+            assert len(right) == ask.units, f"there are not so many trials: {ask}"
+            answers.append(collected(procedure.evidence, right))
             evaluations += ask.units
             levels.add(ask.level)
         session.tell(answers if several else answers[0])
     return session.result, evaluations, len(levels)
+
+
+def collected(evidence: Any, right: Right) -> Any:  # noqa: ANN401
+    """The evidence of these trials; outcomes by a shorter way, as some runs have millions."""
+    if evidence is Outcomes:
+        return Outcomes((right.astype(np.uint8) + ord("0")).tobytes().decode())
+    return evidence.of(np.where(right, -1.0, 1.0), 0.0)
