@@ -6,17 +6,17 @@ that yields questions, is sent evidence, and returns its result. `Session` runs 
 
 from typing import Any
 
-from surefoot.evidence import Counts, Outcomes, Severities
-from surefoot.population import CriticalQuantile
-from surefoot.procedure import Ask, Needs, Procedure, Session
-from surefoot.region import Attack, CriticalLevel
-from surefoot.search import (
+from surefoot.curve import (
     AdaptiveCurve,
     QuadCurve,
     RandomCurve,
     SequentialCurve,
     UniformCurve,
 )
+from surefoot.evidence import Counts, Outcomes, Severities
+from surefoot.population import CriticalQuantile
+from surefoot.procedure import Ask, Needs, Procedure, Session
+from surefoot.region import Attack, CriticalLevel
 from surefoot.statistics import (
     BuSun,
     ExactBinomial,

@@ -43,7 +43,7 @@ class Ask:
     known: Any = None
 
 
-class TimeUp(Exception):  # noqa: N818  a request, not an error
+class TimeUp(Exception):
     """Thrown into a procedure that can conclude at any time: it returns what it knows by now."""
 
 

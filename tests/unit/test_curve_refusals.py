@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from surefoot.curve.asap import AdaptiveCurve
-from surefoot.curve.comparators import QuadCurve, RandomCurve, UniformCurve
+from surefoot.curve.published.asap import AdaptiveCurve
+from surefoot.curve.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.errors import InvalidArgument
 from surefoot.procedure import Session
 

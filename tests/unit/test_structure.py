@@ -29,8 +29,6 @@ PARTICIPLES = {
     "supposing", "taken", "telling", "told", "tracing", "wanted",
 }  # fmt: skip
 """Names that say what happened to a thing, not what the module holds."""
-BEING_REPLACED = PACKAGE / "search"
-"""Left out of words and names: the folder is rebuilt as a whole."""
 
 
 def sources(*folders: str) -> list[Path]:
@@ -39,7 +37,7 @@ def sources(*folders: str) -> list[Path]:
 
 
 def our_modules() -> list[Path]:
-    return [p for p in sorted(PACKAGE.rglob("*.py")) if not p.is_relative_to(BEING_REPLACED)]
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:

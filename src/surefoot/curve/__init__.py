@@ -1,1 +1,6 @@
-"""Methods for curves: accuracy against the level, and where it meets a threshold."""
+"""Robustness curves: accuracy against the level, and where it falls below a threshold."""
+
+from surefoot.curve.published import AdaptiveCurve, QuadCurve, RandomCurve, UniformCurve
+from surefoot.curve.sequential import SequentialCurve
+
+__all__ = ["AdaptiveCurve", "QuadCurve", "RandomCurve", "SequentialCurve", "UniformCurve"]

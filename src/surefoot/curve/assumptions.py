@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.curve.levels import Grid, Level, Values
 from surefoot.errors import InvalidArgument
@@ -115,9 +117,9 @@ class Assumption:
     def turned_back(self, levels: Mapping[int, Level], grid: Grid) -> str:
         """Inputs that fail at a weaker level and not at a stronger one, in words, if there are."""
         for side in (-1, 1):
-            outwards = sorted((p for p in levels if (p - grid.centre) * side >= 0), key=grid.distance)
+            here = (p for p in levels if (p - grid.centre) * side >= 0)
             worst: Values | float = math.inf
-            for place in outwards:
+            for place in sorted(here, key=grid.distance):
                 values = levels[place].values
                 if back := int(np.count_nonzero(values > worst + ROUNDING)):
                     which = "an input fails" if back == 1 else f"{back:,} inputs fail"
@@ -143,7 +145,7 @@ class Assumption:
         return "each input, once it fails, fails at all stronger levels"
 
 
-def _outwards(values: Values, combine: np.ufunc, centre: int) -> Values:
+def _outwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
     """Combined from each level outwards to the end of the range, on both sides of the centre."""
     left, right = combine.accumulate(values[:centre]), combine.accumulate(values[centre:][::-1])
     both = np.concatenate([left, right[::-1]])
@@ -152,7 +154,7 @@ def _outwards(values: Values, combine: np.ufunc, centre: int) -> Values:
     return both
 
 
-def _inwards(values: Values, combine: np.ufunc, centre: int) -> Values:
+def _inwards(values: NDArray[Any], combine: np.ufunc, centre: int) -> NDArray[Any]:
     """Combined from each level inwards to the centre."""
     left = combine.accumulate(values[: centre + 1][::-1])[::-1]
     return np.concatenate([left[:-1], combine.accumulate(values[centre:])])

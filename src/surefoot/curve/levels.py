@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.evidence import Counts
+from surefoot.evidence import Counts, Floats
 from surefoot.procedure import Ask
 from surefoot.results import Interval
 from surefoot.statistics.bounds import clopper_pearson, divergence
@@ -65,6 +65,10 @@ class Grid:
         """Places that cut the range evenly, and the centre."""
         return {*range(0, self.cells + 1, self.cells // cells), self.centre}
 
+    def end(self, side: int) -> int:
+        """The last place on a side of the centre: -1 for weaker levels, 1 for stronger ones."""
+        return self.cells if side > 0 else 0
+
     def distance(self, place: int) -> int:
         """From the clean input, in cells."""
         return abs(place - self.centre)
@@ -114,7 +118,7 @@ class Sampling:
         levels = MOST_NOISY_LEVELS if self.fresh else len(self.sampled)
         error = self.error / levels / len(self.looks)
         if not self.counts:
-            return _mean_bounds(total / n, n, error)
+            return mean_bounds(total / n, n, error)
         if self.fresh or reference is None:
             return clopper_pearson(Counts(n, round(total)), error)
         return _stratified(values, reference, error)
@@ -162,7 +166,7 @@ class Level:
         runs = np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
         return [Ask(self.level, len(run), offset + int(run[0])) for run in runs]
 
-    def put(self, start: int, values: Values) -> None:
+    def put(self, start: int, values: Floats) -> None:
         """Keep what trials from `start` on came to, up to the last look that is complete."""
         start -= self.place * TRIALS_APART if self.sampling.fresh else 0
         self.values[start : start + len(values)] = values
@@ -204,7 +208,7 @@ def _fewest(n: int, right: int, size: int, error: float) -> int:
 
 
 @lru_cache(maxsize=65_536)
-def _mean_bounds(mean: float, n: int, error: float) -> Interval:
+def mean_bounds(mean: float, n: int, error: float) -> Interval:
     """Hoeffding's bound in its Kullback-Leibler form, with and without replacement."""
     reach = math.log(2 / error) / n
     ends = []

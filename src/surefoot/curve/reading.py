@@ -6,126 +6,111 @@ import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from surefoot.curve.tracing import SPARE, Gap, Tracing
+from surefoot.curve.tracing import CLEAR, SPARE, Gap, Tracing
 from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
+
+Values = Sequence[tuple[float, float]]
+"""Levels in rising order, and the best value known at each."""
 
 
 def points_of(tracing: Tracing) -> tuple[Point, ...]:
     """Every level looked at, with its bounds."""
-    found = []
-    for place in tracing.places():
-        level, bounds = tracing.levels[place], tracing.bounds(place)
-        value = min(max(level.estimate, bounds.low), bounds.high)
-        found.append(Point(level.level, level.trials, value, bounds))
-    return tuple(found)
+    points = []
+    for place, level in sorted(tracing.levels.items()):
+        if level.first or tracing.complete(place):
+            bounds = tracing.bounds(place)
+            value = min(max(tracing.estimate(place), bounds.low), bounds.high)
+            points.append(Point(level.level, level.trials, value, bounds))
+    return tuple(points)
 
 
 def between_of(tracing: Tracing) -> tuple[Between, ...]:
     """What the curve can do between the levels, whatever the threshold."""
-    grid = tracing.grid
-    gaps = [tracing.gaps(threshold) for threshold in tracing.thresholds]
+    level = tracing.grid.level
+    if not tracing.places():
+        return ()
     return tuple(
         Between(
-            grid.level(same[0].a),
-            grid.level(same[0].b),
+            level(same[0].a),
+            level(same[0].b),
             max(gap.reach.low for gap in same),
             min(gap.reach.high for gap in same),
         )
-        for same in zip(*gaps, strict=True)
+        for same in zip(*(tracing.gaps(t) for t in tracing.thresholds), strict=True)
     )
 
 
 def reading_of(tracing: Tracing, threshold: float, guarantee: Guarantee) -> Reading:
     """The share of the range at or above the threshold, and where it is crossed."""
-    gaps, guesses = tracing.gaps(threshold), _guesses(tracing)
-    meets = _meets(tracing, threshold)
+    gaps, values, grid = tracing.gaps(threshold), _values(tracing), tracing.grid
+    size, meets = tracing.sampling.size, threshold
+    if tracing.sampling.counts and not tracing.sampling.fresh:
+        # between the last count that is enough and the first that is not
+        meets = (math.ceil(threshold * size - SPARE) - 0.5) / size
     surely = perhaps = value = 0.0
     for gap in gaps:
-        width = tracing.grid.share(gap.b) - tracing.grid.share(gap.a)
+        width = grid.share(gap.b) - grid.share(gap.a)
         if gap.above is None:
+            span = Interval(grid.level(gap.a), grid.level(gap.b))
             perhaps += width
-            value += _length_above(_within(guesses, gap.a, gap.b), meets, tracing)
+            value += length_above(values, meets, span) / (grid.high - grid.low)
         elif gap.above:
             surely, perhaps, value = surely + width, perhaps + width, value + width
     interval = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
-    return Reading(
-        threshold,
-        min(max(value, interval.low), interval.high),
-        interval,
-        _crossings(tracing, gaps, guesses, threshold, meets),
-        guarantee,
-    )
+    value = min(max(value, interval.low), interval.high)
+    crossings = _crossings(tracing, gaps, values, meets)
+    return Reading(threshold, value, interval, crossings, guarantee)
 
 
-def _meets(tracing: Tracing, threshold: float) -> float:
-    """Where straight lines are cut: between the last count that is enough and the next one."""
-    size = tracing.sampling.size
-    if tracing.sampling.fresh or not tracing.sampling.counts:
-        return threshold
-    return (math.ceil(threshold * size - SPARE) - 0.5) / size
-
-
-def _guesses(tracing: Tracing) -> list[tuple[int, float]]:
-    """The best value at each place; of one that was only sketched, if nothing is missing there."""
-    found = []
-    for place in sorted(tracing.levels):
-        level = tracing.levels[place]
+def _values(tracing: Tracing) -> Values:
+    """The best value at each level; of one that was only sketched, if nothing is missing there."""
+    values = []
+    for place, level in sorted(tracing.levels.items()):
         if level.full or tracing.sampling.fresh:
-            found.append((place, level.estimate))
+            values.append((level.level, level.estimate))
             continue
-        asks, values = tracing.sketch(place)
+        asks, sketched = tracing.sketch(place)
         if not asks:
-            found.append((place, float(values.mean())))
+            values.append((level.level, float(sketched.mean())))
         elif level.first:
             bounds = tracing.bounds(place)
-            found.append((place, min(max(tracing.estimate(place), bounds.low), bounds.high)))
-    return found
+            value = min(max(tracing.estimate(place), bounds.low), bounds.high)
+            values.append((level.level, value))
+    return values
 
 
-def _within(guesses: Sequence[tuple[int, float]], a: int, b: int) -> list[tuple[int, float]]:
-    return [guess for guess in guesses if a <= guess[0] <= b]
-
-
-def _length_above(guesses: Sequence[tuple[int, float]], meets: float, tracing: Tracing) -> float:
-    """The share of the range on which straight lines from value to value reach `meets`."""
+def length_above(values: Values, meets: float, span: Interval) -> float:
+    """The length, within `span`, on which straight lines from value to value reach `meets`."""
     length = 0.0
-    for (a, first), (b, last) in pairwise(guesses):
-        width = tracing.grid.share(b) - tracing.grid.share(a)
+    for (a, first), (b, last) in pairwise(value for value in values if value[0] in span):
         if first >= meets and last >= meets:
-            length += width
+            length += b - a
         elif (first >= meets) != (last >= meets):
-            length += width * (max(first, last) - meets) / abs(first - last)
-    return length
+            length += (b - a) * (max(first, last) - meets) / abs(first - last)
+    return min(length, span.width)
 
 
 def _crossings(
-    tracing: Tracing,
-    gaps: Sequence[Gap],
-    guesses: Sequence[tuple[int, float]],
-    threshold: float,
-    meets: float,
+    tracing: Tracing, gaps: Sequence[Gap], values: Values, meets: float
 ) -> tuple[Crossing, ...]:
     """One for every stretch of open gaps with different sides before and after it."""
-    grid, found = tracing.grid, []
-    before = _side_of_end(gaps[0].sides[0])
+    grid, crossings = tracing.grid, []
     stretches = [list(group) for _, group in groupby(gaps, key=lambda gap: gap.above)]
     for i, stretch in enumerate(stretches):
         if stretch[0].above is not None:
-            before = stretch[0].above
-            continue
-        after = stretches[i + 1][0].above if i + 1 < len(stretches) else None
-        if after is None:
-            after = _side_of_end(stretch[-1].sides[1])
-        if None in (before, after) or before == after:
             continue
         a, b = stretch[0].a, stretch[-1].b
-        length = _length_above(_within(guesses, a, b), meets, tracing) * (grid.high - grid.low)
-        at = grid.level(a) + length if before else grid.level(b) - length
-        span = Interval(grid.level(a), grid.level(b))
-        found.append(Crossing(min(max(at, span.low), span.high), span, bool(before)))
-    return tuple(found)
+        before = stretches[i - 1][0].above if i else _sure(tracing, a, stretch[0].sides[0])
+        last = i + 1 == len(stretches)
+        after = _sure(tracing, b, stretch[-1].sides[1]) if last else stretches[i + 1][0].above
+        if before is not None and after is not None and before != after:
+            span = Interval(grid.level(a), grid.level(b))
+            length = length_above(values, meets, span)
+            level = span.low + length if before else span.high - length
+            crossings.append(Crossing(level, span, before))
+    return tuple(crossings)
 
 
-def _side_of_end(side: int) -> bool | None:
+def _sure(tracing: Tracing, place: int, side: int) -> bool | None:
     """On which side an end of the range lies, where that is sure."""
-    return side > 0 if side else None
+    return side > 0 if abs(side) == CLEAR or tracing.complete(place) else None

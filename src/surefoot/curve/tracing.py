@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -62,8 +62,16 @@ class Tracing:
 
     def places(self) -> list[int]:
         """Where bounds are known, in order; not the checks."""
-        known = (p for p, level in self.levels.items() if level.first)
-        return sorted(p for p in known if p not in self.checks or self.levels[p].full)
+        checks = self.checks
+        known = (p for p, level in self.levels.items() if level.first and p not in checks)
+        return sorted({*known, *filter(self.complete, self.levels)})
+
+    def complete(self, place: int) -> bool:
+        """Whether every input is known at a place, evaluated or implied."""
+        if self.levels[place].full or not self.by_input:
+            return self.levels[place].full
+        least, most = self.implied(place)
+        return bool((least == most).all())
 
     @property
     def by_input(self) -> bool:
@@ -128,7 +136,7 @@ class Tracing:
         if high < threshold - margin - SPARE:
             return -CLEAR
         distance = self.estimate(place) - threshold
-        if self.levels[place].full or abs(distance) + self.doubt(place) <= margin:
+        if self.complete(place) or abs(distance) + self.doubt(place) <= margin:
             return NEAR if distance >= -SPARE else -NEAR
         return 0
 
@@ -139,8 +147,10 @@ class Tracing:
         return max(self.assumption.margin(1 / self.grid.cells), 0.0, *beside)
 
     def estimate(self, place: int) -> float:
-        """The accuracy at a place, by how the same inputs did at the nearest level known in full."""
+        """The accuracy at a place, by how the same inputs did at the nearest level in full."""
         level = self.levels[place]
+        if self.by_input and not level.first:
+            return self.bounds(place).low
         if level.full or self.sampling.fresh:
             return level.estimate
         nearest = self._nearest_full(place)
@@ -179,16 +189,17 @@ class Tracing:
         if contradiction := self._contradiction():
             self.assumption, self.contradiction = Assumption(), contradiction
             return self.next_asks()
-        for threshold in self.thresholds:
-            gaps = self.gaps(threshold)
-            for gap in gaps:
-                if gap.above is None and (asks := self._refine(gap, gaps, threshold)):
-                    return tuple(asks)
-            if asks := self._open_sides(gaps, threshold):
-                return tuple(asks)
-        if self.sampling.fresh:
-            return ()
-        return next(filter(None, (self._sketch_open(t) for t in self.thresholds)), ())
+        decide = (self._decide(threshold) for threshold in self.thresholds)
+        sketch = (self._sketch_open(threshold) for threshold in self.thresholds)
+        return next((tuple(asks) for asks in chain(decide, sketch) if asks), ())
+
+    def _decide(self, threshold: float) -> list[Ask]:
+        """What may close a part of what is open."""
+        gaps = self.gaps(threshold)
+        for gap in gaps:
+            if gap.above is None and (asks := self._refine(gap, gaps, threshold)):
+                return asks
+        return self._open_sides(gaps, threshold)
 
     def _contradiction(self) -> str:
         """What in the data contradicts the assumption; nothing if nothing does."""
@@ -197,7 +208,9 @@ class Tracing:
         for threshold in self.thresholds:
             for place, low, high in zip(*self._tightened(threshold), strict=True):
                 if low > high + SPARE:
-                    return f"the curve comes back at stronger levels than {self.grid.level(place):.4g}"
+                    return (
+                        f"the curve comes back at stronger levels than {self.grid.level(place):.4g}"
+                    )
         return ""
 
     def _level(self, place: int) -> Level:
@@ -224,7 +237,7 @@ class Tracing:
         wanted = []
         for place, side in sides.items():
             seems = CLEAR if self.estimate(place) >= threshold - SPARE else -CLEAR
-            if not self.levels[place].full and side in {0, -seems}:
+            if not self.complete(place) and side in {0, -seems}:
                 wanted.append(place)
         for gap in gaps:
             for place in self.checks:
@@ -300,15 +313,15 @@ class Tracing:
                 values = np.where(np.isnan(values), self.levels[other].values, values)
         return values
 
-    def _sketch_open(self, threshold: float) -> tuple[Ask, ...]:
+    def _sketch_open(self, threshold: float) -> list[Ask]:
         """For the value alone: sketch what is open, as finely as it may cross the threshold."""
         asks: list[Ask] = []
         for gap in self.gaps(threshold):
-            if gap.above is None:
-                ends = [p for p in (gap.a, gap.b) if not self.levels[p].full]
+            if gap.above is None and not self.sampling.fresh:
+                ends = [p for p in (gap.a, gap.b) if not self.complete(p)]
                 asks += [ask for p in ends for ask in self._fill_around(p) or self.sketch(p)[0]]
                 asks += [] if asks else self._sketch_between(gap.a, gap.b, threshold)
-        return tuple(dict.fromkeys(asks))
+        return list(dict.fromkeys(asks))
 
     def _fill_around(self, place: int) -> list[Ask]:
         """All inputs at the levels of a coarse scan on both sides of a place."""

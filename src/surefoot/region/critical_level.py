@@ -1,4 +1,4 @@
-"""The critical level of an input: how far it can be disturbed before its label can change."""
+"""The critical level of an input: how far it can be perturbed before its label can change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIRST, _LONG = 5.0, 100.0
 
 
 class Proving(Protocol):
-    """What every search for critical levels is told."""
+    """What every search for critical levels needs to know."""
 
     @property
     def tolerance(self) -> float:

@@ -29,12 +29,18 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
     method: Any = study.method
     return Measurement(
         subjects=subjects,
-        procedures={s.name: replace(method, size=len(s.rows)) for s in subjects},
+        procedures={s.name: replace(method, **_known(study, s)) for s in subjects},
         bench=bench,
         batch=batch or batch_size(study, bench, subjects[0], method.low),
         workers=workers_for(study, workers),
         conclude=lambda curves: _conclude(study, subjects_by_name, curves),
     )
+
+
+def _known(study: Setup, subject: Subject) -> dict[str, Any]:
+    """What a method learns from the study: the number of inputs, and whether draws are fresh."""
+    known: dict[str, Any] = {"size": len(subject.rows)}
+    return known | {"fresh": True} if subject.picks else known
 
 
 def shuffled(study: Setup) -> tuple[int, ...]:
@@ -50,7 +56,9 @@ def shuffled(study: Setup) -> tuple[int, ...]:
 def _subjects(study: Setup) -> dict[str, Subject]:
     """The whole set, and each class where that is wanted, by the name a reader sees."""
     inputs, order = study.fitted, shuffled(study)
-    subjects = {WHOLE: Subject(WHOLE, order)}
+    fresh = study.randomness is Randomness.FRESH
+    picks = fresh and getattr(study.method, "scope", "set") == "set"
+    subjects = {WHOLE: Subject(WHOLE, order, picks)}
     if not study.class_by_class:
         return subjects
     labels = study.predicted if inputs.labels is None else inputs.labels
@@ -58,7 +66,7 @@ def _subjects(study: Setup) -> dict[str, Subject]:
     for label, name in names.items():
         rows = tuple(i for i in order if labels[i] == label)
         plain = name == WHOLE or name.isdecimal()
-        subjects[f"class {name}" if plain else name] = Subject(f"class {label}", rows)
+        subjects[f"class {name}" if plain else name] = Subject(f"class {label}", rows, picks)
     return subjects
 
 

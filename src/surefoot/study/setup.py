@@ -105,14 +105,16 @@ class Setup:
     def randomness(self) -> Randomness:
         """What is random about a trial: fresh draws, or nothing where the perturbation draws none.
 
-        A curve of exactly these inputs gives each input one draw, the same at every level.
+        A published curve gives each input one draw, the same at every level, and so does any curve
+        of exactly these inputs with `fixed_draws`.
         """
         if self.needs in (Needs.REGION, Needs.RADII):
             return Randomness.NOTHING
         if draws_nothing(self.perturbation, self.fitted):
             return Randomness.NOTHING
-        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "scope", "set") == "set"
-        return Randomness.FIXED if one_draw else Randomness.FRESH
+        of_set = getattr(self.method, "scope", "set") == "set"
+        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "fixed_draws", True)
+        return Randomness.FIXED if one_draw and of_set else Randomness.FRESH
 
     @cached_property
     def aggregate(self) -> Population:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import ClassVar
 
-from surefoot.curve import geometry
+from surefoot.curve.published import geometry
 from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
@@ -50,6 +50,7 @@ class AdaptiveCurve:
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
+    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_span(self.low, self.high)

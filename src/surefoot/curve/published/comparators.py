@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.curve.geometry import exact_points, linear_crossings, share_above
+from surefoot.curve.published.geometry import exact_points, linear_crossings, share_above
 from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
@@ -36,6 +36,7 @@ class UniformCurve:
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
+    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check(self)
@@ -65,6 +66,7 @@ class RandomCurve:
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
+    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check(self)
@@ -92,6 +94,7 @@ class QuadCurve:
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.LEVELS
     error: ClassVar[float] = 0.0
+    concludes_early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check(self)

@@ -1,0 +1,164 @@
+"""Where the curve of a population crosses a threshold, from a random sample of its inputs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from surefoot.curve.assumptions import Assumption
+from surefoot.curve.levels import Grid, Level, Sampling, mean_bounds
+from surefoot.curve.reading import length_above
+from surefoot.evidence import Counts, Outcomes, Severities
+from surefoot.procedure import Ask
+from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
+from surefoot.statistics.bounds import clopper_pearson
+
+Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
+POPULATION_CELLS = 256
+"""Of the range: finer levels would not narrow an interval of a thousand inputs."""
+STEPS = (16, 4, 1)
+"""Cells of a walk's steps: it goes on in finer steps from where it ended."""
+SHARES = (0.2, 0.2, 0.6)
+"""The error of the walks in these steps: the finest one decides the width."""
+EARLY_INPUTS, EARLY_SHARE = 256, 0.1
+"""Inputs of the one early look at a level, and its share of the error: it settles most levels."""
+
+
+def rank_thresholds(threshold: float, size: int, error: float) -> tuple[float, float]:
+    """Shares of the sample at which the population is surely still above, and surely below.
+
+    If every input stays wrong once it is wrong, the crossing is a quantile of the inputs' own
+    levels, and these are its two ranks: they hold at whatever levels the search looks.
+    """
+    from scipy.stats import binom
+
+    enough = int(binom.isf(error / 2, size, threshold)) + 1
+    few = int(binom.ppf(error / 2, size, threshold))
+    while binom.cdf(few - 1, size, threshold) > error / 2:
+        few -= 1
+    return enough / size, few / size
+
+
+@dataclass
+class Walks:
+    """Levels fixed beforehand, tested in order from the clean one outwards and from each end
+    inwards, each walk up to the first level that is not decided.
+
+    A walk is wrong only if it passes the first level at which its statement is false, so each
+    needs no more than its own share of the error, however many levels it tests.
+    """
+
+    grid: Grid
+    assumption: Assumption
+    size: int
+    error: float
+    counts: bool = True
+    levels: dict[int, Level] = field(default_factory=dict)
+    reached: dict[tuple[float, int, bool], int] = field(default_factory=dict)
+
+    def run(self, thresholds: Sequence[float]) -> Asks:
+        """All walks; `reached` is then the last place each passed, by threshold, side and kind."""
+        sides = [s for s in (-1, 1) if self.grid.end(s) != self.grid.centre]
+        error = self.error / len(thresholds) / len(sides) / 2
+        for threshold in thresholds:
+            for side in sides:
+                for above in (True, False):
+                    yield from self._walk(threshold, side, error, above=above)
+
+    def _walk(self, threshold: float, side: int, error: float, *, above: bool) -> Asks:
+        key = threshold, side, above
+        for step, share in zip(STEPS, SHARES, strict=True):
+            for place in self._path(key, step):
+                if not (yield from self._passes(place, threshold, error * share, above=above)):
+                    break
+                self.reached[key] = place
+            if key not in self.reached:
+                return
+
+    def _path(self, key: tuple[float, int, bool], step: int) -> Iterator[int]:
+        """Places from the last one passed, or from the beginning of the walk, to its end."""
+        _, side, above = key
+        ends = self.grid.centre, self.grid.end(side)
+        (begin, end), way = (ends, side) if above else (ends[::-1], -side)
+        if key not in self.reached:
+            yield begin
+        while (place := self.reached.get(key, end)) != end:
+            yield place + way * min(step, abs(end - place))
+
+    def _passes(
+        self, place: int, threshold: float, error: float, *, above: bool
+    ) -> Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], bool]:
+        """Whether the accuracy of the population is surely above the threshold (or below)."""
+        early = min(EARLY_INPUTS, self.size)
+        for inputs, share in ((early, EARLY_SHARE), (self.size, 1 - EARLY_SHARE)):
+            level = self.levels.setdefault(place, self._level(place))
+            if asks := level.asks(np.arange(self.size) < inputs):
+                for ask, answer in zip(asks, (yield tuple(asks)), strict=True):
+                    level.put(ask.start or 0, answer.goodness)
+            bounds = self._bounds(level.values[:inputs], 2 * share * error)
+            margin = self.assumption.margin(0.0)
+            if bounds.low >= threshold + margin if above else bounds.high < threshold - margin:
+                return True
+        return False
+
+    def _level(self, place: int) -> Level:
+        """A level that is known only by its values; bounds are those of a walk."""
+        return Level(place, self.grid.level(place), Sampling(self.size, 1.0, frozenset()))
+
+    def _bounds(self, values: np.ndarray, error: float) -> Interval:
+        if self.counts:
+            return clopper_pearson(Counts(len(values), round(float(values.sum()))), error)
+        return mean_bounds(float(values.mean()), len(values), error)
+
+    def points(self) -> tuple[Point, ...]:
+        """The levels, each with bounds by itself."""
+        found = []
+        for place in sorted(self.levels):
+            level = self.levels[place]
+            values = level.values[level.known]
+            bounds = self._bounds(values, self.error)
+            found.append(Point(level.level, len(values), float(values.mean()), bounds))
+        return tuple(found)
+
+    def reading(self, threshold: float, guarantee: Guarantee) -> Reading:
+        """What the walks leave open."""
+        grid, low, high, crossings = self.grid, 0.0, 0.0, []
+        values = [(point.level, point.value) for point in self.points()]
+        for side in (-1, 1):
+            centre, end = grid.centre, grid.end(side)
+            above, below = (self._passed(threshold, side, above=kind) for kind in (True, False))
+            inner, outer = centre if above is None else above, end if below is None else below
+            low += abs(grid.share(inner) - grid.share(centre))
+            high += abs(grid.share(outer) - grid.share(centre))
+            if above is not None and below is not None and centre != end:
+                span = Interval(*sorted((grid.level(above), grid.level(below))))
+                at = length_above(values, threshold, span)
+                level = span.low + at if side > 0 else span.high - at
+                crossings.append(Crossing(level, span, side > 0))
+        interval = Interval(min(low, high, 1.0), min(max(low, high), 1.0))
+        whole = Interval(grid.low, grid.high)
+        value = length_above(values, threshold, whole) / whole.width
+        value = min(max(value, interval.low), interval.high)
+        return Reading(threshold, value, interval, tuple(crossings), guarantee)
+
+    def _passed(self, threshold: float, side: int, *, above: bool) -> int | None:
+        """The last place of a walk, or the one before a level beside which the data wiggle more."""
+        place, sign = self.reached.get((threshold, side, above)), 1 if above else -1
+        known = [self.levels[p] for p in sorted(self.levels)]
+        begin = self.grid.centre if above else self.grid.end(side)
+        for at, size in self.assumption.raised(known, self.grid.centre).items():
+            clear = sign * (self.levels[at].estimate - threshold)
+            if place is not None and (at - begin) * (place - at) >= 0 and clear < size:
+                place = max((p for p in self.levels if (p - begin) * (at - p) > 0), default=None)
+        return place
+
+    def contradiction(self, thresholds: Sequence[float]) -> str:
+        """Where walks of both kinds passed each other, in words."""
+        for threshold, side in itertools.product(thresholds, (-1, 1)):
+            above, below = (self.reached.get((threshold, side, kind)) for kind in (True, False))
+            if above is not None and below is not None and (above - below) * side >= 0:
+                return f"the curve comes back at stronger levels than {self.grid.level(below):.4g}"
+        return ""
