@@ -240,6 +240,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder with accuracy_curves.csv")
     parser.add_argument("--mnist", type=Path, help="Fashion-MNIST: x_test and y_test in one .npz")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be repeated")
+    parser.add_argument(
+        "--assume", choices=ASSUMPTIONS, action="append", help="worlds under this alone; repeat it"
+    )
     parser.add_argument("--runs", type=int, default=1000, help="of each world")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--quick", action="store_true", help="under a minute on two cores")
@@ -256,7 +259,9 @@ def main() -> None:
         work = {
             "published": lambda: published_part(pool, options.data, quick=options.quick),
             "network": lambda: network_part(pool, options.mnist, quick=options.quick),
-            "worlds": lambda: worlds_part(pool, runs, FIRST_ORDER),
+            "worlds": lambda: worlds_part(
+                pool, runs, FIRST_ORDER, options.assume or ASSUMPTIONS
+            ),
             "population": lambda: population_part(pool, runs, FIRST_ORDER),
             "noise": lambda: (
                 noise_part(pool, runs, FIRST_ORDER) | overlap(pool, quick=options.quick)

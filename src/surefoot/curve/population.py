@@ -17,11 +17,13 @@ from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
 from surefoot.statistics.bounds import clopper_pearson
 
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
-STEPS = (16, 4, 1)
-"""Of a walk, in cells of 1/256 of the range: it goes on in finer steps from where it ended. Finer
-ones would not narrow an interval of a thousand inputs."""
+STEPS = (64, 16, 4, 1)
+"""Of a walk, in cells of 1/1024 of the range: it goes on in finer steps from where it ended."""
+FINEST_SHARE = 0.9
+"""Of the error of a walk for its finest steps, which decide the width; the others share the rest.
+"""
 POPULATION_CELLS = FINE * STEPS[0]
-EARLY_INPUTS, EARLY_SHARE = 256, 0.1
+EARLY_INPUTS, EARLY_SHARE = 256, 0.01
 """Inputs of the one early look at a level, and its share of the error: it settles most levels."""
 
 
@@ -69,8 +71,10 @@ class Walks:
     def _walk(self, threshold: float, side: int, error: float, *, above: bool) -> Asks:
         key = threshold, side, above
         for step in STEPS:
+            rest = (1 - FINEST_SHARE) / (len(STEPS) - 1)
+            share = error * (FINEST_SHARE if step == STEPS[-1] else rest)
             for place in self._path(key, step):
-                if not (yield from self._passes(place, threshold, error / len(STEPS), above=above)):
+                if not (yield from self._passes(place, threshold, share, above=above)):
                     break
                 self.reached[key] = place
             if key not in self.reached:

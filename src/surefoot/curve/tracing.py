@@ -48,6 +48,7 @@ class Tracing:
         self.assumption, self.contradiction = assumption, ""
         self.levels: dict[int, Level] = {}
         self.raised: dict[int, float] = {}
+        self._bounds: dict[tuple[int, int], Interval] = {}
 
     @property
     def checks(self) -> set[int]:
@@ -76,9 +77,12 @@ class Tracing:
 
     def bounds(self, place: int) -> Interval:
         """Bounds of the accuracy at a place, by its trials and by what follows for each input."""
-        level, centre = self.levels[place], self.levels.get(self.grid.centre)
-        reference = centre.values if centre is not None and centre.full else None
-        known = self.sampling.bounds(place, level.values[: level.first], reference)
+        level, centre = self.levels[place], self.levels[self.grid.centre]
+        key = place, level.first
+        if key not in self._bounds:
+            first, reference = level.values[: level.first], centre.values if centre.full else None
+            self._bounds[key] = self.sampling.bounds(place, first, reference)
+        known = self._bounds[key]
         if not self.by_input or level.full:
             return known
         least, most = self.implied(place)
@@ -203,7 +207,9 @@ class Tracing:
     def _nearest(self, place: int, step: int) -> Values:
         """What each input was worth at the nearest level on one side at which it was evaluated."""
         values = np.full(self.sampling.most, np.nan)
-        for other in sorted(self.levels, key=lambda p: p * step):
-            if (other - place) * step > 0 and np.isnan(values).any():
-                values = np.where(np.isnan(values), self.levels[other].values, values)
+        beyond = (p for p in self.levels if (p - place) * step > 0)
+        for other in sorted(beyond, key=lambda p: p * step):
+            values = np.where(np.isnan(values), self.levels[other].values, values)
+            if self.levels[other].full:
+                break
         return values
