@@ -259,9 +259,7 @@ def main() -> None:
         work = {
             "published": lambda: published_part(pool, options.data, quick=options.quick),
             "network": lambda: network_part(pool, options.mnist, quick=options.quick),
-            "worlds": lambda: worlds_part(
-                pool, runs, FIRST_ORDER, options.assume or ASSUMPTIONS
-            ),
+            "worlds": lambda: worlds_part(pool, runs, FIRST_ORDER, options.assume or ASSUMPTIONS),
             "population": lambda: population_part(pool, runs, FIRST_ORDER),
             "noise": lambda: (
                 noise_part(pool, runs, FIRST_ORDER) | overlap(pool, quick=options.quick)

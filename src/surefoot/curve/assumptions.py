@@ -101,7 +101,9 @@ class Assumption:
             n = min(a.first, m.first, b.first)
             before, here, after = (float(level.values[:n].mean()) for level in (a, m, b))
             beyond = max(min(before, after) - here, here - max(before, after))
-            if self.name == WIGGLE and m.place != centre and beyond > self.size:
+            if m.sampling.fresh:  # other draws at every level: what these alone may make
+                beyond -= 3 * math.sqrt(max(here * (1 - here), 1 / n) * 2 / n)
+            if self.name == WIGGLE and m.place != centre and beyond > self.size + ROUNDING:
                 raised[m.place] = beyond
         return raised
 
@@ -121,10 +123,13 @@ class Assumption:
     def sentence(self, what: str, raised: float) -> str:
         """As a condition. `raised`: the most that the data show beyond the size, 0 for nothing."""
         if self.name == WIGGLE:
-            more = f", {100 * raised:.2g} where the data show more," if raised else ""
+            size, more = 100 * self.size, ""
+            if raised:
+                more = f" ({100 * raised:.2g} where the data show more)"
             return (
                 f"between neighbouring levels, at most 1/{self.cells} of the range apart, the "
-                f"{what} goes at most {100 * self.size:g} points{more} beyond its values at the two"
+                f"{what} goes at most {size:g} point{'s' * (size != 1)}{more} beyond its values "
+                "at the two"
             )
         if self.name == CURVATURE:
             return (

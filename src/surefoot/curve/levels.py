@@ -48,8 +48,10 @@ class Grid:
     def over(cls, low: float, high: float, resolution: float, clean: float) -> Grid:
         """The coarsest grid of a power of two whose cells are not wider than the resolution."""
         cells = 2 ** max(math.ceil(math.log2(1 / resolution)), 5)
-        share = (min(max(clean, low), high) - low) / (high - low)
-        return cls(low, high, cells, round(share * cells), clean)
+        centre = round((min(max(clean, low), high) - low) / (high - low) * cells)
+        if low < clean < high:
+            centre = min(max(centre, 1), cells - 1)  # the ends of the range are places of their own
+        return cls(low, high, cells, centre, clean)
 
     def level(self, place: int) -> float:
         """The level at a place; exactly the clean one at the centre, if that is in the range."""

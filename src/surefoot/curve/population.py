@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from surefoot.curve.assumptions import FINE, Assumption
+from surefoot.curve.conclude import length_above
 from surefoot.curve.levels import Grid, Level, Sampling, mean_bounds
-from surefoot.curve.reading import length_above
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
@@ -19,6 +19,8 @@ from surefoot.statistics.bounds import clopper_pearson
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
 STEPS = (64, 16, 4, 1)
 """Of a walk, in cells of 1/1024 of the range: it goes on in finer steps from where it ended."""
+MOST_STEPS = 16
+"""Of each length: all that fit into the range, or a few more than there are in one longer step."""
 FINEST_SHARE = 0.9
 """Of the error of a walk for its finest steps, which decide the width; the others share the rest.
 """
@@ -87,8 +89,9 @@ class Walks:
         (begin, end), way = (ends, side) if above else (ends[::-1], -side)
         if key not in self.reached:
             yield begin
-        while (place := self.reached.get(key, end)) != end:
-            yield place + way * min(step, abs(end - place))
+        for _ in range(MOST_STEPS):
+            if (place := self.reached.get(key, end)) != end:
+                yield place + way * min(step, abs(end - place))
 
     def _passes(
         self, place: int, threshold: float, error: float, *, above: bool
@@ -115,11 +118,14 @@ class Walks:
             return clopper_pearson(Counts(len(values), round(float(values.sum()))), error)
         return mean_bounds(float(values.mean()), len(values), error)
 
+    def _evaluated(self) -> list[Level]:
+        """The levels with trials, in order."""
+        return [self.levels[place] for place in sorted(self.levels) if self.levels[place].trials]
+
     def points(self) -> tuple[Point, ...]:
         """The levels, each with bounds by itself."""
         found = []
-        for place in sorted(self.levels):
-            level = self.levels[place]
+        for level in self._evaluated():
             values = level.values[level.known]
             bounds = self._bounds(values, self.error)
             found.append(Point(level.level, len(values), float(values.mean()), bounds))
@@ -149,7 +155,7 @@ class Walks:
     def _passed(self, threshold: float, side: int, *, above: bool) -> int | None:
         """The last place of a walk, or the one before a level beside which the data wiggle more."""
         place, sign = self.reached.get((threshold, side, above)), 1 if above else -1
-        known = [self.levels[p] for p in sorted(self.levels)]
+        known = [level for level in self._evaluated() if level.first]
         begin = self.grid.centre if above else self.grid.end(side)
         for at, size in self.assumption.raised(known, self.grid.centre).items():
             clear = sign * (self.levels[at].estimate - threshold)

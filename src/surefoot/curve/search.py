@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surefoot.curve.assumptions import COARSE, Assumption
+from surefoot.curve.assumptions import FINE, Assumption
+from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
 from surefoot.curve.levels import MOST_NOISY_LEVELS, ROUNDING
-from surefoot.curve.tracing import CLEAR, Gap, Tracing
 from surefoot.procedure import Ask
 
 WORTH_A_LEVEL = 8
@@ -18,7 +18,7 @@ CHECK_DOUBTS = 2.0
 """Standard deviations by which a check must seem to be on the side of its neighbours."""
 
 
-def next_asks(known: Tracing) -> tuple[Ask, ...]:
+def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
     """What to evaluate next; nothing when nothing that is open can be closed.
 
     First all inputs at the clean level and a few at all levels of the scan; then, threshold by
@@ -35,7 +35,7 @@ def next_asks(known: Tracing) -> tuple[Ask, ...]:
     return next((tuple(asks) for asks in _wanted(known) if asks), ())
 
 
-def _wanted(known: Tracing) -> Iterator[list[Ask]]:
+def _wanted(known: KnownCurve) -> Iterator[list[Ask]]:
     for threshold in known.thresholds:
         gaps = known.gaps(threshold)
         for gap in gaps:
@@ -47,13 +47,13 @@ def _wanted(known: Tracing) -> Iterator[list[Ask]]:
             yield _sketch_open(known, threshold)
 
 
-def _look(known: Tracing, place: int) -> list[Ask]:
+def _look(known: KnownCurve, place: int) -> list[Ask]:
     """The next look at a level."""
     level = known.level(place)
     return level.asks(np.arange(known.sampling.most) < level.next_look)
 
 
-def _fill(known: Tracing, place: int) -> list[Ask]:
+def _fill(known: KnownCurve, place: int) -> list[Ask]:
     """All trials at a level that do not follow from others."""
     level, wanted = known.level(place), np.ones(known.sampling.most, dtype=bool)
     if known.by_input:
@@ -62,7 +62,7 @@ def _fill(known: Tracing, place: int) -> list[Ask]:
     return level.asks(wanted)
 
 
-def _open_sides(known: Tracing, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
+def _open_sides(known: KnownCurve, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
     """One more look at each level whose side is open, or seems to be another than implied; and at
     each check that does not seem to be clearly where its neighbours are.
     """
@@ -77,11 +77,12 @@ def _open_sides(known: Tracing, gaps: Sequence[Gap], threshold: float) -> list[A
             if gap.a < place < gap.b and gap.above is not None:
                 beyond = known.estimate(place) - threshold
                 clear = CHECK_DOUBTS * known.doubt(place)
-                wanted += [place] * ((beyond if gap.above else -beyond) < clear)
+                if (beyond if gap.above else -beyond) < clear:
+                    wanted.append(place)
     return [ask for place in wanted for ask in _look(known, place)]
 
 
-def _refine(known: Tracing, gap: Gap, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
+def _refine(known: KnownCurve, gap: Gap, gaps: Sequence[Gap], threshold: float) -> list[Ask]:
     """Evaluate between two neighbours, if that may close a part of what is open there."""
     if gap.width <= 1 or 0 in gap.sides or CLEAR not in map(abs, gap.sides):
         return []
@@ -113,7 +114,7 @@ def _open_width(gap: Gap, gaps: Sequence[Gap]) -> int:
     return gaps[last].b - gaps[first].a
 
 
-def _middle(known: Tracing, gap: Gap) -> list[Ask]:
+def _middle(known: KnownCurve, gap: Gap) -> list[Ask]:
     """Half-way between: a look where a look says something, else all inputs."""
     place = (gap.a + gap.b) // 2
     if known.sampling.fresh:
@@ -122,7 +123,7 @@ def _middle(known: Tracing, gap: Gap) -> list[Ask]:
 
 
 def _last_place(
-    known: Tracing, end: int, other: int, target: float, *, above: bool
+    known: KnownCurve, end: int, other: int, target: float, *, above: bool
 ) -> tuple[list[Ask], int]:
     """The last place from `end` on that seems to be above the target (or below), by halving; or
     what must be evaluated before that can be said.
@@ -139,7 +140,7 @@ def _last_place(
     return [], end
 
 
-def _sketch_open(known: Tracing, threshold: float) -> list[Ask]:
+def _sketch_open(known: KnownCurve, threshold: float) -> list[Ask]:
     """For the value alone: sketch what is open, as finely as it may cross the threshold."""
     asks: list[Ask] = []
     for gap in known.gaps(threshold):
@@ -151,14 +152,14 @@ def _sketch_open(known: Tracing, threshold: float) -> list[Ask]:
     return list(dict.fromkeys(asks))
 
 
-def _fill_around(known: Tracing, place: int) -> list[Ask]:
-    """All inputs at the levels of a coarse scan on both sides of a place."""
-    coarse = known.grid.scan(COARSE)
+def _fill_around(known: KnownCurve, place: int) -> list[Ask]:
+    """All inputs at the nearest of every second level of the scan, on both sides of a place."""
+    coarse = known.grid.scan(FINE // 2)
     before, after = max(p for p in coarse if p <= place), min(p for p in coarse if p >= place)
     return _fill(known, before) + (_fill(known, after) if after != before else [])
 
 
-def _sketch_between(known: Tracing, a: int, b: int, threshold: float) -> list[Ask]:
+def _sketch_between(known: KnownCurve, a: int, b: int, threshold: float) -> list[Ask]:
     """Halve while inputs that differ between the two may take the mean across the threshold."""
     if b - a <= 1:
         return []

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from surefoot.curve.assumptions import CURVATURE, FINE, MONOTONE, Assumption
+from surefoot.curve.conclude import between_of, points_of, reading_of
+from surefoot.curve.known_curve import KnownCurve
 from surefoot.curve.levels import Grid, Sampling
 from surefoot.curve.population import POPULATION_CELLS, Walks, rank_thresholds
-from surefoot.curve.reading import between_of, points_of, reading_of
 from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.curve.search import next_asks
-from surefoot.curve.tracing import Tracing
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask, Needs, TimeUp
@@ -108,29 +108,29 @@ class SequentialCurve:
         return self._by_walks()
 
     def _of_set(self) -> Steps:
-        tracing, notes = yield from self._traced(self.thresholds, self.error, fresh=self.fresh)
-        promise = self._promise(tracing.assumption, max(tracing.raised.values(), default=0.0))
+        known, notes = yield from self._traced(self.thresholds, self.error, fresh=self.fresh)
+        promise = self._promise(known.assumption, max(known.raised.values(), default=0.0))
         readings = self._nothing_known(promise)
-        if tracing.places():
-            readings = tuple(reading_of(tracing, t, promise) for t in self.thresholds)
-        instead = f"; {Assumption().name} is assumed instead" if tracing.contradiction else ""
-        curve = self._curve(tracing, readings, notes, tracing.contradiction + instead)
-        return replace(curve, between=between_of(tracing))
+        if len(known.places()) > 1:
+            readings = tuple(reading_of(known, t, promise) for t in self.thresholds)
+        instead = f"; {Assumption().name} is assumed instead" if known.contradiction else ""
+        curve = self._curve(known, readings, notes, known.contradiction + instead)
+        return replace(curve, between=between_of(known))
 
     def _traced(
         self, thresholds: Sequence[float], error: float, *, fresh: bool
-    ) -> Generator[tuple[Ask, ...], Answers, tuple[Tracing, tuple[str, ...]]]:
+    ) -> Generator[tuple[Ask, ...], Answers, tuple[KnownCurve, tuple[str, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
         grid = Grid.over(self.low, self.high, self.resolution, self.clean)
         sampled = frozenset(grid.scan(2 * FINE))
         sampling = Sampling(self.size, error, sampled, fresh, self.measure == "accuracy")
-        tracing = Tracing(grid, thresholds, Assumption.parse(self.assume), sampling)
+        known = KnownCurve(grid, thresholds, Assumption.parse(self.assume), sampling)
         try:
-            while asks := next_asks(tracing):
-                tracing.put(asks, (yield asks))
+            while asks := next_asks(known):
+                known.put(asks, (yield asks))
         except TimeUp:
-            return tracing, (stopped_early(len(points_of(tracing))),)
-        return tracing, ()
+            return known, (stopped_early(len(points_of(known))),)
+        return known, ()
 
     def _by_ranks(self) -> Steps:
         """The inputs searched for the ranks of the population's crossing, and for their own."""
@@ -138,17 +138,17 @@ class SequentialCurve:
         error = RANKS * self.error / len(self.thresholds) / sides
         ranks = {t: rank_thresholds(t, self.size, error) for t in self.thresholds}
         needed = {share for t in self.thresholds for share in (*ranks[t], t) if 0 < share <= 1}
-        tracing, notes = yield from self._traced(
+        known, notes = yield from self._traced(
             sorted(needed, reverse=True), (1 - RANKS) * self.error, fresh=False
         )
         promise = self._promise(Assumption.parse(self.assume), 0.0)
-        readings, contradiction = self._nothing_known(promise), tracing.contradiction
+        readings, contradiction = self._nothing_known(promise), known.contradiction
         if contradiction:
             contradiction += "; no interval is given: assume one-crossing"
-        elif tracing.places():
-            of_set = {t: reading_of(tracing, t, promise) for t in needed}
+        elif len(known.places()) > 1:
+            of_set = {t: reading_of(known, t, promise) for t in needed}
             readings = tuple(self._ranked(t, *ranks[t], of_set, promise) for t in self.thresholds)
-        return self._curve(tracing, readings, notes, contradiction)
+        return self._curve(known, readings, notes, contradiction)
 
     def _ranked(
         self, threshold: float, enough: float, few: float, of_set: dict[float, Reading],
@@ -193,7 +193,7 @@ class SequentialCurve:
 
     def _curve(
         self,
-        search: Tracing | Walks,
+        search: KnownCurve | Walks,
         readings: tuple[Reading, ...],
         notes: tuple[str, ...],
         contradiction: str,
@@ -201,7 +201,7 @@ class SequentialCurve:
         return Curve(
             span=Interval(self.low, self.high),
             size=self.size,
-            points=points_of(search) if isinstance(search, Tracing) else search.points(),
+            points=points_of(search) if isinstance(search, KnownCurve) else search.points(),
             readings=readings,
             guarantee=Guarantee(Footing.SOUND, self.error),
             trials=sum(level.trials for level in search.levels.values()),

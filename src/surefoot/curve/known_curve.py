@@ -38,7 +38,7 @@ class Gap:
         return self.b - self.a
 
 
-class Tracing:
+class KnownCurve:
     """All levels evaluated so far."""
 
     def __init__(

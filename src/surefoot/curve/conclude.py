@@ -6,29 +6,29 @@ import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
+from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
 from surefoot.curve.levels import ROUNDING
-from surefoot.curve.tracing import CLEAR, Gap, Tracing
 from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
 
 Values = Sequence[tuple[float, float]]
 """Levels in rising order, and the best value known at each."""
 
 
-def points_of(tracing: Tracing) -> tuple[Point, ...]:
+def points_of(known: KnownCurve) -> tuple[Point, ...]:
     """Every level looked at, with its bounds."""
     points = []
-    for place, level in sorted(tracing.levels.items()):
-        if level.first or tracing.complete(place):
-            bounds = tracing.bounds(place)
-            value = min(max(tracing.estimate(place), bounds.low), bounds.high)
+    for place, level in sorted(known.levels.items()):
+        if level.first or known.complete(place):
+            bounds = known.bounds(place)
+            value = min(max(known.estimate(place), bounds.low), bounds.high)
             points.append(Point(level.level, level.trials, value, bounds))
     return tuple(points)
 
 
-def between_of(tracing: Tracing) -> tuple[Between, ...]:
+def between_of(known: KnownCurve) -> tuple[Between, ...]:
     """What the curve can do between the levels, whatever the threshold."""
-    level = tracing.grid.level
-    if not tracing.places():
+    level = known.grid.level
+    if not known.places():
         return ()
     return tuple(
         Between(
@@ -37,15 +37,15 @@ def between_of(tracing: Tracing) -> tuple[Between, ...]:
             max(gap.reach.low for gap in same),
             min(gap.reach.high for gap in same),
         )
-        for same in zip(*(tracing.gaps(t) for t in tracing.thresholds), strict=True)
+        for same in zip(*(known.gaps(t) for t in known.thresholds), strict=True)
     )
 
 
-def reading_of(tracing: Tracing, threshold: float, guarantee: Guarantee) -> Reading:
+def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Reading:
     """The share of the range at or above the threshold, and where it is crossed."""
-    gaps, values, grid = tracing.gaps(threshold), _values(tracing), tracing.grid
-    size, meets = tracing.sampling.size, threshold
-    if tracing.sampling.counts and not tracing.sampling.fresh:
+    gaps, values, grid = known.gaps(threshold), _values(known), known.grid
+    size, meets = known.sampling.size, threshold
+    if known.sampling.counts and not known.sampling.fresh:
         # between the last count that is enough and the first that is not
         meets = (math.ceil(threshold * size - ROUNDING) - 0.5) / size
     surely = perhaps = value = 0.0
@@ -59,23 +59,23 @@ def reading_of(tracing: Tracing, threshold: float, guarantee: Guarantee) -> Read
             surely, perhaps, value = surely + width, perhaps + width, value + width
     interval = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
     value = min(max(value, interval.low), interval.high)
-    crossings = _crossings(tracing, gaps, values, meets)
+    crossings = _crossings(known, gaps, values, meets)
     return Reading(threshold, value, interval, crossings, guarantee)
 
 
-def _values(tracing: Tracing) -> Values:
+def _values(known: KnownCurve) -> Values:
     """The best value at each level; of one that was only sketched, if nothing is missing there."""
     values = []
-    for place, level in sorted(tracing.levels.items()):
-        if level.full or tracing.sampling.fresh:
-            values.append((level.level, level.estimate))
+    for place, level in sorted(known.levels.items()):
+        if level.full or known.sampling.fresh:
+            values += [(level.level, level.estimate)] * (level.first > 0)
             continue
-        asks, sketched = tracing.sketch(place)
+        asks, sketched = known.sketch(place)
         if not asks:
             values.append((level.level, float(sketched.mean())))
         elif level.first:
-            bounds = tracing.bounds(place)
-            value = min(max(tracing.estimate(place), bounds.low), bounds.high)
+            bounds = known.bounds(place)
+            value = min(max(known.estimate(place), bounds.low), bounds.high)
             values.append((level.level, value))
     return values
 
@@ -92,18 +92,18 @@ def length_above(values: Values, meets: float, span: Interval) -> float:
 
 
 def _crossings(
-    tracing: Tracing, gaps: Sequence[Gap], values: Values, meets: float
+    known: KnownCurve, gaps: Sequence[Gap], values: Values, meets: float
 ) -> tuple[Crossing, ...]:
     """One for every stretch of open gaps with different sides before and after it."""
-    grid, crossings = tracing.grid, []
+    grid, crossings = known.grid, []
     stretches = [list(group) for _, group in groupby(gaps, key=lambda gap: gap.above)]
     for i, stretch in enumerate(stretches):
         if stretch[0].above is not None:
             continue
         a, b = stretch[0].a, stretch[-1].b
-        before = stretches[i - 1][0].above if i else _sure(tracing, a, stretch[0].sides[0])
+        before = stretches[i - 1][0].above if i else _sure(known, a, stretch[0].sides[0])
         last = i + 1 == len(stretches)
-        after = _sure(tracing, b, stretch[-1].sides[1]) if last else stretches[i + 1][0].above
+        after = _sure(known, b, stretch[-1].sides[1]) if last else stretches[i + 1][0].above
         if before is not None and after is not None and before != after:
             span = Interval(grid.level(a), grid.level(b))
             length = length_above(values, meets, span)
@@ -112,6 +112,6 @@ def _crossings(
     return tuple(crossings)
 
 
-def _sure(tracing: Tracing, place: int, side: int) -> bool | None:
+def _sure(known: KnownCurve, place: int, side: int) -> bool | None:
     """On which side an end of the range lies, where that is sure."""
-    return side > 0 if abs(side) == CLEAR or tracing.complete(place) else None
+    return side > 0 if abs(side) == CLEAR or known.complete(place) else None
