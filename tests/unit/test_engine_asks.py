@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from surefoot.curve import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
 from surefoot.evidence import Counts, Outcomes
 from surefoot.executors import Inline
 from surefoot.procedure import Ask
-from surefoot.search import AdaptiveCurve, SequentialCurve
 from surefoot.store.memory import MemoryJournal
 from surefoot.tasks import Subject, Task
 from tests.curve_worlds import breaking, drive
@@ -48,9 +48,18 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
 
 CURVES = {
     "one threshold": SequentialCurve(0.0, 1.0, (0.8,), size=SIZE),
-    "three, and a break": SequentialCurve(0.0, 1.0, (0.9, 0.8, 0.3), breaks=(0.4,), size=SIZE),
+    "three, and the clean level inside": SequentialCurve(
+        0.0, 1.0, (0.9, 0.8, 0.3), clean=0.4, size=SIZE
+    ),
+    "monotone": SequentialCurve(0.0, 1.0, (0.7,), assume="monotone", size=SIZE),
+    "one crossing": SequentialCurve(0.0, 1.0, (0.7,), assume="one-crossing", size=SIZE),
+    "curvature": SequentialCurve(
+        0.0, 1.0, (0.7,), assume="curvature:20", resolution=0.01, size=SIZE
+    ),
     "population": SequentialCurve(0.0, 1.0, (0.7,), scope="population", size=SIZE),
-    "bends": SequentialCurve(0.0, 1.0, (0.7,), curvature=20.0, resolution=0.01, size=SIZE),
+    "population by ranks": SequentialCurve(
+        0.0, 1.0, (0.7,), scope="population", assume="monotone", size=SIZE
+    ),
 }
 
 
@@ -112,7 +121,7 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 4096])
 def test_batch_size_and_workers_never_change_a_curve(batch_size):
-    procedure = CURVES["three, and a break"]
+    procedure = CURVES["three, and the clean level inside"]
     plain = run(procedure)
     assert run(procedure, batch_size=batch_size) == plain
     with ThreadPoolExecutor(3) as pool:
@@ -159,7 +168,7 @@ def test_evidence_of_one_question_may_come_in_any_order():
 
 @pytest.mark.slow
 def test_evidence_of_two_writers_counts_once():
-    procedure = CURVES["three, and a break"]
+    procedure = CURVES["three, and the clean level inside"]
     twice = entries_of(procedure, batch_size=23) + entries_of(procedure, batch_size=1000)
     spy = Spy(World())
     assert run(procedure, spy, journal=cut(twice, len(twice))) == run(procedure)
