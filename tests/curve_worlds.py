@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.stats import binomtest
 
 from surefoot.evidence import Counts
 from surefoot.procedure import Session
 from surefoot.results import Curve, Interval
+from tests.step_curves import StepCurve
 
 Goodness = Callable[[float], np.ndarray]
 """From a level to what every input is worth there: 0 or 1, or anything between."""
@@ -122,3 +124,14 @@ def flickering(turns: np.ndarray) -> Goodness:
 def within(truth: float, interval: Interval) -> bool:
     """Whether it lies there, but for rounding."""
     return interval.low - 1e-9 <= truth <= interval.high + 1e-9
+
+
+def ordered(curve: StepCurve, seed: int) -> Goodness:
+    """The inputs of a set in one random order."""
+    order = np.random.default_rng(seed).permutation(curve.size)
+    return lambda share: curve.right_at(share)[order]
+
+
+def false_too_often(false: int, runs: int, error: float) -> bool:
+    """Whether so many false intervals would come less than once in a thousand at this error."""
+    return bool(binomtest(false, runs, error, "greater").pvalue < 0.001)

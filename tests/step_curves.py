@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def follow(shape: Sequence[tuple[float, float]], size: int) -> list[list[float]]
         if rank >= shape[0][1]:
             row.append(AT_FIRST)
             right = False
-        for (a, first), (b, last) in zip(shape, shape[1:], strict=False):
+        for (a, first), (b, last) in pairwise(shape):
             if right != (rank < last):
                 row.append(a + (b - a) * (rank - first) / (last - first))
                 right = not right
