@@ -221,10 +221,10 @@ WORLDS: dict[str, World] = {
 _ALL, _STEPS = frozenset(ASSUMPTIONS), frozenset({WIGGLE, ONE, MONOTONE})
 _NONE, _WIGGLE = frozenset[str](), frozenset({WIGGLE})
 MEETS: dict[str, frozenset[str]] = {
-    **{f"dip of {w:.0%}, {d:g} deep": _NONE for w in (0.01, 0.02) for d in (0.06, 0.15)},
-    **{f"dip of {w:.0%}, {d:g} deep": _WIGGLE for w in (0.05, 0.1, 0.2) for d in (0.06, 0.15)},
+    **{f"dip of {w:.0%}, {d:g} deep": _NONE for w in (0.01, 0.02, 0.05) for d in (0.06, 0.15)},
+    **{f"dip of {w:.0%}, {d:g} deep": _WIGGLE for w in (0.1, 0.2) for d in (0.06, 0.15)},
     "round dip of 4%, 0.06 deep": _NONE,
-    "round dip of 20%, 0.06 deep": _WIGGLE,
+    "round dip of 20%, 0.06 deep": _NONE,
     "two falls": _WIGGLE,
     "rise": _WIGGLE,
     **dict.fromkeys([name for name in WORLDS if name.startswith("plateau")], _STEPS),

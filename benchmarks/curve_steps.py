@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from curve_cases import Floats, Right
 
-REACH = 1 / 32
+REACH = 1 / 16
 """How far apart neighbouring levels may be under the wiggle assumption, as a share of the range."""
 GRID = 1024
 """Cells on which a width forced by the assumption, and the bend of a shape, are computed."""

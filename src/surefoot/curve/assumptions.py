@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.curve.levels import Grid, Level, Values
+from surefoot.curve.levels import ROUNDING, Grid, Level, Values
 from surefoot.errors import InvalidArgument
 
 WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"
 DEFAULT_SIZES = {WIGGLE: 0.01, CURVATURE: 128.0}
 """A point of accuracy; and the coefficient with which the authors of ASAP computed."""
-CELLS = {WIGGLE: 16}
-"""Into how many cells the scan cuts the range for an assumption that holds between close levels."""
-COARSE = 4
-"""Cells of the scan for the others, which only looks for contradictions."""
-ROUNDING = 1e-9
-"""Of sums of shares: much less than one input counts."""
+FINE, COARSE = 16, 4
+"""Cells of the scan: for wiggles, which are about close levels; and where it only looks for
+contradictions."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Assumption:
     @property
     def cells(self) -> int:
         """Cells of the scan; levels half-way are looked at as a check."""
-        return CELLS.get(self.name, COARSE)
+        return FINE if self.name == WIGGLE else COARSE
 
     @property
     def per_input(self) -> bool:
@@ -97,22 +94,16 @@ class Assumption:
     def raised(self, levels: Sequence[Level], centre: int) -> dict[int, float]:
         """How far levels of the scan lie outside the values of their two neighbours, by place.
 
-        Next to such a level a curve may wiggle as much. The clean level is where it may turn. The
-        same inputs are compared; one standard deviation is taken off where these are not all.
+        Next to such a level a curve may wiggle as much. The clean level is where it may turn.
         """
         raised: dict[int, float] = {}
-        if self.name != WIGGLE:
-            return raised
         for a, m, b in zip(levels, levels[1:], levels[2:], strict=False):
-            if m.place != centre:
-                n = min(a.first, m.first, b.first)
-                before, here, after = (level.values[:n] for level in (a, m, b))
-                ends = float(before.mean()), float(after.mean())
-                beyond = max(min(ends) - float(here.mean()), float(here.mean()) - max(ends))
-                spread = float(np.mean((here - before) ** 2) + np.mean((here - after) ** 2))
-                whole = n == m.sampling.size and not m.sampling.fresh
-                raised[m.place] = beyond - (0.0 if whole else math.sqrt(spread / n))
-        return {place: size for place, size in raised.items() if size > self.size}
+            n = min(a.first, m.first, b.first)
+            before, here, after = (float(level.values[:n].mean()) for level in (a, m, b))
+            beyond = max(min(before, after) - here, here - max(before, after))
+            if self.name == WIGGLE and m.place != centre and beyond > self.size:
+                raised[m.place] = beyond
+        return raised
 
     def turned_back(self, levels: Mapping[int, Level], grid: Grid) -> str:
         """Inputs that fail at a weaker level and not at a stronger one, in words, if there are."""

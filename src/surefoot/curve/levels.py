@@ -16,6 +16,8 @@ from surefoot.statistics.bounds import clopper_pearson, divergence
 
 Values = NDArray[np.float64]
 
+ROUNDING = 1e-9
+"""0.8 + 0.01 is more than 0.81 in binary; much less than one input counts."""
 FIRST_LOOK = 64
 """Inputs, or draws, of the first look at a level: enough to tell 95 % from 80 %."""
 GROWTH = 1.6

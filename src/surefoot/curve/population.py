@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surefoot.curve.assumptions import Assumption
+from surefoot.curve.assumptions import FINE, Assumption
 from surefoot.curve.levels import Grid, Level, Sampling, mean_bounds
 from surefoot.curve.reading import length_above
 from surefoot.evidence import Counts, Outcomes, Severities
@@ -17,12 +17,10 @@ from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
 from surefoot.statistics.bounds import clopper_pearson
 
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
-POPULATION_CELLS = 256
-"""Of the range: finer levels would not narrow an interval of a thousand inputs."""
 STEPS = (16, 4, 1)
-"""Cells of a walk's steps: it goes on in finer steps from where it ended."""
-SHARES = (0.2, 0.2, 0.6)
-"""The error of the walks in these steps: the finest one decides the width."""
+"""Of a walk, in cells of 1/256 of the range: it goes on in finer steps from where it ended. Finer
+ones would not narrow an interval of a thousand inputs."""
+POPULATION_CELLS = FINE * STEPS[0]
 EARLY_INPUTS, EARLY_SHARE = 256, 0.1
 """Inputs of the one early look at a level, and its share of the error: it settles most levels."""
 
@@ -70,9 +68,9 @@ class Walks:
 
     def _walk(self, threshold: float, side: int, error: float, *, above: bool) -> Asks:
         key = threshold, side, above
-        for step, share in zip(STEPS, SHARES, strict=True):
+        for step in STEPS:
             for place in self._path(key, step):
-                if not (yield from self._passes(place, threshold, error * share, above=above)):
+                if not (yield from self._passes(place, threshold, error / len(STEPS), above=above)):
                     break
                 self.reached[key] = place
             if key not in self.reached:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from surefoot.curve.tracing import CLEAR, SPARE, Gap, Tracing
+from surefoot.curve.levels import ROUNDING
+from surefoot.curve.tracing import CLEAR, Gap, Tracing
 from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
 
 Values = Sequence[tuple[float, float]]
@@ -46,7 +47,7 @@ def reading_of(tracing: Tracing, threshold: float, guarantee: Guarantee) -> Read
     size, meets = tracing.sampling.size, threshold
     if tracing.sampling.counts and not tracing.sampling.fresh:
         # between the last count that is enough and the first that is not
-        meets = (math.ceil(threshold * size - SPARE) - 0.5) / size
+        meets = (math.ceil(threshold * size - ROUNDING) - 0.5) / size
     surely = perhaps = value = 0.0
     for gap in gaps:
         width = grid.share(gap.b) - grid.share(gap.a)

@@ -7,11 +7,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from surefoot.curve.assumptions import CELLS, CURVATURE, MONOTONE, WIGGLE, Assumption
+from surefoot.curve.assumptions import CURVATURE, FINE, MONOTONE, Assumption
 from surefoot.curve.levels import Grid, Sampling
 from surefoot.curve.population import POPULATION_CELLS, Walks, rank_thresholds
 from surefoot.curve.reading import between_of, points_of, reading_of
 from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
+from surefoot.curve.search import next_asks
 from surefoot.curve.tracing import Tracing
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes, Severities
@@ -89,7 +90,7 @@ class SequentialCurve:
     @property
     def forecast(self) -> int:
         """Trials that it may take, for the time left: a scan, and some passes a crossing."""
-        scan = 2 * CELLS[WIGGLE] * min(self.size, 64)
+        scan = 2 * FINE * min(self.size, 64)
         return scan + int(5 * self.size * len(self.thresholds))
 
     @property
@@ -121,11 +122,11 @@ class SequentialCurve:
     ) -> Generator[tuple[Ask, ...], Answers, tuple[Tracing, tuple[str, ...]]]:
         """The search among these inputs, to its end or until the time is up."""
         grid = Grid.over(self.low, self.high, self.resolution, self.clean)
-        sampled = frozenset(grid.scan(2 * CELLS[WIGGLE]))
+        sampled = frozenset(grid.scan(2 * FINE))
         sampling = Sampling(self.size, error, sampled, fresh, self.measure == "accuracy")
         tracing = Tracing(grid, thresholds, Assumption.parse(self.assume), sampling)
         try:
-            while asks := tracing.next_asks():
+            while asks := next_asks(tracing):
                 tracing.put(asks, (yield asks))
         except TimeUp:
             return tracing, (stopped_early(len(points_of(tracing))),)
