@@ -25,10 +25,11 @@ def run(critical, assume, thresholds=(0.8,), **more):
 @pytest.mark.parametrize(("size", "runs"), [(1, 20), (20, 24), (200, 16), (1000, 8)])
 def test_uniform_critical_levels_are_covered(size, runs, assume):
     """A new sample each time; both thresholds are to hold at once. A search for ranks is slow."""
-    false, runs = 0, runs if assume in WALKS else runs // 2
+    false, thresholds = 0, (0.8, 0.5) if assume in WALKS else (0.8,)
+    runs = runs if assume in WALKS else runs // 2
     for seed in range(runs):
         critical = np.random.default_rng([seed, size]).uniform(size=size)
-        readings = run(critical, assume, (0.8, 0.5)).readings
+        readings = run(critical, assume, thresholds).readings
         false += not all(within(1 - r.threshold, r.interval) for r in readings)
     assert not false_too_often(false, runs, ERROR)
 
@@ -115,6 +116,15 @@ def test_inputs_that_are_always_right_or_always_wrong(size, assume):
     if size > 1:  # 30 right of 30 say more than 0.8; one input says nothing of 0.8
         assert right.interval == Interval(1.0, 1.0)
         assert wrong.interval == Interval(0.0, 0.0)
+
+
+def test_two_thresholds_at_once_are_covered_by_ranks():
+    false = 0
+    for seed in range(4):
+        critical = np.random.default_rng([seed, 2]).uniform(size=50)
+        readings = run(critical, "monotone", (0.8, 0.5), resolution=0.01).readings
+        false += not all(within(1 - r.threshold, r.interval) for r in readings)
+    assert not false_too_often(false, 4, ERROR)
 
 
 @pytest.mark.parametrize("assume", BOTH)

@@ -14,8 +14,8 @@ SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--wid
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 
 
-NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.6", "--threshold",
-               "0.6", "--resolution", "0.05", "--batch", "64",
+NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.1", "--threshold",
+               "0.5", "--resolution", "0.05", "--batch", "4",
                "--json")  # fmt: skip
 """Of the expectation over fresh draws of the noise."""
 
