@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.stats import binomtest
 
 from surefoot.evidence import Counts
 from surefoot.procedure import Session
 from surefoot.results import Curve, Interval
+from tests.step_curves import StepCurve
 
 Goodness = Callable[[float], np.ndarray]
 """From a level to what every input is worth there: 0 or 1, or anything between."""
@@ -25,10 +28,17 @@ class Driven:
     """How many inputs at each level."""
 
 
-def drive(procedure, world: Goodness) -> Driven:
-    """Answer a procedure's questions; no input may be asked for twice at one level."""
+def drive(procedure, world: Goodness, questions: float = math.inf) -> Driven:
+    """Answer a procedure's questions; no input may be asked for twice at one level.
+
+    The time is up after so many questions.
+    """
     session, observed = Session(procedure), {}
     while (question := session.question) is not None:
+        if questions <= 0:
+            session.conclude()
+            break
+        questions -= 1
         answers = []
         for ask in question:
             values = world(ask.level)
@@ -45,6 +55,31 @@ def drive(procedure, world: Goodness) -> Driven:
     trials_by_level = {level: int(done.sum()) for level, done in observed.items()}
     total = sum(trials_by_level.values())
     assert session.result.trials == total <= procedure.size * len(trials_by_level)
+    return Driven(session.result, trials_by_level)
+
+
+def drive_fresh(
+    procedure, accuracy: Callable[[float], float], seed: int, questions: float = math.inf
+) -> Driven:
+    """Every trial is an independent draw; no trial may be run twice, at whatever levels."""
+    session, runs, trials_by_level = Session(procedure), [], {}
+    rng = np.random.default_rng(seed)
+    while (question := session.question) is not None:
+        if questions <= 0:
+            session.conclude()
+            break
+        questions -= 1
+        answers = []
+        for ask in question:
+            assert procedure.low <= ask.level <= procedure.high
+            runs.append((ask.start, ask.start + ask.units))
+            trials_by_level[ask.level] = trials_by_level.get(ask.level, 0) + ask.units
+            failed = rng.random(ask.units) >= accuracy(ask.level)
+            answers.append(procedure.evidence.of(failed * 1.0, 0.5))
+        session.tell(answers)
+    runs.sort()
+    assert all(end <= start for (_, end), (start, _) in pairwise(runs)), "a trial is run twice"
+    assert session.result.trials == sum(trials_by_level.values())
     return Driven(session.result, trials_by_level)
 
 
@@ -74,11 +109,6 @@ def breaking(critical: np.ndarray) -> Goodness:
     return lambda level: (level < critical) * 1.0
 
 
-def recovering(critical: np.ndarray) -> Goodness:
-    """Every input holds above its own critical level."""
-    return lambda level: (level > critical) * 1.0
-
-
 def share_unbroken(critical: np.ndarray, threshold: float, low: float, high: float) -> float:
     """Exactly on which share of the range enough of the inputs hold below their levels."""
     enough = math.ceil(threshold * len(critical) - 1e-9)
@@ -91,39 +121,17 @@ def flickering(turns: np.ndarray) -> Goodness:
     return lambda level: (np.count_nonzero(turns <= level, axis=1) % 2 == 0) * 1.0
 
 
-def share_flickering(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
-    """Exactly on which share of the range enough of them hold."""
-    edges, kept = _steps(turns, low, high)
-    enough = kept >= math.ceil(threshold * len(turns) - 1e-9)
-    return float(np.diff(edges)[enough].sum() / (high - low))
-
-
-def wiggle_at(turns: np.ndarray, threshold: float, low: float, high: float) -> float:
-    """Exactly how far their curve comes back across the threshold after it fell, as a share."""
-    edges, steps = _steps(turns, low, high)
-    kept = steps[np.diff(edges) > 0]
-    enough = math.ceil(threshold * len(turns) - 1e-9)
-    lowest, highest = np.minimum.accumulate(kept), np.maximum.accumulate(kept[::-1])[::-1]
-    back = (lowest < enough) & (highest >= enough)
-    apart = np.maximum(highest - enough + 1, enough - lowest)
-    return float(np.max(apart, where=back, initial=0)) / len(turns)
-
-
-def _steps(turns: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where the number of inputs that hold changes, within the range, and the number between."""
-    turns = np.sort(turns, axis=1)
-    change = np.broadcast_to(np.where(np.arange(turns.shape[1]) % 2 == 0, -1, 1), turns.shape)
-    order = np.argsort(turns, axis=None)
-    kept = len(turns) + np.concatenate([[0], np.cumsum(change.ravel()[order])])
-    return np.clip(np.concatenate([[low], turns.ravel()[order], [high]]), low, high), kept
-
-
-def share_at_least(world: Goodness, threshold: float, low: float, high: float, n: int) -> float:
-    """The same of any world, on a fine grid."""
-    levels = low + (high - low) * (np.arange(n) + 0.5) / n
-    return float(np.mean([world(level).mean() >= threshold for level in levels]))
-
-
 def within(truth: float, interval: Interval) -> bool:
     """Whether it lies there, but for rounding."""
     return interval.low - 1e-9 <= truth <= interval.high + 1e-9
+
+
+def ordered(curve: StepCurve, seed: int) -> Goodness:
+    """The inputs of a set in one random order."""
+    order = np.random.default_rng(seed).permutation(curve.size)
+    return lambda share: curve.right_at(share)[order]
+
+
+def false_too_often(false: int, runs: int, error: float) -> bool:
+    """Whether so many false intervals would come less than once in a thousand at this error."""
+    return bool(binomtest(false, runs, error, "greater").pvalue < 0.001)

@@ -1,19 +1,11 @@
-"""Worlds of curves and radii: inputs whose critical level is known."""
+"""Worlds of radii: inputs whose critical radius is known."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import surefoot as sf
-from surefoot.claims import Randomness
-from tests.claims.parts import (
-    QUICK,
-    line_inputs,
-    normal_inputs,
-    radius_study,
-    shift_study,
-    sign_model,
-)
+from tests.claims.parts import QUICK, line_inputs, radius_study
 from tests.claims.worlds import (
     Outcome,
     add_up,
@@ -27,66 +19,6 @@ from tests.claims.worlds import (
 
 RADII = np.array([0.02, 0.12, 0.25, 0.4, -0.1, 0.004])
 SLOW: dict[str, object] = {"workers": 1}
-
-
-@world("curve_set", "every input fails once and for good", 0.1)
-def _curve_set(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 21])
-    critical = rng.uniform(0.05, 1.0, 60)
-    method = sf.methods.SequentialCurve(0.0, 1.0, (0.7,), error=0.1, resolution=0.01)
-    result = shift_study(critical, method, seed).run(**QUICK)
-    claim = of_kind(result.claims, "curve_set")[0]
-    assert claim.random is Randomness.NOTHING
-    last_level = np.sort(critical)[::-1][
-        int(np.ceil(0.7 * 60)) - 1
-    ]  # kept up to here, or just below
-    return _near(claim, float(last_level))
-
-
-def _near(claim: object, truth: float) -> Outcome:
-    """The crossing itself is one point of float32; the claim may lie on either side of it."""
-    around = claim.interval  # type: ignore[attr-defined]
-    inside = around.low - 1e-6 <= truth <= around.high + 1e-6
-    return Outcome(1, int(not inside), 0, (around.width,))
-
-
-@world("curve_set", "noise of a fixed draw", 0.1)
-def _curve_fixed(seed: int) -> Outcome:
-    """The claim is about these draws: truth is a scan of the same draws at every thousandth."""
-    rng = np.random.default_rng([seed, 23])
-    inputs = normal_inputs(rng.uniform(0.001, 0.2, 40))
-
-    def study(method: object) -> sf.Study:
-        return sf.Study(
-            sign_model(),
-            inputs,
-            sf.perturb.GaussianNoise(),
-            method,
-            property=sf.properties.TrueLabel(),
-            seed=seed,
-        )
-
-    method = sf.methods.SequentialCurve(0.0, 2.0, (0.75,), error=0.1, resolution=0.01)
-    claim = of_kind(study(method).run(**QUICK).claims, "curve_set")[0]
-    assert claim.random is Randomness.FIXED
-    scan = study(sf.methods.UniformCurve(0.0, 2.0, (0.75,), levels=401)).run(**QUICK).details.curve
-    levels_above = [p.level for p in scan.points if p.value >= 0.75]
-    around = claim.interval
-    if around is None or claim.quantity.startswith("share"):
-        return Outcome(1, 0, 1)
-    inside = around.low - 0.006 <= max(levels_above) <= around.high + 0.006
-    return Outcome(1, int(not inside), 0, (around.width,))
-
-
-@world("curve_population", "critical levels uniform", 0.1)
-def _curve_population(seed: int) -> Outcome:
-    rng = np.random.default_rng([seed, 25])
-    method = sf.methods.SequentialCurve(
-        0.0, 1.0, (0.7,), error=0.1, resolution=0.01, scope="population"
-    )
-    result = shift_study(rng.uniform(0.0, 1.0, 150), method, seed).run(**QUICK)
-    claim = of_kind(result.claims, "curve_population")[0]
-    return missed(claim, 0.3)
 
 
 @world("radius", "distances to a line", 0.0)

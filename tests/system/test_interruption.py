@@ -14,6 +14,12 @@ SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--wid
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 
 
+NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.1", "--threshold",
+               "0.5", "--resolution", "0.05", "--batch", "4",
+               "--json")  # fmt: skip
+"""Of the expectation over fresh draws of the noise."""
+
+
 def result_of(done):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
@@ -63,6 +69,22 @@ def test_kill_9_at_random_moments_loses_nothing_and_changes_nothing(workspace, u
     assert trials_in_journal(workspace) == uninterrupted["trials"], (
         "trials were run twice or are missing"
     )
+
+
+def test_kill_9_in_the_middle_of_a_curve_with_noise_changes_nothing(workspace, tmp_path_factory):
+    plain = result_of(Workspace(tmp_path_factory.mktemp("curve")).run(*NOISY_CURVE, timeout=300))
+    assert plain["claims"][0]["random"] == "fresh perturbations"
+    before = 0
+    for _ in range(3):
+        process = workspace.start(*NOISY_CURVE)
+        wait_for_evidence(workspace, process, before)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL, "the run finished before it could be killed"
+        before = trials_in_journal(workspace)
+    assert 0 < before < plain["trials"]
+    assert result_of(workspace.run(*NOISY_CURVE, timeout=300)) == plain
+    assert trials_in_journal(workspace) == plain["trials"]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

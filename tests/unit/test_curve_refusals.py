@@ -1,15 +1,16 @@
-"""What the published curve methods refuse, each time with the value and a way out."""
+"""What the curve methods refuse, each time with the value and a way out."""
 
 import math
 
 import pytest
 
+from surefoot.curve import SequentialCurve
 from surefoot.curve.published.asap import AdaptiveCurve
 from surefoot.curve.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.errors import InvalidArgument
 from surefoot.procedure import Session
 
-KINDS = [AdaptiveCurve, UniformCurve, RandomCurve, QuadCurve]
+KINDS = [AdaptiveCurve, UniformCurve, RandomCurve, QuadCurve, SequentialCurve]
 
 
 def refusal(kind, **settings):
@@ -80,3 +81,36 @@ def test_quad_needs_one_rule_for_every_threshold():
 def test_the_widest_of_what_is_allowed_is_taken(kind):
     Session(kind(-1e6, 1e6, (1 - 1e-9, 1e-9), size=1))
     Session(kind(0.0, 1e-9, (0.5,), size=1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"error": 0.0}, "error must lie between 1e-9 and 1, got 0.0: it is 1 - confidence, try"),
+        ({"error": 1.0}, "got 1.0: it is 1 - confidence, try 0.05"),
+        ({"error": math.nan}, "got nan: it is 1 - confidence"),
+        ({"resolution": 0.0}, "a share of the range between 1e-05 and 0.5, got 0: try 0.001"),
+        ({"resolution": 0.6}, "got 0.6: try 0.001"),
+        ({"resolution": 9e-6}, "got 9e-06: try 0.001"),
+        ({"resolution": math.nan}, "got nan: try 0.001"),
+        ({"scope": "world"}, "a curve is about the set or the population, got 'world'"),
+        ({"measure": "loss"}, "a curve is of accuracy or confidence, got 'loss'"),
+        ({"clean": math.inf}, "clean is the level of the clean input, got inf: try 0"),
+        ({"assume": "smooth"}, "there is no assumption 'smooth': choose wiggle:0.01"),
+        (
+            {"scope": "population", "assume": "curvature:60"},
+            "'curvature:60' is not for a population: use wiggle:0.01, one-crossing or monotone",
+        ),
+        (
+            {"scope": "population", "assume": "monotone", "measure": "confidence"},
+            "monotone is about inputs that fail, not about confidence: use wiggle:0.01",
+        ),
+    ],
+)
+def test_the_default_curve_refuses_what_makes_no_sense(settings, words):
+    assert words in refusal(SequentialCurve, **settings)
+
+
+@pytest.mark.parametrize("scope", ["set", "population"])
+def test_a_curve_of_no_inputs_is_refused_before_anything_is_asked(scope):
+    assert "got 0: give size" in refusal(SequentialCurve, size=0, scope=scope)

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from surefoot.curve import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
 from surefoot.evidence import Counts, Outcomes
 from surefoot.executors import Inline
 from surefoot.procedure import Ask
-from surefoot.search import AdaptiveCurve, SequentialCurve
 from surefoot.store.memory import MemoryJournal
 from surefoot.tasks import Subject, Task
 from tests.curve_worlds import breaking, drive
@@ -35,6 +35,18 @@ class World:
         return [self.kind.of(1 - breaking(CRITICAL)(t.level)[t.start : t.stop], 0.5) for t in tasks]
 
 
+class NoisyWorld(World):
+    """A bench whose trials are independent: right at a level as likely as a steep curve says."""
+
+    def answer(self, tasks):
+        answers = []
+        for task in tasks:
+            right = 0.96 if task.level < 0.37 else 0.2
+            chance = np.sin(np.arange(task.start, task.stop) * 12.9898 + 4.1) * 43758.5453 % 1
+            answers.append(Outcomes.of((chance >= right) * 1.0, 0.5))
+        return answers
+
+
 def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **more):
     return measure(
         procedure,
@@ -48,9 +60,26 @@ def run(procedure, bench=None, journal=None, pool=None, subjects=(SUBJECT,), **m
 
 CURVES = {
     "one threshold": SequentialCurve(0.0, 1.0, (0.8,), size=SIZE),
-    "three, and a break": SequentialCurve(0.0, 1.0, (0.9, 0.8, 0.3), breaks=(0.4,), size=SIZE),
+    "three, and the clean level inside": SequentialCurve(
+        0.0, 1.0, (0.9, 0.8, 0.3), clean=0.4, size=SIZE
+    ),
+    "monotone": SequentialCurve(0.0, 1.0, (0.7,), assume="monotone", size=SIZE),
+    "one crossing": SequentialCurve(0.0, 1.0, (0.7,), assume="one-crossing", size=SIZE),
+    "curvature": SequentialCurve(
+        0.0, 1.0, (0.7,), assume="curvature:20", resolution=0.01, size=SIZE
+    ),
     "population": SequentialCurve(0.0, 1.0, (0.7,), scope="population", size=SIZE),
-    "bends": SequentialCurve(0.0, 1.0, (0.7,), curvature=20.0, resolution=0.01, size=SIZE),
+    "population by ranks": SequentialCurve(
+        0.0, 1.0, (0.7,), scope="population", assume="monotone", size=SIZE
+    ),
+}
+
+
+FRESH = {
+    assume: SequentialCurve(
+        0.0, 1.0, (0.8, 0.5), resolution=0.02, assume=assume, size=SIZE, fresh=True
+    )
+    for assume in ("wiggle:0.01", "one-crossing")
 }
 
 
@@ -112,7 +141,7 @@ def test_a_curve_through_the_loop_is_the_curve_alone(procedure):
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 4096])
 def test_batch_size_and_workers_never_change_a_curve(batch_size):
-    procedure = CURVES["three, and a break"]
+    procedure = CURVES["three, and the clean level inside"]
     plain = run(procedure)
     assert run(procedure, batch_size=batch_size) == plain
     with ThreadPoolExecutor(3) as pool:
@@ -124,9 +153,9 @@ def test_a_batch_that_does_not_fit_is_halved_and_nothing_is_lost():
     assert run(procedure, World(largest=9), batch_size=64) == run(procedure)
 
 
-def entries_of(procedure, batch_size):
+def entries_of(procedure, batch_size, bench=None):
     journal = MemoryJournal()
-    run(procedure, journal=journal, batch_size=batch_size)
+    run(procedure, bench, journal=journal, batch_size=batch_size)
     return journal.replay()["all"]
 
 
@@ -148,6 +177,48 @@ def test_a_curve_that_died_anywhere_goes_on_and_ends_the_same(procedure, batch_a
         assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("procedure", FRESH.values(), ids=FRESH)
+def test_a_curve_of_fresh_draws_that_died_after_any_batch_ends_the_same(procedure):
+    plain, entries = (
+        run(procedure, NoisyWorld()), entries_of(procedure, 97, NoisyWorld())
+    )  # fmt: skip
+    assert plain[0].trials == sum(e.stop - e.start for e in entries)
+    for k in range(0, len(entries) + 1, 1 + len(entries) // 8):
+        spy = Spy(NoisyWorld())
+        assert run(procedure, spy, journal=cut(entries, k), batch_size=1000) == plain
+        kept = sum(e.stop - e.start for e in entries[:k])
+        assert len(spy.trials) == len(set(spy.trials)) == plain[0].trials - kept
+
+
+@pytest.mark.parametrize("procedure", FRESH.values(), ids=FRESH)
+def test_no_two_levels_of_a_curve_share_a_draw(procedure):
+    spy = Spy(NoisyWorld())
+    (curve,) = run(procedure, spy, batch_size=1000)
+    numbers = [number for _, _, number in spy.trials]
+    assert len(numbers) == len(set(numbers)) == curve.trials
+    assert curve.readings[0].interval.low <= 0.37 <= curve.readings[0].interval.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [41, 4096])
+def test_batch_size_and_workers_never_change_a_curve_of_fresh_draws(batch_size):
+    for procedure in FRESH.values():
+        plain = run(procedure, NoisyWorld())
+        assert run(procedure, NoisyWorld(), batch_size=batch_size) == plain
+        with ThreadPoolExecutor(2) as pool:
+            again = run(procedure, NoisyWorld(), pool=pool, batch_size=batch_size, in_flight=4)
+        assert again == plain
+
+
+@pytest.mark.slow
+def test_a_curve_cut_after_any_batch_ends_the_same():
+    procedure = SequentialCurve(0.0, 1.0, (0.7,), resolution=0.05, size=SIZE)
+    plain, entries = run(procedure), entries_of(procedure, 60)
+    for k in range(len(entries) + 1):
+        assert run(procedure, journal=cut(entries, k), batch_size=1000) == plain
+
+
 def test_evidence_of_one_question_may_come_in_any_order():
     """Workers finish as they like; the journal of a killed run is as they did."""
     procedure = CURVES["one threshold"]
@@ -159,7 +230,7 @@ def test_evidence_of_one_question_may_come_in_any_order():
 
 @pytest.mark.slow
 def test_evidence_of_two_writers_counts_once():
-    procedure = CURVES["three, and a break"]
+    procedure = CURVES["three, and the clean level inside"]
     twice = entries_of(procedure, batch_size=23) + entries_of(procedure, batch_size=1000)
     spy = Spy(World())
     assert run(procedure, spy, journal=cut(twice, len(twice))) == run(procedure)

@@ -1,0 +1,114 @@
+"""Where the data contradict the assumption that is said, and what is stated then."""
+
+import numpy as np
+import pytest
+
+from surefoot.curve import SequentialCurve
+from tests.curve_worlds import drive, false_too_often, ordered, within
+from tests.step_curves import StepCurve, follow
+
+WIGGLE = "between neighbouring levels, at most 1/16 of the range apart"
+INSTEAD = "; wiggle is assumed instead"
+ERROR = 0.05
+
+
+def run(curve, assume, seed, **more):
+    procedure = SequentialCurve(0.0, 1.0, (0.8,), ERROR, assume=assume, size=curve.size, **more)
+    return drive(procedure, ordered(curve, seed)).curve
+
+
+def valley(rng, n):
+    """Below the threshold for longer than the levels of the coarsest scan are apart."""
+    a = rng.uniform(0.05, 0.3)
+    dip = [(a, 0.95), (a + 0.08, 0.6), (a + 0.36, 0.6), (a + 0.44, 0.95), (0.8, 0.95), (1.0, 0.5)]
+    return StepCurve.of(follow([(0.0, 0.95), *dip], n))
+
+
+def crossing_paths(rng, n):
+    """A curve that falls evenly of inputs that do not: some recover while more others fail."""
+    turns = follow([(0.0, 1.0), (1.0, 0.0)], n)
+    recovering = rng.choice(n // 2, n // 10, replace=False)
+    for i in recovering:
+        begin = rng.uniform(0.0, 0.2)
+        turns[i] = [-1.0, begin + 0.25, *(t for t in turns[i] if t > begin + 0.25)]
+    return StepCurve.of(turns)
+
+
+@pytest.mark.parametrize("size", [20, 200])
+@pytest.mark.parametrize("assume", ["monotone", "one-crossing"])
+def test_a_curve_that_comes_back_is_not_read_as_one_that_does_not(assume, size):
+    false = 0
+    for seed in range(16):
+        curve = valley(np.random.default_rng(seed), size)
+        result = run(curve, assume, seed)
+        said = "at a weaker level" if assume == "monotone" else "the curve comes back at stronger"
+        assert said in result.contradiction
+        assert result.contradiction.endswith(INSTEAD)
+        (reading,) = result.readings
+        assert reading.guarantee.condition.startswith(WIGGLE)
+        false += not within(curve.share_at_least(0.8), reading.interval)
+    assert not false_too_often(false, 16, ERROR)
+
+
+@pytest.mark.parametrize("size", [50, 300])
+def test_inputs_that_recover_contradict_monotone_though_the_curve_only_falls(size):
+    for seed in range(8):
+        curve = crossing_paths(np.random.default_rng(seed), size)
+        result = run(curve, "monotone", seed)
+        assert "at a weaker level and not at" in result.contradiction
+        (reading,), (plain,) = result.readings, run(curve, "wiggle:0.01", seed).readings
+        assert reading.guarantee.condition.startswith(WIGGLE)
+        assert reading.interval.width == pytest.approx(plain.interval.width, abs=0.02)
+
+
+def test_a_single_input_that_recovers_is_a_contradiction_of_monotone_in_a_small_set():
+    turns = [[0.9] for _ in range(9)] + [[0.2, 0.7]]
+    result = run(StepCurve.of(turns), "monotone", 1)
+    assert result.contradiction.startswith("an input fails at a weaker level and not at ")
+    assert run(StepCurve.of(turns), "one-crossing", 1).contradiction == ""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_contradicted_where_the_assumption_is_true(seed):
+    curve = StepCurve.of([[x] for x in np.random.default_rng(seed).normal(0.5, 0.2, 200)])
+    for assume in ("monotone", "one-crossing", "wiggle:0.01"):
+        assert run(curve, assume, seed).contradiction == ""
+
+
+def dip(at, n, width=0.05, depth=0.15):
+    box = [(at, 0.86), (at, 0.86 - depth), (at + width, 0.86 - depth), (at + width, 0.86)]
+    return StepCurve.of(follow([(0.0, 0.86), *box, (0.95, 0.86), (1.0, 0.5)], n))
+
+
+@pytest.mark.parametrize("size", [64, 500])
+def test_a_dip_that_a_level_of_the_scan_meets_is_not_stated_away(size):
+    """A twentieth of the range wide and 0.15 deep; levels of the scan are 1/16 apart."""
+    false = 0
+    for seed in range(16):
+        k = 2 + seed % 12
+        curve = dip(k / 16 - np.random.default_rng(seed).uniform(0, 0.049), size)
+        (reading,) = run(curve, "wiggle:0.01", seed).readings
+        false += not within(curve.share_at_least(0.8), reading.interval)
+    assert not false_too_often(false, 16, ERROR)
+
+
+@pytest.mark.parametrize("size", [64, 500])
+def test_a_dip_that_only_a_check_meets_is_not_stated_away(size):
+    """Half-way between the levels of the scan; what the data show there raises the wiggle."""
+    false = 0
+    for seed in range(16):
+        k = 2 + seed % 12
+        begin = (k + 0.5) / 16 - np.random.default_rng(seed).uniform(0.02, 0.03)
+        curve = dip(begin, size)
+        (reading,) = run(curve, "wiggle:0.01", seed).readings
+        false += not within(curve.share_at_least(0.8), reading.interval)
+    assert not false_too_often(false, 16, ERROR)
+
+
+def test_what_the_data_show_beyond_the_wiggle_is_in_the_sentence():
+    (reading,) = run(dip(0.5 - 0.02, 64), "wiggle:0.01", 0).readings
+    assert "goes at most 1 points, 1" in reading.guarantee.condition
+    assert "where the data show more, beyond its values at the two" in reading.guarantee.condition
+    steady = StepCurve.of([[x] for x in np.linspace(0.2, 1.2, 64)])
+    (plain,) = run(steady, "wiggle:0.01", 0).readings
+    assert "data show more" not in plain.guarantee.condition
