@@ -169,7 +169,5 @@ def _why_not_located(curve: Curve) -> str:
         return curve.contradiction
     if curve.notes:
         return "; ".join(curve.notes)
-    return (
-        f"with {curve.size:,} inputs it may be anywhere from {curve.span.low:g} to "
-        f"{curve.span.high:g}"
-    )
+    span = f"{curve.span.low:g} to {curve.span.high:g}"
+    return f"with these {curve.size:,} inputs it may be at any level from {span}, or at none"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.report.curve.quantity import curve_quantity, perturbation_name
 from surefoot.report.figures import INK, STEADY, WEAK, svg
-from surefoot.results import Curve
+from surefoot.report.formatting import four_digits, radius_range
+from surefoot.results import Crossing, Curve, Interval
 from surefoot.store.records import Curves, Record
 
 _COLOURS = (
@@ -18,6 +20,10 @@ _COLOURS = (
     "#9aa5b1",
 )  # fmt: skip
 _WIDTH, _HEIGHT = 620, 300
+_MOST_DOTS = 100
+"""Levels of a curve whose dots are drawn: more of them hide the curve."""
+_FIGURES = 0.28
+"""Share of the width that the figures of a crossing need."""
 _SUBTITLE = "Shade: what the curve can do between the levels, if what is assumed is true"
 
 
@@ -171,20 +177,24 @@ def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     if not rows:
         return []
     x, y, colour = axes.x, axes.y, axes.colour
-    area = alt.Scale(domain=[0, 1], range=[10, 40])
+    area = alt.Scale(domain=[0, 1], range=[10, 40] if len(curves) == 1 else [6, 20])
     size = alt.Size("share:Q", scale=area, legend=None)
-    open_ = [row for row in rows if row["high"] > row["low"]]
+    firm = [row for row in rows if row["firm"]]
+    checks = [row for row in rows if not row["firm"]]
+    open_ = [row for row in firm if row["high"] > row["low"]]
+    whisker = {"strokeWidth": 1, "opacity": 0.35}
+    crowded = {name for name, curve in curves.items() if len(curve.points) > _MOST_DOTS}
     layers = [
-        _layer(open_)
-        .mark_rule(strokeWidth=1, opacity=0.3)
-        .encode(x=x, y=axes.low, y2="high:Q", color=colour)
-    ] * bool(open_)
-    on_line = [row for row in rows if row["firm"]]
-    layers.append(
-        _layer(on_line).mark_line(strokeWidth=1.6, opacity=0.9).encode(x=x, y=y, color=colour)
-    )
-    dots = _layer(rows).mark_point(filled=True, opacity=1)
-    return [*layers, dots.encode(x=x, y=y, color=colour, size=size)]
+        _layer(open_).mark_rule(**whisker).encode(x=x, y=axes.low, y2="high:Q", color=colour),
+        _layer(checks)
+        .mark_point(opacity=0.4, strokeWidth=1)
+        .encode(x=x, y=y, color=colour, size=size),
+        _layer(firm).mark_line(strokeWidth=1.6, opacity=0.9).encode(x=x, y=y, color=colour),
+        _layer([row for row in firm if row["name"] not in crowded])
+        .mark_point(filled=True, opacity=1)
+        .encode(x=x, y=y, color=colour, size=size),
+    ]
+    return [layer for layer in layers if layer.data.values]
 
 
 def _marks(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
@@ -198,41 +208,64 @@ def _marks(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     lines = _layer(thresholds).mark_rule(**dashed).encode(y=axes.y)
     label = {"align": "left", "dx": 6, "color": INK, "fontSize": 11}
     texts = _layer(thresholds).mark_text(**label).encode(x=axes.x, y=axes.y, text="text:N")
-    crossings = [
-        {
-            "name": name,
-            "level": c.interval.low,
-            "to": c.interval.high,
-            "at": c.level,
-            "value": 100 * reading.threshold,
-            "low": 0,
-            "text": f"{c.level:.3g}",
-        }
+    alone = len(curves) == 1
+    span = next(iter(curves.values())).span
+    rows = [
+        _crossing_row(name, reading.threshold, c, span)
         for name, reading in readings
         for c in reading.crossings
     ]
-    if not crossings:
-        return [lines, texts]
-    return [lines, *_crossings(crossings, axes, alone=len(curves) == 1), texts]
+    return [lines, *(_crossings(rows, axes, alone=alone) if rows else []), texts]
+
+
+def _crossing_row(
+    name: str, threshold: float, crossing: Crossing, span: Interval
+) -> dict[str, Any]:
+    """A crossing; its figures stand where the curve is not: above and outwards, if they fit."""
+    share = (crossing.level - span.low) / span.width
+    above = share < 1 - _FIGURES if crossing.falls else share > _FIGURES
+    right = above == crossing.falls
+    ends = radius_range(crossing.interval)
+    return {
+        "name": name,
+        "level": crossing.interval.low,
+        "to": crossing.interval.high,
+        "at": crossing.level,
+        "value": 100 * threshold,
+        "low": 0,
+        "right": right,
+        "above": above,
+        "text": f"{four_digits(crossing.level)} ({ends})",
+    }
 
 
 def _crossings(rows: list[dict[str, Any]], axes: _Axes, *, alone: bool) -> list[Any]:
-    """A bar over the interval, a diamond at the best guess, and its level in figures."""
+    """A bar over the interval, a diamond at the best guess; of a single curve also in figures."""
     import altair as alt
 
     colour = alt.value(WEAK) if alone else axes.colour
     x, y = alt.X("at:Q", title=axes.x.to_dict()["title"]), axes.y
-    drop = {"strokeWidth": 1, "opacity": 0.35, "strokeDash": [2, 3]}
+    drop = {"strokeWidth": 1, "opacity": 0.4, "strokeDash": [2, 3]}
     diamond = {"shape": "diamond", "size": 80, "filled": True, "stroke": "white", "opacity": 1}
-    text = {"dx": 8, "dy": -11, "align": "left", "fontSize": 12, "fontWeight": "bold"}
-    return [
-        _layer(rows).mark_rule(**drop).encode(x=x, y=axes.low, y2="value:Q", color=colour),
+    layers = [
         _layer(rows)
-        .mark_rule(strokeWidth=6, opacity=0.45)
+        .mark_rule(strokeWidth=7, opacity=0.5)
         .encode(x=axes.x, x2="to:Q", y=y, color=colour),
         _layer(rows).mark_point(**diamond).encode(x=x, y=y, color=colour),
-        _layer(rows).mark_text(**text).encode(x=x, y=y, text="text:N", color=colour),
     ]
+    if not alone:
+        return layers
+    layers.insert(
+        0, _layer(rows).mark_rule(**drop).encode(x=x, y=axes.low, y2="value:Q", color=colour)
+    )
+    for right, above in product((True, False), repeat=2):
+        here = [row for row in rows if (row["right"], row["above"]) == (right, above)]
+        place = {"align": "left", "dx": 8} if right else {"align": "right", "dx": -8}
+        style = {"dy": -11 if above else 13, "fontSize": 11, "fontWeight": "bold"}
+        if here:
+            text = _layer(here).mark_text(**place, **style)
+            layers.append(text.encode(x=x, y=y, text="text:N", color=colour))
+    return layers
 
 
 def _points(name: str, curve: Curve) -> list[dict[str, Any]]:

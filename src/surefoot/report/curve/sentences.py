@@ -14,7 +14,7 @@ from surefoot.report.formatting import (
     percent_range,
     radius_range,
 )
-from surefoot.results import UNIT
+from surefoot.results import UNIT, Interval
 
 
 def curve_sentence(claim: Claim) -> str:
@@ -22,8 +22,12 @@ def curve_sentence(claim: Claim) -> str:
 
     The assumption is in the sentence; that the inputs are a sample of a population comes first.
     """
+    if claim.interval is None or (claim.interval == UNIT and claim.reason):
+        limit = exact_percent(claim.limit or 0.0)
+        where = f"it is not located where {_curve(claim)} crosses {limit}"
+        return f"{subject(claim)}{where}: {claim.reason or 'no interval is known'}"
     sample, condition = _conditions(claim)
-    return f"{subject(claim)}{sample}{_statement(claim)}{condition}"
+    return f"{subject(claim)}{sample}{_statement(claim, claim.interval)}{condition}"
 
 
 def _conditions(claim: Claim) -> tuple[str, str]:
@@ -36,13 +40,15 @@ def _conditions(claim: Claim) -> tuple[str, str]:
     return sample, f", provided that {others}" if others else ""
 
 
-def _statement(claim: Claim) -> str:
+def _curve(claim: Claim) -> str:
+    """The height of the curve, on which inputs and for which draws."""
+    height, draws = CurveQuantity.read(claim.quantity).height, draws_clause(claim)
+    return f"{height} on {scope_phrase(claim)}{draws}{',' * bool(draws)}"
+
+
+def _statement(claim: Claim, around: Interval) -> str:
     limit, quantity = exact_percent(claim.limit or 0.0), CurveQuantity.read(claim.quantity)
-    around, value = claim.interval, claim.value or 0.0
-    draws = draws_clause(claim)
-    curve = f"{quantity.height} on {scope_phrase(claim)}{draws}{',' * bool(draws)}"
-    if around is None or (quantity.span and around == UNIT):
-        return f"it is not located where {curve} crosses {limit}: {claim.reason or 'no interval'}"
+    value, curve = claim.value or 0.0, _curve(claim)
     if not quantity.span and claim.kind == "curve_population":
         ends = f"{at_least(around.low)} and {at_most(around.high)}"
         return f"{curve} crosses {limit} between {quantity.at(ends)}{bracketed(claim)}"
@@ -62,9 +68,8 @@ def _statement(claim: Claim) -> str:
 def curve_requirement(claim: Claim) -> tuple[str, str]:
     """What holds if the required share of the levels is met, and what holds if it is not."""
     limit, quantity = exact_percent(claim.limit or 0.0), CurveQuantity.read(claim.quantity)
-    least, draws = exact_percent(claim.requirement or 0.0), draws_clause(claim)
-    curve = f"{quantity.height} on {scope_phrase(claim)}{draws}{',' * bool(draws)}"
-    above = f"{curve} is {limit} or more at"
+    least = exact_percent(claim.requirement or 0.0)
+    above = f"{_curve(claim)} is {limit} or more at"
     return (
         f"{above} {least} or more of the {quantity.levels}",
         f"{above} less than {least} of the {quantity.levels}",

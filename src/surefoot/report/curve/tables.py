@@ -21,6 +21,8 @@ READING_HEADINGS = (
     "evaluations",
 )
 SECONDS = "seconds"
+_MOST = 3
+"""Crossings in a cell: without a guarantee there may be many next to each other."""
 _SPARE = 1e-9
 """Of the range: evenly spread levels miss 0 by the rounding of binary numbers."""
 
@@ -55,7 +57,9 @@ def _at_zero(curve: Curve) -> str:
 
 def _crossings(curve: Curve, reading: Reading, *, guaranteed: bool) -> str:
     if reading.crossings:
-        return "; ".join(_crossing(crossing, guaranteed) for crossing in reading.crossings)
+        shown = [_crossing(crossing, guaranteed) for crossing in reading.crossings[:_MOST]]
+        more = len(reading.crossings) - _MOST
+        return "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
     decided = reading.interval.low == reading.interval.high if guaranteed else curve.points
     return "nowhere" if decided else "not located"
 

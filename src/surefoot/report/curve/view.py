@@ -18,7 +18,8 @@ from surefoot.store.records import Curves, Record, Strip
 
 _DOTS = (
     "Dots: levels at which inputs were evaluated; larger: more of them. Thin lines through the "
-    "dots: between which values the curve lies there, for all levels together."
+    "dots: between which values the curve lies there, for all levels together. Pale circles: few "
+    "inputs, only looked at as a check."
 )
 _SHADE = "Shade: what the curve can do between the levels, if what is assumed is true."
 _CROSSING = "Diamond: where the curve crosses the threshold; bar: the levels between which it does."
@@ -74,7 +75,8 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
                     f"Note: {who}the data contradict the assumption {assumed}: "
                     f"{with_full_stop(curve.contradiction)}"
                 )
-        lines += [f"Note: {head}{with_full_stop(note)}" for note in one.curve.notes]
+        if parts[name].stopped_early:
+            lines += [f"Note: {head}{with_full_stop(note)}" for note in one.curve.notes]
     lines += [line for part in parts.values() for line in preflight_cautions(part)]
     return list(dict.fromkeys(lines))
 
@@ -113,6 +115,8 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
     lines = []
     for name, one in curves.items():
         head, curve = f"{name}: " if name else "", one.curve
+        if not parts[name].stopped_early:
+            lines += [f"{head}Note: {with_full_stop(note)}" for note in curve.notes]
         levels = "1 level" if len(curve.points) == 1 else f"{len(curve.points)} levels"
         passes = f", {curve.trials / curve.size:.3g} for each of the {curve.size:,} inputs"
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
