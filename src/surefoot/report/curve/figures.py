@@ -22,7 +22,7 @@ _COLOURS = (
 _WIDTH, _HEIGHT = 620, 300
 _MOST_DOTS = 100
 """Levels of a curve whose dots are drawn: more of them hide the curve."""
-_FIGURES = 0.28
+_FIGURES = 0.25
 """Share of the width that the figures of a crossing need."""
 _SUBTITLE = "Shade: what the curve can do between the levels, if what is assumed is true"
 
