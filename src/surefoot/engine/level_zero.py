@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engine.preflight import Check, CheckStatus
+from surefoot.engine.preflight import Check, CheckStatus, bench_for_checks
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.custom import InputFormat
-from surefoot.properties import SameLabel
 from surefoot.subject import Inputs, Model, Perturbation, to_host
 from surefoot.tasks import Task
 
@@ -30,8 +29,7 @@ def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation)
     """A check for every function of the user: `apply` does not call it at level 0 itself."""
     for part in _functions(perturbation):
         bounds = model.signature.bounds
-        labels = np.zeros(len(inputs), np.int64)
-        bench = SamplingBench(inputs, labels, model, part, SameLabel(), Counts, seed=0)
+        bench = bench_for_checks(inputs, model, part)
         level = _TINY * level_of(part)
         span = float(inputs.x.max() - inputs.x.min()) if bounds is None else bounds.width
         name = f"{part.kind} at level 0"

@@ -16,7 +16,7 @@ from surefoot.report.clauses import (
     subject,
     with_condition,
 )
-from surefoot.report.curve.sentences import curve_sentence
+from surefoot.report.curve_sentences import curve_sentence
 from surefoot.report.formatting import (
     at_least,
     at_most,

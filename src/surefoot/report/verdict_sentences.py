@@ -12,7 +12,7 @@ from surefoot.report.clauses import (
     scope_phrase,
     subject,
 )
-from surefoot.report.curve.sentences import curve_requirement
+from surefoot.report.curve_sentences import curve_requirement
 from surefoot.report.formatting import exact_percent, with_full_stop
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.engine.example_strip import strip
-from surefoot.report.curve.quantity import (
+from surefoot.report.curve_quantity import (
     curve_quantity,
     level_quantity,
     perturbation_name,

@@ -18,7 +18,7 @@ from surefoot.population import (
     requires_of_interval,
     robust_accuracy,
 )
-from surefoot.report.curve.quantity import curve_quantity, perturbation_name, share_quantity
+from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
     Bracket,

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.curve.quantity import curve_quantity, perturbation_name
+from surefoot.report.curve_quantity import curve_quantity, perturbation_name
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.report.formatting import four_digits, radius_range
 from surefoot.results import Crossing, Curve, Interval
@@ -136,7 +136,7 @@ class _Axes:
         scale = alt.Scale(domain=[left, right], nice=False)
         axis = alt.Axis(grid=False, tickCount=8)
         x = alt.X("level:Q", title=f"level of {kind}", scale=scale, axis=axis)
-        height = {
+        height: dict[str, Any] = {
             "title": f"{what} (%)",
             "scale": alt.Scale(domain=[0, 100]),
             "axis": alt.Axis(values=list(range(0, 101, 20)), domain=False, ticks=False),

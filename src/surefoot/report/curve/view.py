@@ -8,8 +8,8 @@ from functools import partial
 from surefoot.claims import About, Claim, Randomness
 from surefoot.report.clauses import continuation_note
 from surefoot.report.curve.figures import class_figure, curve_figures
-from surefoot.report.curve.quantity import perturbation_name
 from surefoot.report.curve.tables import READING_HEADINGS, SECONDS, reading_row, seconds_cell
+from surefoot.report.curve_quantity import perturbation_name
 from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surefoot.claims import Claim
 from surefoot.report.clauses import bracketed, draws_clause, scope_phrase, subject
-from surefoot.report.curve.quantity import CurveQuantity
+from surefoot.report.curve_quantity import CurveQuantity
 from surefoot.report.formatting import (
     at_least,
     at_most,
