@@ -30,8 +30,9 @@ def _study(method: Any) -> sf.Study:  # noqa: ANN401
 
 
 def _costs() -> Any:  # noqa: ANN401
-    """Passes over the inputs, and the distance from 257 even levels."""
-    truth = _reading(sf.methods.UniformCurve(0.0, 3.0, (0.8,), levels=257))[0]
+    """Passes over the inputs, and the distance from the crossing between 257 even levels."""
+    even = _study(sf.methods.UniformCurve(0.0, 3.0, (0.8,), levels=257)).run().details.curve
+    truth = even.readings[0].crossings[0].level / even.span.width
     asked = {
         "sequential": sf.methods.SequentialCurve(0.0, 3.0, (0.8,)),
         "asap, â automatic": sf.methods.AdaptiveCurve(0.0, 3.0, (0.8,)),
@@ -46,7 +47,7 @@ def _costs() -> Any:  # noqa: ANN401
             {
                 "name": name,
                 "passes": passes,
-                "said": f"{_short(passes)}   off by {abs(value - truth):.1e}",
+                "said": f"{_short(passes)}, off by {abs(value - truth):.1e}",
             }
         )
     base = alt.Chart(alt.InlineData(values=rows))

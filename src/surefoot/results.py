@@ -150,17 +150,12 @@ class ExtrapolatedMean:
 
 @dataclass(frozen=True)
 class Point:
-    """A curve at one level: over the trials run there, and between which bounds it lies.
-
-    `band` are the bounds that follow from all points together, if what the curve's readings take
-    for granted is true.
-    """
+    """A curve at one level: over the trials run there, and between which bounds it lies."""
 
     level: float
     trials: int
     value: float
     interval: Interval
-    band: Interval | None = None
 
 
 @dataclass(frozen=True)

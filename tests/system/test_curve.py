@@ -8,8 +8,16 @@ import pytest
 
 from tests.system.test_interruption import wait_for_evidence
 
+METHODS = ("sequential", "asap", "uniform", "quad")
 FILES = ("curve", "model.onnx", "more.npz")
 BLUR = (*FILES, "--perturb", "blur:0..3")
+JUMP = """
+from surefoot.perturb.custom import custom
+
+@custom(1.0, draws=1)
+def shift(x, u, level):
+    return x + 0.3 + level * u
+"""
 
 
 @pytest.fixture
@@ -22,8 +30,10 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
     done = full.run(*BLUR, "--threshold", "0.8,0.6", "--report", "c.html", "--figure", "c.svg")
     assert done.returncode == 0, done.stderr
     for threshold in (80, 60):
-        assert f"the level up to which the accuracy is at least {threshold} % is" in done.stdout
-    assert "if the curve goes one way" in done.stdout
+        assert (
+            f"Accuracy on these 200 inputs stays at {threshold} % or more up to blur" in done.stdout
+        )
+    assert "if between neighbouring levels" in done.stdout.splitlines()[0]
     page = (full.folder / "c.html").read_text()
     assert 'id="strips"' in page
     assert "surefoot curve model.onnx more.npz" in page
@@ -69,7 +79,78 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
     found = json.loads(done.stdout)
     footing = found["details"]["curve"]["readings"][0]["guarantee"]["footing"]
     assert footing == ("conditional" if method == "asap" else "none")
-    assert found["claims"][0]["sentence"].startswith("On " if method == "asap" else "Undecided: ")
+    begins = "Accuracy on " if method == "asap" else "Undecided: "
+    assert found["claims"][0]["sentence"].startswith(begins)
+
+
+def test_methods_side_by_side_have_a_row_each(full):
+    done = full.run(*BLUR, "--first", "40", "--compare-methods", "--levels", "21")
+    assert done.returncode == 0, done.stderr
+    first, *_ = done.stdout.splitlines()
+    assert first.startswith("blur:0..3, sequential: accuracy on these 40 inputs")
+    rows = {
+        name: [cell.strip() for cell in line.split("│")]
+        for name in METHODS
+        for line in done.stdout.splitlines()
+        if line.startswith(f"│ blur:0..3, {name}")
+    }
+    assert set(rows) == set(METHODS)
+    assert [name for name, row in rows.items() if "no guarantee" in row] == ["uniform", "quad"]
+    for row in rows.values():
+        *_, levels, evaluations, seconds, _ = row
+        assert int(evaluations.replace(",", "")) >= int(levels) >= 2
+        assert float(seconds) > 0
+
+
+def test_the_paper_as_printed(full):
+    words = (*BLUR, "--first", "40", "--method", "asap", "--as-printed", "--grid", "64", "--json")
+    done = full.run(*words)
+    assert done.returncode == 0, done.stderr
+    options = json.loads(done.stdout)["spec"]["method"]["options"]
+    assert (options["as_printed"], options["grid"], options["curvature"]) == (True, 64, None)
+
+
+def test_draws_are_fresh_unless_they_are_fixed(full):
+    words = ("curve", "model.onnx", "more.npz", "--first", "20", "--threshold", "0.6",
+             "--perturb", "gaussian:0..0.6", "--resolution", "0.2")  # fmt: skip
+    fresh, fixed = full.run(*words, "--time-limit", "1"), full.run(*words, "--fixed-draws")
+    assert "these draws" not in fresh.stdout.splitlines()[0]
+    assert "for these draws of the noise (seed 1)" in fixed.stdout.splitlines()[0]
+
+
+def test_a_contradicted_assumption_is_said_beside_the_result(full):
+    done = full.run(*FILES, "--perturb", "rotation:-60..60", "--assume", "monotone")
+    assert done.returncode == 0, done.stderr
+    note = next(line for line in done.stdout.splitlines() if line.startswith("Note: the data"))
+    assert "contradict the assumption monotone" in note
+    assert "wiggle is assumed instead" in note
+    assert "if between neighbouring levels" in done.stdout.splitlines()[0]
+
+
+def test_a_sequence_goes_from_nothing_to_all_of_it(full):
+    words = ("curve", "model.onnx", "more.npz", "--first", "40", "--perturb")
+    done = full.run(*words, "blur:0..3+jpeg:0.5")
+    assert done.returncode == 0, done.stderr
+    assert " of blur + jpeg " in done.stdout.splitlines()[0]
+    same = full.run(*words, "blur:3+jpeg:0.5")
+    assert "was already finished" in same.stderr
+
+
+def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
+    words = (*BLUR, "--first", "60")
+    done = full.run(*words, "--time-limit", "0.000001", "--report", "c.html", "--figure", "c.svg")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "It is not located where accuracy on these 60 inputs crosses 80 %"
+    )
+    assert "Note: stopped early: the time limit was reached after" in done.stdout
+    assert "May be continued" in done.stdout
+    assert "the same command continues the run" in done.stderr
+    assert "stopped early" in (full.folder / "c.html").read_text()
+    again = full.run(*words)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.startswith("Accuracy on these 60 inputs")
+    assert "stopped early" not in again.stdout
 
 
 def test_population_confidence_and_unlabelled_data(full):
@@ -80,11 +161,11 @@ def test_population_confidence_and_unlabelled_data(full):
     done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
                     "--resolution", "0.02")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "share of labels kept" in done.stdout
+    assert done.stdout.startswith("Share of labels kept on these 150 inputs")
 
 
 def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
-    words = (*FILES, "--perturb", "gaussian:0..0.6", "--batch", "8", "--json")
+    words = (*FILES, "--perturb", "gaussian:0..0.6", "--fixed-draws", "--batch", "8", "--json")
     plain = json.loads(full.run(*words, "--store", "plain.db").stdout)
     process = full.start(*words)
     wait_for_evidence(full, process, 200)
@@ -114,12 +195,25 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "blur:0..2", "--perturb", "blur:0..2"), "given twice"),
         (("--perturb", "blur:0..2", "--figure", "no/f.svg"), "there is no folder"),
         (("--perturb", "blur:0..2", "--figure", "f.pdf"), ".svg, .png, .json"),
-        (("--perturb", "blur:0..2", "--breaks", "5"), "got 5"),
-        (("--perturb", "blur:0..2", "--curvature", "-1"), "got -1"),
+        (("--perturb", "blur:0..2", "--assume", "smooth"), "choose wiggle:0.01, one-crossing"),
+        (("--perturb", "blur:0..2", "--assume", "monotone:1"), "takes no number"),
+        (("--perturb", "blur:0..2", "--curvature", "8"), "--curvature is not for"),
+        (("--perturb", "blur:0..2", "--as-printed"), "--as-printed is not for --method sequential"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--fixed-draws"), "use sequential"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--assume", "monotone"), "use sequential"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--curvature", "-1"), "got -1"),
+        (("--perturb", "blur:0..2", "--method", "asap", "--grid", "1"), "got 1"),
+        (("--perturb", "blur:0..2", "--compare-methods", "--scope", "population"), "leave out"),
+        (("--perturb", "blur:0..2", "--compare-methods", "--require", "0.5"), "for one method"),
+        (("--perturb", "blur:0..2", "--time-limit", "0"), "got 0"),
+        (("--perturb", "gaussian:0..2"), "levels go from 0 to 1, not from 0 to 2"),
+        (("--perturb", "rotation:-9..9+jpeg:0.5"), "give the highest level alone"),
+        (("--perturb", "@jump:shift"), "let it return its input at level 0"),
         (("--perturb", "blur:0..2", "--require", "2"), "got 2"),
     ],
 )
 def test_bad_input_gets_one_sentence(full, words, said):
+    (full.folder / "jump.py").write_text(JUMP)
     done = full.run(*FILES, *words)
     assert done.returncode == 3
     assert said in done.stderr

@@ -23,8 +23,8 @@ FITTED = Guarantee(Footing.NONE, 1.0, ("the scores are normal far out",))
 INPUT = Scope(About.INPUT, 300, "17")
 THESE = Scope(About.THESE, 300)
 POPULATION = Scope(About.POPULATION, 300, sampling=Sampling.INDEPENDENT)
-LEVEL = "level up to which the accuracy is at least"
-SHARE = "share of the levels from 0 to 2 at which the accuracy is at least"
+LEVEL = "level up to which the accuracy under blur is at least"
+SHARE = "share of the levels from 0 to 2 at which the accuracy under blur is at least"
 
 
 def claim(kind, about, promise, **rest):
@@ -160,8 +160,8 @@ SENTENCES_BY_KIND = {
         "(one-sided, confidence 99 %)."
     ),
     "curve_set": (
-        "On these 300 inputs, for these draws of the noise (seed 3), the level up to which the "
-        "accuracy is at least 80 % is 1.31 (1.3 to 1.33, confidence 95 %), if the curve falls."
+        "Accuracy on these 300 inputs, for these draws of the noise (seed 3), stays at 80 % or "
+        "more up to blur 1.31 (1.3 to 1.33, confidence 95 %), if the curve falls."
     ),
     "robust_accuracy": (
         "At radius 0.03, 91 of 100 inputs are proved, 4 are refuted, 5 are open (the model "
@@ -181,9 +181,9 @@ SENTENCES_BY_KIND = {
         "0.01299 to 0.01901, confidence 95 %)."
     ),
     "curve_population": (
-        "On inputs of this kind, the share of the levels from 0 to 2 at which the accuracy is "
-        "at least 80 % is 60 % (55 % to 65.01 %, confidence 95 %), if the inputs are a random "
-        "sample and the curve falls."
+        "If the inputs are a random sample, accuracy on inputs of this kind is 80 % or more at "
+        "60 % of the levels of blur from 0 to 2 (55 % to 65.01 %, confidence 95 %), provided "
+        "that the curve falls."
     ),
     "difference": (
         "If the inputs are a random sample, on the same inputs and perturbations a.onnx fails "

@@ -169,7 +169,7 @@ def _dips_early(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "method",
     [
-        sf.methods.SequentialCurve(0, 2, assume="monotone", scope="population", error=0.1),
+        sf.methods.SequentialCurve(0, 2, assume="wiggle:0.06", scope="population", error=0.1),
         sf.methods.AdaptiveCurve(0, 2, curvature=60.0, grid=8),
     ],
 )

@@ -10,7 +10,7 @@ from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import REQUIREMENTS
 from surefoot.results import Footing, Guarantee, Interval
-from tests.unit.example_claims import CLAIMS, SENTENCES_BY_KIND, SHARE, SOUND
+from tests.unit.example_claims import CLAIMS, LEVEL, SENTENCES_BY_KIND, SHARE, SOUND
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
@@ -101,8 +101,9 @@ DEMANDS = {
     "all_kappa": "every one of these 300 inputs fails under at most 1 in 100 perturbations",
     "mean_population": "at most 5 % of the perturbations make the model fail",
     "share_kappa": "at least 90 % of inputs of this kind fail under at most 1 in 100 perturbations",
-    "curve_set": "the accuracy is at least 80 % is 50 % or more",
-    "curve_population": "the accuracy is at least 80 % is 50 % or more",
+    "curve_set": "accuracy on these 300 inputs, for these draws of the noise (seed 3), is 80 % or "
+    "more at 50 % or more of the levels of blur from 0 to 2",
+    "curve_population": "is 80 % or more at 50 % or more of the levels of blur from 0 to 2",
     "radius_quantile": "all but 5 % of inputs of this kind have a critical radius of 0.01 or more",
     "not_worse": "b.onnx fails at most 2 points more often than a.onnx",
 }
@@ -241,9 +242,32 @@ def test_a_name_keeps_its_letters():
 def test_a_curve_that_never_falls_needs_no_share():
     made = replace(CLAIMS["curve_population"], value=1.0, interval=Interval(1.0, 1.0))
     text = sentence(made)
-    assert "the accuracy is at least 80 % at all levels from 0 to 2 (confidence 95 %)" in text
+    assert "stays at 80 % or more at all levels of blur from 0 to 2 (confidence 95 %)" in text
     below = replace(made, value=0.0, interval=Interval(0.0, 0.0))
-    assert "the accuracy is below 80 % at all levels from 0 to 2" in sentence(below)
+    assert "is below 80 % at all levels of blur from 0 to 2" in sentence(below)
+
+
+def test_a_population_crosses_between_two_levels():
+    made = replace(CLAIMS["curve_population"], quantity=LEVEL, interval=Interval(1.10001, 1.49999))
+    assert sentence(made) == (
+        "If the inputs are a random sample, accuracy on inputs of this kind crosses 80 % between "
+        "blur 1.1 and 1.5 (confidence 95 %), provided that the curve falls."
+    )
+
+
+@pytest.mark.parametrize("kind", ["curve_set", "curve_population"])
+def test_the_whole_range_is_no_finding(kind):
+    whole = replace(CLAIMS[kind], quantity=SHARE, interval=Interval(0, 1), reason="few inputs")
+    text = sentence(whole)
+    assert text.startswith("It is not located where accuracy on ")
+    assert text.endswith("crosses 80 %: few inputs.")
+
+
+def test_levels_of_several_perturbations_are_called_levels():
+    chain = LEVEL.replace("blur", "blur + jpeg")
+    assert "up to level 1.31 of blur + jpeg (" in sentence(
+        replace(CLAIMS["curve_set"], quantity=chain)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -57,8 +57,9 @@ def curve(
     """Measure accuracy against the level, and find where it falls below a threshold.
 
     Levels are chosen where the curve may cross the threshold. Far from the threshold a part of the
-    inputs is enough. If the perturbation is random, every input gets one draw, the same at every
-    level and for every model: the result is about these draws.
+    inputs is enough. The interval holds for the curve as it is between the levels too, under what
+    --assume says; the result names it, and says so if the data contradict it. If the perturbation
+    is random, the curve is the mean over fresh draws of the noise, unless --fixed-draws is given.
 
     Example: surefoot curve model.onnx test.npz --perturb blur:0..2 --threshold 0.8
     """
@@ -76,6 +77,10 @@ def curve(
         if perturb.count(text) > 1:
             raise InvalidArgument(f"--perturb {text} is given twice: give it once")
     measurement.check()
+    if least is not None and measurement.compare_methods:
+        raise InvalidArgument(
+            f"--require {require} is for one method: leave out --compare-methods, or run it apart"
+        )
     request = _CurveRequest(inputs, data, measurement, by_class)
     studies, sources = request.studies(models, perturb, options.seed)
     run = partial(compare, studies)
@@ -107,22 +112,25 @@ class _CurveRequest:
         prop = parse_property(written_property)
         studies: dict[str, Study] = {}
         sources: dict[str, Source] = {}
+        methods = self.measurement.methods
         for text in perturb:
             perturbation, levels = parse_range(text, inputs.frame, loaded[0].signature.bounds)
-            method = self.measurement.method_on(levels, seed)
             for path, name, model in zip(models, names_of(models), loaded, strict=True):
-                parts = [name] * (len(models) > 1) + [text] * (len(perturb) > 1)
-                key = ", ".join(parts)
-                studies[key] = Study(
-                    model,
-                    inputs,
-                    perturbation,
-                    method,
-                    property=prop,
-                    seed=seed,
-                    by_class=self.by_class,
-                )
-                sources[key] = self.inputs.source(
+                parts = [name] * (len(models) > 1)
+                parts += [text] * (len(perturb) > 1 or len(methods) > 1)
+                source = self.inputs.source(
                     path, self.data, command=command_line(), perturb=text, property=written_property
                 )
+                for method in methods:
+                    key = ", ".join([*parts, *([method] * (len(methods) > 1))])
+                    studies[key] = Study(
+                        model,
+                        inputs,
+                        perturbation,
+                        self.measurement.method_on(levels, seed, method),
+                        property=prop,
+                        seed=seed,
+                        by_class=self.by_class,
+                    )
+                    sources[key] = source
         return studies, sources

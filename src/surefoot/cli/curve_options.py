@@ -58,24 +58,51 @@ class CurveOptions:
             help="How precisely to locate a crossing, as a share of the range (default: 0.001)."
         ),
     ] = None
-    breaks: Annotated[
+    assume: Annotated[
         str | None,
         typer.Option(
-            help="Levels at which the curve may change direction (default: 0, if in the range)."
+            help="What is assumed between the levels: wiggle:0.01 (at most 1 point beyond both "
+            "neighbours), one-crossing (once below the threshold, below at all stronger levels), "
+            "monotone (an input that fails keeps failing), curvature:128 (default: wiggle:0.01)."
         ),
     ] = None
-    curvature: Annotated[
-        str | None,
+    fixed_draws: Annotated[
+        bool,
         typer.Option(
-            help="Assume bounded curvature instead of monotonicity: 128, in accuracy per squared "
-            "range."
+            "--fixed-draws",
+            help="For a random perturbation: one draw for each input, the same at every level, "
+            "instead of fresh draws.",
         ),
-    ] = None
+    ] = False
     method: Annotated[str, typer.Option(help="sequential, asap, uniform, random or quad.")] = (
         "sequential"
     )
+    compare_methods: Annotated[
+        bool,
+        typer.Option(
+            "--compare-methods", help="Also run asap, uniform and quad, on the same inputs."
+        ),
+    ] = False
     levels: Annotated[
         int | None, typer.Option(min=2, help="For uniform, random, quad: number of levels.")
+    ] = None
+    as_printed: Annotated[
+        bool, typer.Option("--as-printed", help="For asap: exactly as the paper prints it.")
+    ] = False
+    curvature: Annotated[
+        str | None,
+        typer.Option(
+            help="For asap: the paper's â, in accuracy per squared range (default: from the data; "
+            "as printed 128)."
+        ),
+    ] = None
+    grid: Annotated[
+        int | None,
+        typer.Option(help="For asap: the paper's n, no pair of levels is closer (default: 1024)."),
+    ] = None
+    step: Annotated[
+        str | None,
+        typer.Option(help="For asap, instead of --grid: the smallest step, a share of the range."),
     ] = None
 
     def property_for(self, inputs: Inputs) -> str:
@@ -89,35 +116,53 @@ class CurveOptions:
 
     def check(self) -> None:
         """Refuse an option that the method does not have, before files are read."""
-        self._chosen_fields()
+        for method in self.methods:
+            self._chosen_fields(method)
+        for name, value in (("--scope", self.scope), ("--measure", self.measure)):
+            if self.compare_methods and value not in (None, "set", "accuracy"):
+                raise InvalidArgument(
+                    f"--compare-methods is about the accuracy of exactly these inputs, got {name} "
+                    f"{value}: leave out one of the two"
+                )
 
-    def method_on(self, levels: Interval, seed: int) -> Any:  # noqa: ANN401
-        """The method over this range of levels."""
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that are run, the chosen one first."""
+        return tuple(dict.fromkeys((self.method, *(_COMPARED if self.compare_methods else ()))))
+
+    def method_on(self, levels: Interval, seed: int, name: str = "") -> Any:  # noqa: ANN401
+        """The chosen method over this range of levels, or another of `methods`."""
         from surefoot.methods import CURVES
 
-        chosen = self._chosen_fields()
-        method = CURVES[self.method]
+        chosen = self._chosen_fields(name or self.method)
+        method = CURVES[name or self.method]
         if "seed" in _option_fields(method):
             chosen["seed"] = seed
         return method(levels.low, levels.high, **chosen)
 
-    def _chosen_fields(self) -> dict[str, Any]:
-        """The fields of the method that the options set."""
+    def _chosen_fields(self, method: str) -> dict[str, Any]:
+        """The fields that the options set; of a method to compare with, what it shares."""
         from surefoot.methods import CURVES
 
-        if self.method not in CURVES:
+        if method not in CURVES:
             raise InvalidArgument(
-                f"there is no method {self.method!r}: choose one of {', '.join(CURVES)}"
+                f"there is no method {method!r}: choose one of {', '.join(CURVES)}"
             )
         takes = {name: _option_fields(kind) for name, kind in CURVES.items()}
         chosen = {}
         for name, value in self._values().items():
             field = _FIELDS.get(name, name)
-            if field not in takes[self.method]:
+            if field in takes[method]:
+                chosen[field] = value
+            elif method == self.method and not self._is_for_another(field, takes):
                 able = " or ".join(method for method in CURVES if field in takes[method])
-                raise InvalidArgument(f"--{name} is not for --method {self.method}: use {able}")
-            chosen[field] = value
+                option = f"--{name.replace('_', '-')}"
+                raise InvalidArgument(f"{option} is not for --method {method}: use {able}")
         return chosen
+
+    def _is_for_another(self, field: str, takes: dict[str, set[str]]) -> bool:
+        """Whether one of the other methods that are run has this field."""
+        return any(field in takes[name] for name in self.methods[1:])
 
     def _values(self) -> dict[str, Any]:
         """The options that were given, read."""
@@ -129,19 +174,25 @@ class CurveOptions:
             "resolution": number,
             "scope": str,
             "measure": str,
-            "breaks": number_list,
+            "assume": str,
+            "fixed_draws": bool,
             "curvature": number,
+            "grid": int,
+            "step": number,
+            "as_printed": bool,
             "levels": int,
         }
         return {
             name: read(getattr(self, name))
             for name, read in readers.items()
-            if getattr(self, name) is not None
+            if getattr(self, name) not in (None, False)
         }
 
 
 _FIELDS = {"threshold": "thresholds", "confidence": "error"}
 """Options whose field has another name, because it holds several or the complement."""
+_COMPARED = ("asap", "uniform", "quad")
+"""Methods of --compare-methods: the paper's, and the two without chance that it compares with."""
 
 
 def _option_fields(kind: type[Any]) -> set[str]:

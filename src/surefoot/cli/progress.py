@@ -83,10 +83,10 @@ def _lines(unit: str) -> Callable[[Progress], None]:
             return
         last_line = clock
         rate = (now.trials - first.trials) / (clock - begun) if clock > begun else 0.0
-        left = (now.expected - now.trials) / rate if rate else float("inf")
+        left = f", about {(now.expected - now.trials) / rate:.0f} s left" if rate else ""
         sys.stderr.write(
             f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
-            f"{now.finished:,}/{now.subjects:,} {unit} done, about {left:.0f} s left\n"
+            f"{now.finished:,}/{now.subjects:,} {unit} done{left}\n"
         )
         sys.stderr.flush()
 

@@ -83,6 +83,14 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
 
 
+def bench_for_checks(
+    inputs: Inputs, model: Model, perturbation: Perturbation
+) -> SamplingBench[Counts]:
+    """A bench that perturbs; what counts as failed plays no part."""
+    labels = np.zeros(len(inputs), np.int64)
+    return SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
+
+
 def _check(name: str, check: Callable[[], Finding]) -> Check:
     try:
         return Check(name, *check())
@@ -218,9 +226,7 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
 
 
 def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    bench = SamplingBench(
-        inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, seed=0
-    )
+    bench = bench_for_checks(inputs, model, perturbation)
     task = Task(inputs.subjects()[0], level_of(perturbation), 0, _TRIALS)
     perturbed = to_host(bench.perturbed(task))
     change = float(np.abs(perturbed - inputs.x[:1]).max())
@@ -251,9 +257,7 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
     what = "clean inputs"
     if perturbation is not None and perturbation.level is not None:
         subjects = inputs.subjects()[:_HALF_PRECISION_INPUTS]
-        bench = SamplingBench(
-            inputs, np.zeros(len(inputs), np.int64), model, perturbation, SameLabel(), Counts, 0
-        )
+        bench = bench_for_checks(inputs, model, perturbation)
         tasks = [Task(s, perturbation.level, 0, _TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
     in_half, in_full = (to_host(m.predict(x)).argmax(axis=1) for m in (model, full))

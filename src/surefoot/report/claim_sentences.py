@@ -10,20 +10,19 @@ from surefoot.report.clauses import (
     assumption,
     bracketed,
     confidence_clause,
-    draws_clause,
     interval_percent,
     limit_phrase,
     scope_phrase,
     subject,
     with_condition,
 )
+from surefoot.report.curve_sentences import curve_sentence
 from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,
     four_digits,
     percent,
-    percent_range,
     points_apart,
     points_range,
     radius_range,
@@ -138,25 +137,6 @@ def _share_kappa(claim: Claim) -> str:
     )
 
 
-def _curve(claim: Claim) -> str:
-    """A level or a share of levels; the assumption of its interval is in the sentence."""
-    limit = "" if claim.limit is None else exact_percent(claim.limit)
-    around, value = claim.interval, claim.value or 0.0
-    where = f"{subject(claim)}on {scope_phrase(claim)}{draws_clause(claim)}, "
-    if around is None:
-        return f"{where}the {claim.quantity} {limit} is not shown: {claim.reason or 'no interval'}"
-    shares = claim.quantity.startswith("share")
-    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    if shares and around.low == around.high and around.low in (0.0, 1.0):
-        levels = claim.quantity.removeprefix("share of the ").split(" at which the ")
-        side = "is at least" if around.low == 1 else "is below"
-        height = levels[1].removesuffix(" is at least")
-        return f"{where}the {height} {side} {limit} at all {levels[0]}{bracketed(claim)}{condition}"
-    ends = percent_range(around) if shares else radius_range(around)
-    number = percent(value) if shares else four_digits(value)
-    return f"{where}the {claim.quantity} {limit} is {number}{bracketed(claim, ends)}{condition}"
-
-
 def _robust_accuracy(claim: Claim) -> str:
     around, n = claim.interval, claim.about.inputs
     proved = 0 if around is None else round(around.low * n)
@@ -243,12 +223,12 @@ SENTENCES: dict[str, Callable[[Claim], str]] = {
     "mean_set": _mean,
     "count_kappa": _count_kappa,
     "all_kappa": _all_kappa,
-    "curve_set": _curve,
+    "curve_set": curve_sentence,
     "robust_accuracy": _robust_accuracy,
     "mean_population": _mean,
     "share_kappa": _share_kappa,
     "radius_quantile": _quantile,
-    "curve_population": _curve,
+    "curve_population": curve_sentence,
     "difference": _difference,
     "best": _best,
     "quantile_difference": _quantile_difference,

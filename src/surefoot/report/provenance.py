@@ -69,7 +69,7 @@ def provenance(record: Record) -> list[tuple[str, str]]:
         ("Method", _method(spec.method)),
         ("Random numbers", f"seed {spec.seed}, generator {spec.generator}"),
         ("Trials", f"{record.trials:,}{', stopped by the time limit' * record.stopped_early}"),
-        ("Time", f"{record.seconds:.1f} s" if record.seconds else "not recorded (no store)"),
+        ("Time", f"{record.seconds:.1f} s" if record.seconds else "not recorded"),
         ("Started", record.started or "not recorded (no store)"),
         ("Software", ", ".join(f"{k} {v}" for k, v in record.environment.items())),
     ]

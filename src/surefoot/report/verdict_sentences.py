@@ -8,11 +8,11 @@ from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
     assumption,
     confidence_clause,
-    draws_clause,
     limit_phrase,
     scope_phrase,
     subject,
 )
+from surefoot.report.curve_sentences import curve_requirement
 from surefoot.report.formatting import exact_percent, with_full_stop
 
 
@@ -58,13 +58,6 @@ def _is_every_class(claim: Claim) -> bool:
     return claim.about.of is About.CLASS and not claim.about.name
 
 
-def _curve(claim: Claim) -> tuple[str, str]:
-    quantity = f"{claim.quantity} {exact_percent(claim.limit or 0.0)}"
-    least = exact_percent(claim.requirement or 0.0)
-    where = f"on {scope_phrase(claim)}{draws_clause(claim)}, the {quantity} is"
-    return f"{where} {least} or more", f"{where} less than {least}"
-
-
 def _quantile(claim: Claim) -> tuple[str, str]:
     share, inputs = exact_percent(claim.limit or 0.0), scope_phrase(claim)
     least = f"{claim.requirement or 0.0:.12g}"
@@ -97,8 +90,8 @@ REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
     "mean_population": _mean,
     "share_kappa": _share,
-    "curve_set": _curve,
-    "curve_population": _curve,
+    "curve_set": curve_requirement,
+    "curve_population": curve_requirement,
     "radius_quantile": _quantile,
     "not_worse": _not_worse,
 }

@@ -34,7 +34,7 @@ class MemoryJournal:
 
 
 class MemoryStore:
-    """Journals and records by digest. Nothing is timed, so records have no start."""
+    """Journals and records by digest. Records have no start."""
 
     def __init__(self) -> None:
         self._journals: dict[str, MemoryJournal] = defaultdict(MemoryJournal)

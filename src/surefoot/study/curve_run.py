@@ -9,8 +9,13 @@ from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.engine.example_strip import strip
-from surefoot.report.curve.quantity import curve_quantity
-from surefoot.results import Curve, Footing, Guarantee, Interval, Reading
+from surefoot.report.curve_quantity import (
+    curve_quantity,
+    level_quantity,
+    perturbation_name,
+    share_quantity,
+)
+from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.store.records import CurveRow, Curves
 from surefoot.study.class_groups import distinct_names
 from surefoot.study.measurement import Measurement, RecordBody
@@ -71,7 +76,10 @@ def _subjects(study: Setup) -> dict[str, Subject]:
 
 
 def _conclude(study: Setup, subjects: dict[str, Subject], concluded: Sequence[Curve]) -> RecordBody:
-    curves = dict(zip(subjects, concluded, strict=True))
+    curves = {
+        name: _without_contradicted(study, curve)
+        for name, curve in zip(subjects, concluded, strict=True)
+    }
     whole = curves.pop(WHOLE)
     rows = tuple(CurveRow(name, curve.size, curve) for name, curve in curves.items())
     details = Curves(whole, rows, strip(study.bench(), subjects[WHOLE], whole.span))
@@ -81,9 +89,21 @@ def _conclude(study: Setup, subjects: dict[str, Subject], concluded: Sequence[Cu
     return RecordBody((), details, tuple(claims), trials)
 
 
+def _without_contradicted(study: Setup, curve: Curve) -> Curve:
+    """Of a population nothing is located where the sample contradicts what is assumed of it."""
+    if not (curve.contradiction and _of_population(study)):
+        return curve
+    nothing = (replace(r, interval=UNIT, crossings=()) for r in curve.readings)
+    return replace(curve, readings=tuple(nothing))
+
+
+def _of_population(study: Setup) -> bool:
+    return getattr(study.method, "scope", "set") == "population"
+
+
 def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
     """Up to which level, where the curve falls once; else on which share of the levels."""
-    population = getattr(study.method, "scope", "set") == "population"
+    population = _of_population(study)
     scope = Scope(
         About.CLASS if name else About.POPULATION if population else About.THESE,
         curve.size,
@@ -107,26 +127,32 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
         value,
         interval,
         reading.threshold,
+        reason=_why_not_located(curve) if interval == UNIT else "",
         trials=curve.trials,
         seed=study.seed if study.randomness is Randomness.FIXED else None,
     )
 
 
 def _quantity(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
-    kind, span = study.property.kind, curve.span
+    height, span = curve_quantity(study.property.kind), curve.span
+    name = perturbation_name(study.spec.perturbation)
     known = reading.guarantee.footing is not Footing.NONE
 
     def level(share: float) -> float:
         return span.high if share == 1 else span.low + share * span.width
 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
+    if known and _is_whole(reading.interval):
+        return share_quantity(height, name, span), reading.value, UNIT
     if known and _falls_once(reading, around, span):
-        return (
-            f"level up to which the {curve_quantity(kind)} is at least",
-            level(reading.value),
-            around,
-        )
-    return share_of_levels(span, kind), reading.value, reading.interval if known else None
+        return level_quantity(height, name), level(reading.value), around
+    interval = reading.interval if known else None
+    return share_quantity(height, name, span), reading.value, interval
+
+
+def _is_whole(interval: Interval) -> bool:
+    """Whether it leaves everything open."""
+    return interval.low <= _ROUNDING and interval.high >= 1 - _ROUNDING
 
 
 def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
@@ -137,7 +163,11 @@ def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
     return there.low - spare <= around.low and around.high <= there.high + spare
 
 
-def share_of_levels(span: Interval, kind: str) -> str:
-    """The quantity of a curve's robustness, as ASAP defines it."""
-    levels = f"share of the levels from {span.low:g} to {span.high:g}"
-    return f"{levels} at which the {curve_quantity(kind)} is at least"
+def _why_not_located(curve: Curve) -> str:
+    """Why the interval of a reading is the whole range."""
+    if curve.contradiction:
+        return curve.contradiction
+    if curve.notes:
+        return "; ".join(curve.notes)
+    span = f"{curve.span.low:g} to {curve.span.high:g}"
+    return f"with these {curve.size:,} inputs it may be at any level from {span}, or at none"

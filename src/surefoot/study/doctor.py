@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surefoot.engine.level_zero import examine_level_zero
 from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.inputs import fit
 from surefoot.store.records import Finding
@@ -63,4 +64,14 @@ def check_parts(inputs: Inputs, model: Model, perturbation: Perturbation) -> tup
     return tuple(
         Finding(check.name, str(check.status), check.finding)
         for check in examine(inputs, model, perturbation)
+    )
+
+
+def check_level_zero(
+    inputs: Inputs, model: Model, perturbation: Perturbation
+) -> tuple[Finding, ...]:
+    """Whether a function of the user begins a curve with the clean input."""
+    return tuple(
+        Finding(check.name, str(check.status), check.finding)
+        for check in examine_level_zero(inputs, model, perturbation)
     )

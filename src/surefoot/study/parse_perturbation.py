@@ -37,10 +37,10 @@ def parse_range(
 
     KIND:LOW..HIGH, KIND:HIGH (from 0), KIND (from 0 to the strongest published severity, or to the
     strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
-    both as stated at level 1. The perturbation's own level is open.
+    both as stated at level 1; a range in it begins at 0. The perturbation's own level is open.
     """
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
-        combined: Any = parse_perturbation(text, frame)
+        combined: Any = parse_perturbation(_from_nothing(text), frame)
         return replace(combined, level=None), Interval(0.0, level_of(combined))
     kind, _, rest = text.partition(":")
     level, comma, options = rest.partition(",")
@@ -61,6 +61,20 @@ def parse_range(
     strongest = max(abs(ends[0]), ends[1])
     perturbation: Any = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
     return replace(perturbation, level=None), Interval(*ends)
+
+
+def _from_nothing(text: str) -> str:
+    """Every part of a sequence by its highest level: blur:0..2+jpeg:0.5 is blur:2+jpeg:0.5."""
+
+    def beginning(range_: re.Match[str]) -> str:
+        if number(range_[1]) == 0:
+            return ":"
+        raise InvalidArgument(
+            f"{text}: in a sequence every part goes from nothing to its level, all together: give "
+            "the highest level alone, such as blur:2+jpeg:0.5"
+        )
+
+    return re.sub(r":\s*([^:,+|]+?)\s*\.\.\s*", beginning, text)
 
 
 def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> str:

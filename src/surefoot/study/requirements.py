@@ -18,6 +18,8 @@ from surefoot.population import (
     requires_of_interval,
     robust_accuracy,
 )
+from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
+from surefoot.report.formatting import percent_range
 from surefoot.results import (
     Bracket,
     Decision,
@@ -31,7 +33,6 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
 from surefoot.study.class_groups import by_class, distinct_names
-from surefoot.study.curve_run import share_of_levels
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -154,7 +155,9 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
     if not 0 <= least <= 1:
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    quantity = share_of_levels(details.curve.span, record.study.property.kind)
+    height = curve_quantity(record.study.property.kind)
+    name_of_levels = perturbation_name(record.study.perturbation)
+    quantity = share_quantity(height, name_of_levels, details.curve.span)
     claims = []
     for claim, reading in zip(own, details.curve.readings, strict=True):
         guarantee = claim.guarantee
@@ -178,7 +181,10 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
         return replace(claim, verdict=Verdict.PASS)
     if interval.high < least:
         return replace(claim, verdict=Verdict.FAIL)
-    reason = "it lies within the interval; a finer --resolution may decide it"
+    reason = claim.reason or (
+        f"it is {percent_range(interval)}: a finer --resolution, more inputs or another --assume "
+        "may decide it"
+    )
     return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from surefoot.store.records import AttackSummary, Finding, Record, Source
 from surefoot.study import attack_run, curve_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
-from surefoot.study.doctor import check_parts
+from surefoot.study.doctor import check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, run_measurement
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
@@ -80,7 +81,7 @@ def _run_in(
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
 
-    stopped_early = False
+    stopped_early, begun = False, time.monotonic()
 
     def on_time_up() -> None:
         nonlocal stopped_early
@@ -99,6 +100,7 @@ def _run_in(
             source=options.source,
             extends=earlier,
             stopped_early=stopped_early,
+            seconds=time.monotonic() - begun,
         )
 
     try:
@@ -139,6 +141,8 @@ def preflight(study: Setup) -> tuple[Finding, ...]:
     if study.needs is Needs.LEVELS:
         perturbation = replace(perturbation, level=study.method.high)
     findings = check_parts(study.fitted, study.model, perturbation)
+    if study.needs is Needs.LEVELS and study.method.low <= 0:
+        findings += check_level_zero(study.fitted, study.model, perturbation)
     bad = next((finding for finding in findings if finding.status == CheckStatus.FAILED), None)
     if bad is not None:
         raise InvalidArgument(f"preflight, {bad.name}: {bad.finding}")

@@ -1,31 +1,70 @@
-"""Rows of the tables of curves: one for each threshold."""
+"""Rows of the tables of curves: one for each curve and threshold."""
 
 from __future__ import annotations
 
-from surefoot.report.formatting import four_digits, percent, percent_range
-from surefoot.results import Curve, Footing, Reading
+from surefoot.report.formatting import (
+    four_digits,
+    percent,
+    percent_range,
+    radius_range,
+)
+from surefoot.results import Crossing, Curve, Footing, Interval, Reading
 
 READING_HEADINGS = (
     "curve",
     "threshold",
-    "share of levels",
+    "at level 0",
+    "robustness",
     "interval",
     "crosses at",
     "levels",
-    "passes",
+    "evaluations",
 )
+SECONDS = "seconds"
+_MOST = 3
+"""Crossings in a cell: without a guarantee there may be many next to each other."""
+_SPARE = 1e-9
+"""Of the range: evenly spread levels miss 0 by the rounding of binary numbers."""
 
 
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
-    """The cells of one threshold."""
+    """The cells of one threshold; the robustness is the share of the levels at or above it."""
     guaranteed = reading.guarantee.footing is not Footing.NONE
-    nowhere = "not located" if reading.interval.width > 0 and reading.value < 1 else "nowhere"
+    value = percent(reading.value) if curve.points else "not known"
     return (
         name,
         percent(reading.threshold),
-        percent(reading.value),
+        _at_zero(curve),
+        value,
         percent_range(reading.interval) if guaranteed else "no guarantee",
-        ", ".join(four_digits(c.level) for c in reading.crossings) or nowhere,
-        f"{len(curve.points)}",
-        f"{curve.trials / curve.size:.3g}",
+        _crossings(curve, reading, guaranteed=guaranteed),
+        f"{len(curve.points):,}",
+        f"{curve.trials:,}",
     )
+
+
+def seconds_cell(seconds: float) -> str:
+    """How long it took, where that was measured."""
+    return f"{seconds:.1f}" if seconds else ""
+
+
+def _at_zero(curve: Curve) -> str:
+    """The height of the curve at the clean inputs, if that level was evaluated."""
+    near = (p for p in curve.points if abs(p.level) <= _SPARE * curve.span.width)
+    point = next(near, None)
+    return "" if point is None else percent(point.value)
+
+
+def _crossings(curve: Curve, reading: Reading, *, guaranteed: bool) -> str:
+    if reading.crossings:
+        shown = [_crossing(crossing, guaranteed) for crossing in reading.crossings[:_MOST]]
+        more = len(reading.crossings) - _MOST
+        return "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+    decided = reading.interval.low == reading.interval.high if guaranteed else curve.points
+    return "nowhere" if decided else "not located"
+
+
+def _crossing(crossing: Crossing, guaranteed: bool) -> str:
+    around: Interval = crossing.interval
+    ends = f" ({radius_range(around)})" if guaranteed else ""
+    return four_digits(crossing.level) + ends

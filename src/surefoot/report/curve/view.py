@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from surefoot.claims import About, Claim
+from surefoot.claims import About, Claim, Randomness
 from surefoot.report.clauses import continuation_note
 from surefoot.report.curve.figures import class_figure, curve_figures
-from surefoot.report.curve.tables import READING_HEADINGS, reading_row
+from surefoot.report.curve.tables import READING_HEADINGS, SECONDS, reading_row, seconds_cell
+from surefoot.report.curve_quantity import perturbation_name
 from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, LabelledImage, Section, View
 from surefoot.store.records import Curves, Record, Strip
 
-_CAPTION = (
-    "Dots: levels evaluated; a larger dot used more inputs. Lines through them: interval of the "
-    "curve at this level, for all levels together. Shade: the band that follows if the curve is "
-    "monotone. Diamond: where the curve crosses the threshold."
+_DOTS = (
+    "Dots: levels at which inputs were evaluated; larger: more of them. Thin lines through the "
+    "dots: between which values the curve lies there, for all levels together. Pale circles: few "
+    "inputs, only looked at as a check."
+)
+_SHADE = "Shade: what the curve can do between the levels, if what is assumed is true."
+_CROSSING = "Diamond: where the curve crosses the threshold; bar: the levels between which it does."
+_FIXED = (
+    "Published methods give each input one draw of the noise, the same at every level: their rows "
+    "are for these draws, not for fresh ones."
 )
 
 
@@ -30,23 +37,59 @@ def curves_of(records: Mapping[str, Record]) -> dict[str, Curves]:
 def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
-    """The headline is every threshold's claim; classes are in a table."""
+    """The headline is every threshold's claim; classes are in a table.
+
+    Where methods are compared, the claims of the first one are the headline.
+    """
     curves = curves_of(parts)
-    cautions = dict.fromkeys(line for part in parts.values() for line in preflight_cautions(part))
+    shown = [c for c in record.claims if c.about.of is not About.CLASS]
+    methods = {name: part.study.method.kind for name, part in parts.items()}
+    first = next(iter(methods.values()))
+    others = {name for name, method in methods.items() if method != first}
     return View(
         title=about(parts),
-        headline=tuple(c for c in record.claims if c.about.of is not About.CLASS),
+        headline=tuple(c for c in shown if not others.intersection(c.names)),
         about=about(parts),
-        cautions=tuple(cautions),
-        continuing=continuation_note(record.claims),
-        claims=(),
+        cautions=tuple(_cautions(parts, curves)),
+        continuing=_continuing(record),
+        claims=tuple(c for c in shown if others.intersection(c.names)),
         verdicts=verdicts,
-        facts=tuple(_facts(curves)),
+        facts=tuple(_facts(parts, curves)),
         assumptions=(),
         sections=_sections(parts, curves),
         command=command,
         provenance=tuple((name, tuple(provenance(part))) for name, part in parts.items()),
     )
+
+
+def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[str]:
+    """What must be read with the result: a contradicted assumption, a stop, an odd preflight."""
+    lines = []
+    for name, one in curves.items():
+        head = f"{name}: " if name else ""
+        of_classes = [(f"{head}{row.name}: ", row.curve) for row in one.classes]
+        for who, curve in ((head, one.curve), *of_classes):
+            if curve.contradiction:
+                assumed = parts[name].study.method.text("assume").partition(":")[0]
+                lines.append(
+                    f"Note: {who}the data contradict the assumption {assumed}: "
+                    f"{with_full_stop(curve.contradiction)}"
+                )
+        if parts[name].stopped_early:
+            lines += [f"Note: {head}{with_full_stop(note)}" for note in one.curve.notes]
+    lines += [line for part in parts.values() for line in preflight_cautions(part)]
+    return list(dict.fromkeys(lines))
+
+
+def _continuing(record: Record) -> str:
+    """A run that a time limit ended goes on; inputs are not added to a curve."""
+    if record.stopped_early:
+        return (
+            "May be continued: the same command, or the same study with the same store, goes on "
+            "where the time limit ended the run, and its result may be read again. Inputs may not "
+            "be added."
+        )
+    return continuation_note(record.claims)
 
 
 def about(records: Mapping[str, Record]) -> str:
@@ -68,33 +111,47 @@ def about(records: Mapping[str, Record]) -> str:
     )
 
 
-def _facts(curves: Mapping[str, Curves]) -> list[str]:
+def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[str]:
     lines = []
     for name, one in curves.items():
         head, curve = f"{name}: " if name else "", one.curve
-        lines += [f"{head}Note: {with_full_stop(note)}" for note in curve.notes]
-        lines.append(
-            f"{head}It took {curve.trials:,} evaluations at {len(curve.points)} levels, which is "
-            f"{curve.trials / curve.size:.3g} passes over the {curve.size:,} inputs."
-        )
+        if not parts[name].stopped_early:
+            lines += [f"{head}Note: {with_full_stop(note)}" for note in curve.notes]
+        levels = "1 level" if len(curve.points) == 1 else f"{len(curve.points)} levels"
+        passes = f", {curve.trials / curve.size:.3g} for each of the {curve.size:,} inputs"
+        lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
+    kinds = {part.claims[0].random for part in parts.values()}
+    if Randomness.FIXED in kinds and len(kinds) > 1:
+        lines.append(_FIXED)
     return list(dict.fromkeys(lines))
 
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
     drawn = tuple(Figure(draw, title) for title, draw in curve_figures(parts).items())
     rows = tuple(
-        reading_row(name or parts[name].study.perturbation.kind, one.curve, reading)
+        (
+            *reading_row(name or _kind(parts[name]), one.curve, reading),
+            seconds_cell(parts[name].seconds),
+        )
         for name, one in curves.items()
         for reading in one.curve.readings
     )
-    table = Table("Robustness curve", READING_HEADINGS, rows, 1)
-    sections = [Section("curves", table.title, (_CAPTION,), drawn, table)]
+    note = "Robustness: the share of the levels at which the curve is at or above the threshold."
+    table = Table("Robustness curve", (*READING_HEADINGS, SECONDS), rows, 1, note)
+    shaded = any(one.curve.between for one in curves.values())
+    crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
+    caption = " ".join([_DOTS, *([_SHADE] * shaded), *([_CROSSING] * crossed)])
+    sections = [Section("curves", table.title, (caption,), drawn, table)]
     strips = tuple(_strip(name, one.strip) for name, one in curves.items() if one.strip is not None)
     if strips:
         sections.append(Section("strips", "One input along the levels", strips=strips))
     if any(one.classes for one in curves.values()):
         sections.append(_classes(parts, curves))
     return (*sections, *findings_sections(parts))
+
+
+def _kind(record: Record) -> str:
+    return perturbation_name(record.study.perturbation)
 
 
 def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Section:

@@ -1,0 +1,79 @@
+"""What a robustness curve is of, against what, and the quantities that are read off it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from surefoot.results import Interval
+from surefoot.store.spec import PartSpec
+
+_QUANTITIES = {
+    "true": "accuracy",
+    "confidence": "mean confidence",
+    "same": "share of labels kept",
+}
+_JOINED = {"chain": " + ", "mixture": " or "}
+_QUANTITY = re.compile(
+    r"(?:level up to which|share of the levels (?P<span>from \S+ to \S+) at which) "
+    r"the (?P<height>.+?)(?: under (?P<perturbation>.+))? is at least"
+)
+
+
+def curve_quantity(property_kind: str) -> str:
+    """The noun phrase for the height of the curve."""
+    return _QUANTITIES.get(property_kind, "share of inputs kept")
+
+
+def perturbation_name(perturbation: PartSpec) -> str:
+    """What the levels are of; of several perturbations, all of them."""
+    parts = perturbation.options.get("parts")
+    if perturbation.kind in _JOINED and parts:
+        return _JOINED[perturbation.kind].join(_part_name(part) for part in parts)
+    return _part_name({"kind": perturbation.kind, **perturbation.options})
+
+
+def _part_name(part: dict[str, object]) -> str:
+    inner = part.get("inner")
+    return f"random {_part_name(inner)}" if isinstance(inner, dict) else str(part["kind"])
+
+
+def level_quantity(height: str, perturbation: str) -> str:
+    """The quantity of a curve that falls through its threshold once."""
+    return f"level up to which the {height} under {perturbation} is at least"
+
+
+def share_quantity(height: str, perturbation: str, span: Interval) -> str:
+    """The quantity of a curve's robustness, as ASAP defines it."""
+    levels = f"share of the levels from {span.low:g} to {span.high:g}"
+    return f"{levels} at which the {height} under {perturbation} is at least"
+
+
+@dataclass(frozen=True)
+class CurveQuantity:
+    """A quantity of a curve in its parts; `span` is empty where it is a level."""
+
+    height: str
+    perturbation: str
+    span: str
+
+    @classmethod
+    def read(cls, text: str) -> CurveQuantity:
+        """From the quantity of a claim."""
+        parts = _QUANTITY.fullmatch(text)
+        if parts is None:
+            return cls("accuracy", "", "")
+        return cls(parts["height"], parts["perturbation"] or "", parts["span"] or "")
+
+    @property
+    def levels(self) -> str:
+        """All of them, as a noun phrase."""
+        of = f" of {self.perturbation}" if self.perturbation else ""
+        return f"levels{of} {self.span}".rstrip()
+
+    def at(self, level: str) -> str:
+        """One level, or several, with the name of the perturbation."""
+        if not self.perturbation or " " in self.perturbation:
+            of = f" of {self.perturbation}" if self.perturbation else ""
+            return f"level {level}{of}"
+        return f"{self.perturbation} {level}"
