@@ -15,9 +15,6 @@ from surefoot.results import Interval
 from tests.curve_worlds import drive_fresh, false_too_often, within
 
 ERROR = 0.05
-RAISED_BY_NOISE = pytest.mark.xfail(
-    strict=True, reason="the noise of 64 draws is taken for a wiggle that the data show"
-)
 ASSUMPTIONS = ("wiggle:0.01", "one-crossing")
 MARGINS = np.random.default_rng(5).lognormal(-1.3, 0.5, 200)
 """Of 200 inputs of a linear model: under noise of level s a trial is right with Φ(margin / s)."""
@@ -47,7 +44,7 @@ def test_the_expected_crossing_of_a_linear_model_is_covered(assume):
 
 @pytest.mark.parametrize(
     ("assume", "widest"),
-    [pytest.param("wiggle:0.01", 0.08, marks=RAISED_BY_NOISE), ("one-crossing", 0.045)],
+    [("wiggle:0.01", 0.08), ("one-crossing", 0.045)],
 )
 def test_the_expected_crossing_of_a_linear_model_is_narrowed_down(assume, widest):
     """The curve falls by 0.9 there, so a wiggle of a point on both sides is 0.022 of the range."""
@@ -55,7 +52,6 @@ def test_the_expected_crossing_of_a_linear_model_is_narrowed_down(assume, widest
     assert np.mean(widths) < widest
 
 
-@RAISED_BY_NOISE
 def test_the_noise_of_draws_raises_no_wiggle():
     for seed in range(4):
         (reading,) = run(lambda level: 0.9 - 0.4 * level, "wiggle:0.01", seed).readings

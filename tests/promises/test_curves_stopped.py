@@ -11,9 +11,6 @@ from tests.step_curves import StepCurve, follow
 ASSUMPTIONS = ("wiggle:0.01", "one-crossing", "monotone", "curvature:60")
 THRESHOLDS = (0.8, 0.5)
 ERROR = 0.05
-ONLY_CLEAN = pytest.mark.xfail(strict=True, reason="with the clean level alone [0, 0] is stated")
-EMPTY_LEVEL = pytest.mark.xfail(strict=True, reason="a walk's level without trials has no mean")
-EMPTY_DRAWS = pytest.mark.xfail(strict=True, reason="a level without draws makes the value NaN")
 
 
 def check_valid(curve: Curve, size: int) -> None:
@@ -83,8 +80,8 @@ def test_a_set_stopped_at_any_question(name, assume):
 @pytest.mark.parametrize(
     ("assume", "begin", "every"),
     [
-        pytest.param("wiggle:0.01", 0, 1, marks=EMPTY_LEVEL),
-        pytest.param("one-crossing", 0, 1, marks=EMPTY_LEVEL),
+        ("wiggle:0.01", 0, 1),
+        ("one-crossing", 0, 1),
         ("monotone", 2, 7),
     ],
 )
@@ -105,7 +102,6 @@ def test_a_population_stopped_at_any_question(clean, assume, begin, every):
     assert false == 0
 
 
-@ONLY_CLEAN
 @pytest.mark.parametrize("scope", ["set", "population"])
 def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
     procedure = SequentialCurve(0.0, 1.0, THRESHOLDS, assume="monotone", scope=scope, size=10)
@@ -116,7 +112,7 @@ def test_stopped_with_the_clean_level_alone_nothing_is_stated(scope):
 
 @pytest.mark.parametrize(
     ("assume", "every"),
-    [("wiggle:0.01", 5), pytest.param("one-crossing", 1, marks=EMPTY_DRAWS)],
+    [("wiggle:0.01", 5), ("one-crossing", 1)],
 )
 def test_fresh_draws_stopped_at_any_question(assume, every):
     def accuracy(level):
@@ -137,7 +133,7 @@ def test_fresh_draws_stopped_at_any_question(assume, every):
         ("set", "wiggle:0.01"),
         ("set", "monotone"),
         ("population", "monotone"),
-        pytest.param("population", "wiggle:0.01", marks=EMPTY_LEVEL),
+        ("population", "wiggle:0.01"),
     ],
 )
 def test_stopped_before_anything_is_known_nothing_is_stated(scope, assume):

@@ -44,7 +44,6 @@ def test_a_grid_has_the_ends_the_clean_level_and_no_wide_cell(low, high, clean, 
 
 
 @pytest.mark.parametrize("clean", [0.01, 0.99])
-@pytest.mark.xfail(strict=True, reason="a clean level within half a cell of an end replaces it")
 def test_a_clean_level_next_to_an_end_leaves_the_end_where_it_is(clean):
     grid = Grid.over(0.0, 1.0, 0.5, clean)
     assert (grid.level(0), grid.level(grid.cells)) == (0.0, 1.0)

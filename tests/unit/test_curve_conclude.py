@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from surefoot.curve import SequentialCurve
 from surefoot.curve.assumptions import Assumption
+from surefoot.curve.conclude import length_above
 from surefoot.curve.levels import Grid
-from surefoot.curve.population import STEPS, Walks, rank_thresholds
-from surefoot.curve.reading import length_above
+from surefoot.curve.population import POPULATION_CELLS, STEPS, Walks, rank_thresholds
 from surefoot.procedure import Session
 from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, ordered
@@ -101,13 +101,13 @@ def test_ranks_are_those_of_exact_binomial_tails(threshold, error):
 
 def places_in_order(size, critical, threshold=0.8, clean=0.0):
     """Which places the walks look at, in order, for inputs that all break at one level."""
-    grid = Grid.over(0.0, 1.0, 1 / 256, clean)
+    grid = Grid.over(0.0, 1.0, 1 / POPULATION_CELLS, clean)
     walks = Walks(grid, Assumption.parse("one-crossing"), size, 0.05)
     session, places = Session(type("Run", (), {"steps": lambda _: walks.run((threshold,))})()), []
     while (question := session.question) is not None:
         answers = []
         for ask in question:
-            places.append(round(ask.level * 256))
+            places.append(round(ask.level * POPULATION_CELLS))
             right = breaking(np.full(size, critical))(ask.level)[: ask.units]
             answers.append(SequentialCurve(0.0, 1.0).evidence.of(1 - right, 0.5))
         session.tell(answers)
@@ -115,14 +115,14 @@ def places_in_order(size, critical, threshold=0.8, clean=0.0):
 
 
 def test_walks_go_in_finer_and_finer_steps_from_where_they_ended():
-    """All inputs fail at 100.5 of 256 cells."""
-    places, reached = places_in_order(100, 100.5 / 256)
-    assert STEPS == (16, 4, 1)
-    outwards = [*range(0, 97, 16), 112, 100, 104, 101]
-    inwards = [*range(256, 111, -16)]
+    """All inputs fail at 402.5 of 1024 cells."""
+    places, reached = places_in_order(100, 402.5 / 1024)
+    assert (STEPS, POPULATION_CELLS) == ((64, 16, 4, 1), 1024)
+    outwards = [*range(0, 385, 64), 448, 400, 416, 404, 401, 402, 403]
+    inwards = [*range(1024, 447, -64)]
     assert places[: len(outwards)] == outwards
-    assert [p for p in places[len(outwards) :] if p in inwards and p != 112] == inwards[:-1]
-    assert reached == {(0.8, 1, True): 100, (0.8, 1, False): 101}
+    assert [p for p in places[len(outwards) :] if p in inwards and p != 448] == inwards[:-1]
+    assert reached == {(0.8, 1, True): 402, (0.8, 1, False): 403}
     assert len(places) == len(set(places))
 
 
@@ -130,9 +130,9 @@ def test_walks_on_both_sides_of_the_clean_level():
     _, reached = places_in_order(100, 0.75, clean=0.5)
     assert set(reached) == {(0.8, -1, True), (0.8, 1, True), (0.8, 1, False)}
     assert reached[0.8, -1, True] == 0
-    assert (reached[0.8, 1, True], reached[0.8, 1, False]) == (191, 192)
+    assert (reached[0.8, 1, True], reached[0.8, 1, False]) == (767, 768)
 
 
 def test_a_walk_that_does_not_begin_goes_nowhere():
     places, reached = places_in_order(3, 0.5)
-    assert (places, reached) == ([0, 256], {})
+    assert (places, reached) == ([0, 1024], {})
