@@ -21,9 +21,9 @@ STEPS = (64, 16, 4, 1)
 """Of a walk, in cells of 1/1024 of the range: it goes on in finer steps from where it ended."""
 MOST_STEPS = 16
 """Of each length: all that fit into the range, or a few more than there are in one longer step."""
-FINEST_SHARE = 0.9
-"""Of the error of a walk for its finest steps, which decide the width; the others share the rest.
-"""
+SHARES = (0.15, 0.05, 0.05, 0.75)
+"""Of the error of a walk, for each length of its steps: the first ones decide whether it begins at
+all, the last ones how wide the interval is."""
 POPULATION_CELLS = FINE * STEPS[0]
 EARLY_INPUTS, EARLY_SHARE = 256, 0.01
 """Inputs of the one early look at a level, and its share of the error: it settles most levels."""
@@ -72,11 +72,9 @@ class Walks:
 
     def _walk(self, threshold: float, side: int, error: float, *, above: bool) -> Asks:
         key = threshold, side, above
-        for step in STEPS:
-            rest = (1 - FINEST_SHARE) / (len(STEPS) - 1)
-            share = error * (FINEST_SHARE if step == STEPS[-1] else rest)
+        for step, share in zip(STEPS, SHARES, strict=True):
             for place in self._path(key, step):
-                if not (yield from self._passes(place, threshold, share, above=above)):
+                if not (yield from self._passes(place, threshold, error * share, above=above)):
                     break
                 self.reached[key] = place
             if key not in self.reached:

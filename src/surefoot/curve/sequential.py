@@ -109,7 +109,8 @@ class SequentialCurve:
 
     def _of_set(self) -> Steps:
         known, notes = yield from self._traced(self.thresholds, self.error, fresh=self.fresh)
-        promise = self._promise(known.assumption, max(known.raised.values(), default=0.0))
+        sure = [size for place, size in known.raised.items() if known.complete(place)]
+        promise = self._promise(known.assumption, max(sure, default=0.0))
         readings = self._nothing_known(promise)
         if len(known.places()) > 1:
             readings = tuple(reading_of(known, t, promise) for t in self.thresholds)
