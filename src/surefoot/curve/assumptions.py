@@ -61,6 +61,11 @@ class Assumption:
         """Whether it says of each input that it stays wrong once it is wrong."""
         return self.name == MONOTONE
 
+    @property
+    def narrows(self) -> bool:
+        """Whether it bounds the curve more closely between closer levels."""
+        return self.name == CURVATURE
+
     def margin(self, width: float) -> float:
         """How far beyond the threshold two equal ends must lie to decide what is between them."""
         if self.name == CURVATURE:

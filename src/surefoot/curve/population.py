@@ -19,9 +19,9 @@ from surefoot.statistics.bounds import clopper_pearson
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
 STEPS = (64, 16, 4, 1)
 """Of a walk, in cells of 1/1024 of the range: it goes on in finer steps from where it ended."""
-MOST_STEPS = 16
-"""Of each length: all that fit into the range, or a few more than there are in one longer step."""
-SHARES = (0.15, 0.05, 0.05, 0.75)
+MOST_STEPS = 24
+"""Of each length: all that fit into the range, or some more than there are in a longer step."""
+SHARES = (0.15, 0.05, 0.15, 0.65)
 """Of the error of a walk, for each length of its steps: the first ones decide whether it begins at
 all, the last ones how wide the interval is."""
 POPULATION_CELLS = FINE * STEPS[0]
