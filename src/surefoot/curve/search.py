@@ -88,8 +88,8 @@ def _refine(known: KnownCurve, gap: Gap, gaps: Sequence[Gap], threshold: float) 
         return []
     open_width = _open_width(gap, gaps)
     if gap.sides[0] == gap.sides[1] and not known.assumption.narrows:
-        ends = [place for place in (gap.a, gap.b) if not known.complete(place)]
-        return [ask for place in ends for ask in _look(known, place)]
+        unsure = [place for place in (gap.a, gap.b) if not known.complete(place)]
+        return [ask for place in unsure for ask in _look(known, place)]
     alike = gap.sides[0] == gap.sides[1]
     if alike or known.sampling.fresh:
         return _middle(known, gap) if alike or gap.width * WORTH_A_LEVEL > open_width else []
