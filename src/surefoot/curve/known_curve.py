@@ -70,6 +70,12 @@ class KnownCurve:
         least, most = self.implied(place)
         return bool((least == most).all())
 
+    def sure_of_neighbours(self, place: int) -> bool:
+        """Whether a level of the scan and the two beside it were evaluated in full."""
+        step = self.grid.cells // (2 * self.assumption.cells)
+        beside = (self.levels.get(p) for p in (place - step, place, place + step))
+        return all(level is not None and level.full for level in beside)
+
     @property
     def by_input(self) -> bool:
         """Whether the outcome of an input at one level tells that at others."""

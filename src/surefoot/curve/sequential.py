@@ -109,13 +109,22 @@ class SequentialCurve:
 
     def _of_set(self) -> Steps:
         known, notes = yield from self._traced(self.thresholds, self.error, fresh=self.fresh)
-        sure = [size for place, size in known.raised.items() if known.complete(place)]
-        promise = self._promise(known.assumption, max(sure, default=0.0))
+        sure = {p: size for p, size in known.raised.items() if known.sure_of_neighbours(p)}
+        promise = self._promise(known.assumption, max(sure.values(), default=0.0))
         readings = self._nothing_known(promise)
         if len(known.places()) > 1:
             readings = tuple(reading_of(known, t, promise) for t in self.thresholds)
-        instead = f"; {Assumption().name} is assumed instead" if known.contradiction else ""
-        curve = self._curve(known, readings, notes, known.contradiction + instead)
+        contradiction = known.contradiction
+        if contradiction:
+            contradiction += f"; {Assumption().name} is assumed instead"
+        elif sure:
+            place = max(sure, key=lambda p: sure[p])
+            contradiction = (
+                f"at level {known.grid.level(place):.4g} the {self.measure} lies "
+                f"{100 * sure[place]:.2g} points beyond its values at the levels beside it; as much "
+                "is allowed there"
+            )
+        curve = self._curve(known, readings, notes, contradiction)
         return replace(curve, between=between_of(known))
 
     def _traced(
