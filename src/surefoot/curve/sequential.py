@@ -121,8 +121,8 @@ class SequentialCurve:
             place = max(sure, key=lambda p: sure[p])
             contradiction = (
                 f"at level {known.grid.level(place):.4g} the {self.measure} lies "
-                f"{100 * sure[place]:.2g} points beyond its values at the levels beside it; as much "
-                "is allowed there"
+                f"{100 * sure[place]:.2g} points beyond its values at the levels beside it; as "
+                "much is allowed there"
             )
         curve = self._curve(known, readings, notes, contradiction)
         return replace(curve, between=between_of(known))
