@@ -143,6 +143,8 @@ class Assumption:
             )
         if self.name == ONE_CROSSING:
             return f"once the {what} is below the threshold, it stays below at stronger levels"
+        if what != "accuracy":
+            return f"the {what} of no input rises from a level to a stronger one"
         return "each input, once it fails, fails at all stronger levels"
 
 
