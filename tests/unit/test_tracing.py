@@ -141,7 +141,7 @@ def test_classes_and_models_side_by_side(tmp_path):
     assert {claim.names for claim in both.claims} == {("one",), ("two",)}
     page = both.report(tmp_path / "c.html").read_text()
     assert page.count("<svg") == 2  # one figure for both, one for the classes
-    assert all(f"{name}: on these 240 inputs" in page for name in ("one", "two"))
+    assert all(f"{name}: accuracy on these 240 inputs" in page for name in ("one", "two"))
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_a_record_survives_the_store_and_the_figure_is_written(tmp_path):
     with pytest.raises(InvalidArgument, match=r"\.svg, \.png, \.json"):
         found.plot(tmp_path / "f.pdf")
     assert json.loads(found.to_json())["details"]["curve"]["size"] == 80
-    assert "level up to which the accuracy is at least 80 %" in str(found)
+    assert "stays at 80 % or more up to brightness" in str(found)
 
 
 def verdict(result, least):
