@@ -49,6 +49,7 @@ class KnownCurve:
         self.levels: dict[int, Level] = {}
         self.raised: dict[int, float] = {}
         self._bounds: dict[tuple[int, int], Interval] = {}
+        self._implied: dict[int, tuple[Values, Values]] = {}
 
     @property
     def checks(self) -> set[int]:
@@ -97,6 +98,8 @@ class KnownCurve:
 
     def implied(self, place: int) -> tuple[Values, Values]:
         """The least and the most each input can be worth, if it only gets worse outwards."""
+        if place in self._implied:
+            return self._implied[place]
         least, most = np.zeros(self.sampling.most), np.ones(self.sampling.most)
         distance = self.grid.distance(place)
         for other, level in self.levels.items():
@@ -105,7 +108,7 @@ class KnownCurve:
                     least = np.fmax(least, level.values)
                 if self.grid.distance(other) <= distance:
                     most = np.fmin(most, level.values)
-        return least, most
+        return self._implied.setdefault(place, (least, most))
 
     def gaps(self, threshold: float) -> list[Gap]:
         """All neighbouring places, in order."""
@@ -176,6 +179,7 @@ class KnownCurve:
 
     def put(self, asks: Sequence[Ask], answers: Sequence[Outcomes | Severities]) -> None:
         """Keep the answers."""
+        self._implied.clear()
         by_level = {level.level: level for level in self.levels.values()}
         for ask, answer in zip(asks, answers, strict=True):
             by_level[ask.level].put(ask.start or 0, answer.goodness)
