@@ -161,7 +161,9 @@ def test_inputs_that_recover_give_no_interval_by_ranks():
 
     procedure = SequentialCurve(0.0, 1.0, assume="monotone", scope="population", size=100)
     curve = drive(procedure, world).curve
-    assert curve.contradiction.endswith("; no interval is given: assume one-crossing")
+    assert curve.contradiction.endswith(
+        "; no interval is given: run it with one-crossing assumed instead"
+    )
     assert curve.readings[0].interval == Interval(0.0, 1.0)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.curve.assumptions import COARSE, FINE, Assumption
+from surefoot.curve.known_curve import KnownCurve
 from surefoot.curve.levels import Grid, Level, Sampling
 from surefoot.errors import InvalidArgument
 
@@ -60,7 +61,10 @@ def test_between_close_levels_a_curve_goes_as_far_as_the_wiggle_and_elsewhere_an
     wiggle = Assumption.parse("wiggle:0.02")
     assert wiggle.lowest(0.9, 0.8, 1 / FINE, 0.02) == pytest.approx(0.78)
     assert wiggle.lowest(0.8, 0.9, 0.001, 0.05) == pytest.approx(0.75)
-    assert wiggle.lowest(0.9, 0.8, 1.01 / FINE, 0.02) <= 0
+    known = KnownCurve(
+        Grid.over(0.0, 1.0, 0.001, 0.0), (0.8,), wiggle, Sampling(10, 0.05, frozenset())
+    )
+    assert (known.margin(0, 64), known.margin(0, 65)) == (0.02, 1.0)
     assert (wiggle.cells, Assumption.parse("monotone").cells) == (FINE, COARSE)
 
 

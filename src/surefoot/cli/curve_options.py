@@ -24,9 +24,10 @@ class CurveOptions:
     An option that is left out is None, so that one the method cannot honour is refused.
     """
 
-    threshold: Annotated[str, typer.Option(help="Lowest accepted accuracy: 0.8, or 0.8,0.6.")] = (
-        "0.8"
-    )
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(help="Lowest accepted accuracy: 0.8, or 0.8,0.6 (default: 0.8)."),
+    ] = None
     measure: Annotated[
         str | None,
         typer.Option(
@@ -169,7 +170,7 @@ class CurveOptions:
         from surefoot.study.registry import number
 
         readers: dict[str, Callable[[Any], Any]] = {
-            "threshold": number_list,
+            "threshold": lambda texts: number_list(",".join(texts)),
             "confidence": error_from,
             "resolution": number,
             "scope": str,

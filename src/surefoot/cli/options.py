@@ -76,8 +76,8 @@ BatchOption = Annotated[
 TimeLimitOption = Annotated[
     str | None,
     typer.Option(
-        help="Conclude with what is known after this time: 60, 90s, 10m, 1h. The same command "
-        "goes on from there. Only for methods that can conclude early.",
+        help="Conclude each curve with what is known after this time: 60, 90s, 10m, 1h. The same "
+        "command goes on from there. Only for methods that can conclude early.",
         rich_help_panel=RUN_PANEL,
     ),
 ]

@@ -62,6 +62,11 @@ class Assumption:
         return self.name == MONOTONE
 
     @property
+    def reaches(self) -> bool:
+        """Whether it says something of levels however far apart."""
+        return self.name != WIGGLE
+
+    @property
     def narrows(self) -> bool:
         """Whether it bounds the curve more closely between closer levels."""
         return self.name == CURVATURE
@@ -75,8 +80,7 @@ class Assumption:
     def lowest(self, first: float, last: float, width: float, margin: float) -> float:
         """The lowest value between two levels, `width` (a share of the range) apart."""
         if self.name == WIGGLE:
-            near = width <= (1 + ROUNDING) / self.cells
-            return min(first, last) - (margin if near else 1.0)
+            return min(first, last) - margin
         depth = self.size * width**2 if self.name == CURVATURE else 0.0
         if depth <= abs(last - first):
             return min(first, last)
@@ -112,16 +116,22 @@ class Assumption:
                 raised[m.place] = beyond
         return raised
 
-    def turned_back(self, levels: Mapping[int, Level], grid: Grid) -> str:
-        """Inputs that fail at a weaker level and not at a stronger one, in words, if there are."""
+    def turned_back(self, levels: Mapping[int, Level], grid: Grid, *, counts: bool = True) -> str:
+        """Inputs that do better at a stronger level than at a weaker one, in words, if any do.
+
+        `counts`: an input is right or wrong; else it has a confidence.
+        """
         for side in (-1, 1):
             here = (p for p in levels if (p - grid.centre) * side >= 0)
             worst: Values | float = math.inf
             for place in sorted(here, key=grid.distance):
                 values = levels[place].values
                 if back := int(np.count_nonzero(values > worst + ROUNDING)):
+                    level = f"{levels[place].level:.4g}"
+                    if not counts:
+                        return f"{back:,} of the inputs have more confidence at {level} than before"
                     which = "an input fails" if back == 1 else f"{back:,} inputs fail"
-                    return f"{which} at a weaker level and not at {levels[place].level:.4g}"
+                    return f"{which} at a weaker level and not at {level}"
                 worst = np.fmin(worst, values)
         return ""
 

@@ -57,8 +57,9 @@ def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Rea
             value += length_above(values, meets, span) / (grid.high - grid.low)
         elif gap.above:
             surely, perhaps, value = surely + width, perhaps + width, value + width
+    surely, perhaps = round(surely, 12), round(perhaps, 12)
     interval = Interval(min(surely, 1.0), min(max(surely, perhaps), 1.0))
-    value = min(max(value, interval.low), interval.high)
+    value = min(max(round(value, 12), interval.low), interval.high)
     crossings = _crossings(known, gaps, values, meets)
     return Reading(threshold, value, interval, crossings, guarantee)
 

@@ -119,6 +119,7 @@ class KnownCurve:
             width, margin = self.grid.share(b) - self.grid.share(a), self.margin(a, b)
             low = self.assumption.lowest(lows[i], lows[i + 1], width, margin)
             high = -self.assumption.lowest(-highs[i], -highs[i + 1], width, margin)
+            low, high = self._attainable(low, high)
             above = low >= threshold - ROUNDING
             reach = Interval(max(low, 0.0), max(min(high, 1.0), low, 0.0))
             decided = above or high < threshold - ROUNDING
@@ -140,17 +141,35 @@ class KnownCurve:
     def _side(self, threshold: float, place: int, low: float, high: float) -> int:
         """On which side of the threshold a level lies, by more than the margin beside it or not."""
         margin = self.margin(place, place)
-        if low >= threshold + margin - ROUNDING:
+        low, high = self._attainable(low - margin, high + margin)
+        if low >= threshold - ROUNDING:
             return CLEAR
-        if high < threshold - margin - ROUNDING:
+        if high < threshold - ROUNDING:
             return -CLEAR
         distance = self.estimate(place) - threshold
         if self.complete(place) or abs(distance) + self.doubt(place) <= margin:
             return NEAR if distance >= -ROUNDING else -NEAR
         return 0
 
+    def _attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Bounds rounded inwards to what a share of so many inputs can be."""
+        if self.sampling.fresh or not self.sampling.counts:
+            return low, high
+        size = self.sampling.size
+        return math.ceil(low * size - ROUNDING) / size, math.floor(high * size + ROUNDING) / size
+
+    def target(self, threshold: float, margin: float, *, above: bool) -> float:
+        """From which accuracy on a level lies clear above the threshold, or below which below."""
+        if self.sampling.fresh or not self.sampling.counts:
+            return threshold + (margin if above else -margin)
+        size = self.sampling.size
+        enough = math.ceil(threshold * size - ROUNDING)
+        return (enough - 1) / size + margin + 2 * ROUNDING if above else enough / size - margin
+
     def margin(self, a: int, b: int) -> float:
         """How far beyond the threshold levels must lie to decide what is between or beside them."""
+        if b - a > self.grid.cells // self.assumption.cells and not self.assumption.reaches:
+            return 1.0
         step = self.grid.cells // (2 * self.assumption.cells)
         beside = (size for place, size in self.raised.items() if a - step < place < b + step)
         return max(self.assumption.margin(1 / self.grid.cells), 0.0, *beside)
@@ -189,8 +208,11 @@ class KnownCurve:
 
     def contradicted(self) -> str:
         """What in the data contradicts the assumption; nothing if nothing does."""
-        if self.by_input and (back := self.assumption.turned_back(self.levels, self.grid)):
-            return back
+        counts = self.sampling.counts
+        if self.by_input:
+            back = self.assumption.turned_back(self.levels, self.grid, counts=counts)
+            if back:
+                return back
         for threshold in self.thresholds:
             for place, low, high in zip(*self._tightened(threshold), strict=True):
                 if low > high + ROUNDING:

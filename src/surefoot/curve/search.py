@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -98,7 +97,7 @@ def _refine(known: KnownCurve, gap: Gap, gaps: Sequence[Gap], threshold: float) 
     ends = ((gap.a, gap.b, gap.sides[0]), (gap.b, gap.a, gap.sides[1]))
     for end, other, side in ends:
         if abs(side) == CLEAR:
-            target = threshold + math.copysign(known.margin(gap.a, gap.b), side)
+            target = known.target(threshold, known.margin(gap.a, gap.b), above=side > 0)
             asks, place = _last_place(known, end, other, target, above=side > 0)
             if not asks and abs(place - end) * WORTH_A_LEVEL > open_width:
                 asks = _fill(known, place)

@@ -154,7 +154,7 @@ class SequentialCurve:
         promise = self._promise(Assumption.parse(self.assume), 0.0)
         readings, contradiction = self._nothing_known(promise), known.contradiction
         if contradiction:
-            contradiction += "; no interval is given: assume one-crossing"
+            contradiction += "; no interval is given: run it with one-crossing assumed instead"
         elif len(known.places()) > 1:
             of_set = {t: reading_of(known, t, promise) for t in needed}
             readings = tuple(self._ranked(t, *ranks[t], of_set, promise) for t in self.thresholds)

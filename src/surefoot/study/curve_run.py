@@ -133,7 +133,9 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
     )
 
 
-def _quantity(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float, Interval | None]:
+def _quantity(
+    study: Setup, curve: Curve, reading: Reading
+) -> tuple[str, float | None, Interval | None]:
     height, span = curve_quantity(study.property.kind), curve.span
     name = perturbation_name(study.spec.perturbation)
     known = reading.guarantee.footing is not Footing.NONE
@@ -143,7 +145,7 @@ def _quantity(study: Setup, curve: Curve, reading: Reading) -> tuple[str, float,
 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
     if known and _is_whole(reading.interval):
-        return share_quantity(height, name, span), reading.value, UNIT
+        return share_quantity(height, name, span), None, UNIT
     if known and _falls_once(reading, around, span):
         return level_quantity(height, name), level(reading.value), around
     interval = reading.interval if known else None
@@ -170,4 +172,7 @@ def _why_not_located(curve: Curve) -> str:
     if curve.notes:
         return "; ".join(curve.notes)
     span = f"{curve.span.low:g} to {curve.span.high:g}"
-    return f"with these {curve.size:,} inputs it may be at any level from {span}, or at none"
+    return (
+        f"with these {curve.size:,} inputs and this assumption it may be at any level from {span}, "
+        "or at none"
+    )

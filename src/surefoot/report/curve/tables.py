@@ -8,7 +8,7 @@ from surefoot.report.formatting import (
     percent_range,
     radius_range,
 )
-from surefoot.results import Crossing, Curve, Footing, Interval, Reading
+from surefoot.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 
 READING_HEADINGS = (
     "curve",
@@ -30,7 +30,8 @@ _SPARE = 1e-9
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:
     """The cells of one threshold; the robustness is the share of the levels at or above it."""
     guaranteed = reading.guarantee.footing is not Footing.NONE
-    value = percent(reading.value) if curve.points else "not known"
+    open_everywhere = guaranteed and reading.interval == UNIT
+    value = "not known" if open_everywhere or not curve.points else percent(reading.value)
     return (
         name,
         percent(reading.threshold),

@@ -118,7 +118,9 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
         if not parts[name].stopped_early:
             lines += [f"{head}Note: {with_full_stop(note)}" for note in curve.notes]
         levels = "1 level" if len(curve.points) == 1 else f"{len(curve.points)} levels"
-        passes = f", {curve.trials / curve.size:.3g} for each of the {curve.size:,} inputs"
+        share = curve.trials / curve.size
+        each = f"{share:,.0f}" if share >= 100 else f"{share:.3g}"
+        passes = f", {each} for each of the {curve.size:,} inputs"
         lines.append(f"{head}It took {curve.trials:,} evaluations at {levels}{passes}.")
     kinds = {part.claims[0].random for part in parts.values()}
     if Randomness.FIXED in kinds and len(kinds) > 1:
