@@ -121,7 +121,7 @@ class Run:
         return ROUNDING < self.truth < 1 - ROUNDING
 
 
-def scored(case: str, procedure: Any, answer: Answer, truth: float, off: float = 0.0) -> Run:  # noqa: ANN401
+def scored(case: str, procedure: Any, answer: Answer, truth: float, off: float = 0.0) -> Run:  # noqa: ANN401  any method, any evidence
     """Drive a procedure for one threshold, and hold it to the truth."""
     curve, evaluations, levels = driven(procedure, answer)
     reading = curve.readings[0]
@@ -138,7 +138,7 @@ def scored(case: str, procedure: Any, answer: Answer, truth: float, off: float =
     )
 
 
-def driven(procedure: Any, answer: Answer) -> tuple[Curve, int, int]:  # noqa: ANN401
+def driven(procedure: Any, answer: Answer) -> tuple[Curve, int, int]:  # noqa: ANN401  any method, any evidence
     """Answer every question; the result, how many trials were run, and at how many levels."""
     session: Session[Any, Any, Curve] = Session(procedure)
     evaluations, levels = 0, set()
@@ -155,7 +155,7 @@ def driven(procedure: Any, answer: Answer) -> tuple[Curve, int, int]:  # noqa: A
     return session.result, evaluations, len(levels)
 
 
-def collected(evidence: Any, right: Right) -> Any:  # noqa: ANN401
+def collected(evidence: Any, right: Right) -> Any:  # noqa: ANN401  any method, any evidence
     """The evidence of these trials; outcomes by a shorter way, as some runs have millions."""
     if evidence is Outcomes:
         return Outcomes((right.astype(np.uint8) + ord("0")).tobytes().decode())

@@ -26,22 +26,19 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+import curve_network
+import numpy as np
+from asap import PublishedAsap
+from curve_cases import Measured, Run, drawn, measured, ranked, scored
+from curve_coverage import scatter, worlds_part
+from curve_network import ASAP, OURS
+from curve_population import noise_part, population_part
+from curve_sets import ASSUMPTIONS, DEFAULT
+from curve_steps import StepCurve, turns_of
+from prerequisites import need_file, need_folder
+from tables import print_table
 
-import curve_network  # noqa: E402
-import numpy as np  # noqa: E402
-from asap import PublishedAsap  # noqa: E402
-from curve_cases import Measured, Run, drawn, measured, ranked, scored  # noqa: E402
-from curve_coverage import scatter, worlds_part  # noqa: E402
-from curve_network import ASAP, OURS  # noqa: E402
-from curve_population import noise_part, population_part  # noqa: E402
-from curve_sets import ASSUMPTIONS, DEFAULT  # noqa: E402
-from curve_steps import StepCurve, turns_of  # noqa: E402
-from prerequisites import need_file, need_folder  # noqa: E402
-from tables import print_table  # noqa: E402
-
-from surefoot.curve import SequentialCurve  # noqa: E402
+from surefoot.curve import SequentialCurve
 
 PARTS = ("published", "network", "worlds", "population", "noise")
 THRESHOLDS, OWN_SHARES = (0.8, 0.7), (0.5, 0.8)

@@ -29,7 +29,7 @@ class Driven:
 
 
 def drive(procedure, world: Goodness, questions: float = math.inf) -> Driven:
-    """Answer a procedure's questions; no input may be asked for twice at one level.
+    """Answer a procedure's questions; no input may be run twice at one level.
 
     The time is up after so many questions.
     """

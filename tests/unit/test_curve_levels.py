@@ -1,4 +1,4 @@
-"""Grids of levels, bounds at a level, and which trials are asked for."""
+"""Grids of levels, bounds at a level, and which trials are run."""
 
 import math
 from fractions import Fraction

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.curve.levels import ROUNDING, Grid, Level, Values
+from surefoot.curve.levels import FINE, ROUNDING, Grid, Level, Values
+from surefoot.curve.published import geometry
 from surefoot.errors import InvalidArgument
 
 WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"
 DEFAULT_SIZES = {WIGGLE: 0.01, CURVATURE: 128.0}
 """A point of accuracy; and the coefficient with which the authors of ASAP computed."""
-FINE, COARSE = 16, 4
-"""Cells of the scan: for wiggles, which are about close levels; and where it only looks for
-contradictions."""
+COARSE = 4
+"""Cells of the scan where it only looks for contradictions."""
+NOISE_DEVIATIONS = 3.0
+"""Standard deviations of fresh draws that are not taken for a wiggle of the curve."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Assumption:
 
     def margin(self, width: float) -> float:
         """How far beyond the threshold two equal ends must lie to decide what is between them."""
-        if self.name == CURVATURE:
+        if self.narrows:
             return self.size * width**2 / 4
         return self.size if self.name == WIGGLE else 0.0
 
@@ -81,11 +83,7 @@ class Assumption:
         """The lowest value between two levels, `width` (a share of the range) apart."""
         if self.name == WIGGLE:
             return min(first, last) - margin
-        depth = self.size * width**2 if self.name == CURVATURE else 0.0
-        if depth <= abs(last - first):
-            return min(first, last)
-        at = 0.5 - (last - first) / (2 * depth)
-        return first + (last - first) * at - depth * at * (1 - at)
+        return geometry.lowest(first, last, self.size * width**2 if self.narrows else 0.0)
 
     def tighten(
         self, lows: Values, highs: Values, centre: int, threshold: float
@@ -111,7 +109,7 @@ class Assumption:
             before, here, after = (float(level.values[:n].mean()) for level in (a, m, b))
             beyond = max(min(before, after) - here, here - max(before, after))
             if m.sampling.fresh:  # other draws at every level: what these alone may make
-                beyond -= 3 * math.sqrt(max(here * (1 - here), 1 / n) * 2 / n)
+                beyond -= NOISE_DEVIATIONS * math.sqrt(max(here * (1 - here), 1 / n) * 2 / n)
             if self.name == WIGGLE and m.place != centre and beyond > self.size + ROUNDING:
                 raised[m.place] = beyond
         return raised

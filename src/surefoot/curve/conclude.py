@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
 from surefoot.curve.levels import ROUNDING
+from surefoot.curve.published import geometry
 from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
 
 Values = Sequence[tuple[float, float]]
@@ -54,7 +55,7 @@ def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Rea
         if gap.above is None:
             span = Interval(grid.level(gap.a), grid.level(gap.b))
             perhaps += width
-            value += length_above(values, meets, span) / (grid.high - grid.low)
+            value += length_within(values, meets, span) / (grid.high - grid.low)
         elif gap.above:
             surely, perhaps, value = surely + width, perhaps + width, value + width
     surely, perhaps = round(surely, 12), round(perhaps, 12)
@@ -81,15 +82,10 @@ def _values(known: KnownCurve) -> Values:
     return values
 
 
-def length_above(values: Values, meets: float, span: Interval) -> float:
+def length_within(values: Values, meets: float, span: Interval) -> float:
     """The length, within `span`, on which straight lines from value to value reach `meets`."""
-    length = 0.0
-    for (a, first), (b, last) in pairwise(value for value in values if value[0] in span):
-        if first >= meets and last >= meets:
-            length += b - a
-        elif (first >= meets) != (last >= meets):
-            length += (b - a) * (max(first, last) - meets) / abs(first - last)
-    return min(length, span.width)
+    inside = [value for value in values if value[0] in span]
+    return min(geometry.length_above(inside, meets), span.width)
 
 
 def _crossings(
@@ -107,7 +103,7 @@ def _crossings(
         after = _sure(known, b, stretch[-1].sides[1]) if last else stretches[i + 1][0].above
         if before is not None and after is not None and before != after:
             span = Interval(grid.level(a), grid.level(b))
-            length = length_above(values, meets, span)
+            length = length_within(values, meets, span)
             level = span.low + length if before else span.high - length
             crossings.append(Crossing(level, span, before))
     return tuple(crossings)

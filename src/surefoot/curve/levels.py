@@ -18,6 +18,8 @@ Values = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """0.8 + 0.01 is more than 0.81 in binary; much less than one input counts."""
+FINE = 16
+"""Cells of the scan for wiggles: neighbouring levels are at most 1/16 of the range apart."""
 FIRST_LOOK = 64
 """Inputs, or draws, of the first look at a level: enough to tell 95 % from 80 %."""
 GROWTH = 1.6
@@ -47,10 +49,11 @@ class Grid:
     @classmethod
     def over(cls, low: float, high: float, resolution: float, clean: float) -> Grid:
         """The coarsest grid of a power of two whose cells are not wider than the resolution."""
-        cells = 2 ** max(math.ceil(math.log2(1 / resolution)), 5)
-        centre = round((min(max(clean, low), high) - low) / (high - low) * cells)
-        if low < clean < high:
-            centre = min(max(centre, 1), cells - 1)  # the ends of the range are places of their own
+        cells = max(2 ** math.ceil(math.log2(1 / resolution)), 2 * FINE)
+        at = (min(max(clean, low), high) - low) / (high - low) * cells
+        centre = round(at)
+        if centre % (cells // FINE) == 0 and at != centre:
+            centre += 1 if at > centre else -1  # beside a level of the scan, not in its place
         return cls(low, high, cells, centre, clean)
 
     def level(self, place: int) -> float:

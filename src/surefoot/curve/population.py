@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surefoot.curve.assumptions import FINE, Assumption
-from surefoot.curve.conclude import length_above
+from surefoot.curve.assumptions import Assumption
+from surefoot.curve.conclude import length_within
 from surefoot.curve.levels import Grid, Level, Sampling, mean_bounds
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.procedure import Ask
@@ -17,14 +17,16 @@ from surefoot.results import Crossing, Guarantee, Interval, Point, Reading
 from surefoot.statistics.bounds import clopper_pearson
 
 Asks = Generator[tuple[Ask, ...], Sequence[Outcomes | Severities], None]
-STEPS = (64, 16, 4, 1)
-"""Of a walk, in cells of 1/1024 of the range: it goes on in finer steps from where it ended."""
+POPULATION_CELLS = 1024
+"""Cells of the range: half of one widens an interval by much less than a thousand inputs do."""
+STEPS = (63, 16, 4, 1)
+"""Of a walk, in cells: it goes on in finer steps from where it ended. The longest is less than 1/16
+of the range, wherever within its cell the clean level is."""
 MOST_STEPS = 24
 """Of each length: all that fit into the range, or some more than there are in a longer step."""
 SHARES = (0.15, 0.05, 0.15, 0.65)
 """Of the error of a walk, for each length of its steps: the first ones decide whether it begins at
 all, the last ones how wide the interval is."""
-POPULATION_CELLS = FINE * STEPS[0]
 EARLY_INPUTS, EARLY_SHARE = 256, 0.01
 """Inputs of the one early look at a level, and its share of the error: it settles most levels."""
 
@@ -122,12 +124,12 @@ class Walks:
 
     def points(self) -> tuple[Point, ...]:
         """The levels, each with bounds by itself."""
-        found = []
+        points = []
         for level in self._evaluated():
             values = level.values[level.known]
             bounds = self._bounds(values, self.error)
-            found.append(Point(level.level, len(values), float(values.mean()), bounds))
-        return tuple(found)
+            points.append(Point(level.level, len(values), float(values.mean()), bounds))
+        return tuple(points)
 
     def reading(self, threshold: float, guarantee: Guarantee) -> Reading:
         """What the walks leave open."""
@@ -141,12 +143,12 @@ class Walks:
             high += abs(grid.share(outer) - grid.share(centre))
             if above is not None and below is not None and centre != end:
                 span = Interval(*sorted((grid.level(above), grid.level(below))))
-                at = length_above(values, threshold, span)
+                at = length_within(values, threshold, span)
                 level = span.low + at if side > 0 else span.high - at
                 crossings.append(Crossing(level, span, side > 0))
         interval = Interval(min(low, high, 1.0), min(max(low, high), 1.0))
         whole = Interval(grid.low, grid.high)
-        value = length_above(values, threshold, whole) / whole.width
+        value = length_within(values, threshold, whole) / whole.width
         value = min(max(value, interval.low), interval.high)
         return Reading(threshold, value, interval, tuple(crossings), guarantee)
 
@@ -158,7 +160,8 @@ class Walks:
         for at, size in self.assumption.raised(known, self.grid.centre).items():
             clear = sign * (self.levels[at].estimate - threshold)
             if place is not None and (at - begin) * (place - at) >= 0 and clear < size:
-                place = max((p for p in self.levels if (p - begin) * (at - p) > 0), default=None)
+                before = (p for p in self.levels if (p - begin) * (at - p) > 0)
+                place = max(before, key=lambda p: abs(p - begin), default=None)
         return place
 
     def contradiction(self, thresholds: Sequence[float]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surefoot.curve.assumptions import FINE, Assumption
+from surefoot.curve.assumptions import Assumption
 from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curve.levels import MOST_NOISY_LEVELS, ROUNDING
+from surefoot.curve.levels import FINE, MOST_NOISY_LEVELS, ROUNDING
 from surefoot.procedure import Ask
 
 WORTH_A_LEVEL = 8
@@ -120,7 +120,9 @@ def _middle(known: KnownCurve, gap: Gap) -> list[Ask]:
     """Half-way between: a look where a look says something, else all inputs."""
     place = (gap.a + gap.b) // 2
     if known.sampling.fresh:
-        return _look(known, place) if len(known.levels) < MOST_NOISY_LEVELS else []
+        # the levels of the finest scan are counted too: a contradiction may still ask for them
+        planned = {*known.levels, *known.sampling.sampled}
+        return _look(known, place) if len(planned) < MOST_NOISY_LEVELS else []
     return _look(known, place) if place in known.sampling.sampled else _fill(known, place)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from surefoot.curve.assumptions import CURVATURE, FINE, MONOTONE, Assumption
+from surefoot.curve.assumptions import CURVATURE, MONOTONE, Assumption
 from surefoot.curve.conclude import between_of, points_of, reading_of
 from surefoot.curve.known_curve import KnownCurve
-from surefoot.curve.levels import Grid, Sampling
+from surefoot.curve.levels import FINE, FIRST_LOOK, MOST_DRAWS, Grid, Sampling
 from surefoot.curve.population import POPULATION_CELLS, Walks, rank_thresholds
 from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.curve.search import next_asks
@@ -24,6 +24,8 @@ SCOPES = ("set", "population")
 RANKS = 0.9
 """The share of the error that ranks have, of a population; the search among the inputs needs less.
 """
+FULL_LEVELS = 6
+"""Levels with all trials that a crossing took in the mean, of the embedded network's curves."""
 Answers = Sequence[Outcomes | Severities]
 Steps = Generator[tuple[Ask, ...], Answers, Curve]
 
@@ -89,9 +91,10 @@ class SequentialCurve:
 
     @property
     def forecast(self) -> int:
-        """Trials that it may take, for the time left: a scan, and some passes a crossing."""
-        scan = 2 * FINE * min(self.size, 64)
-        return scan + int(5 * self.size * len(self.thresholds))
+        """Trials that it may take, for the time left: a scan, and some full levels a crossing."""
+        scan = 2 * FINE * min(self.size, FIRST_LOOK)
+        at_a_level = MOST_DRAWS if self.fresh else self.size
+        return scan + FULL_LEVELS * at_a_level * len(self.thresholds)
 
     @property
     def evidence(self) -> type[Outcomes | Severities]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from surefoot.results import Between, Crossing, Interval, Point
@@ -57,17 +57,23 @@ def printed_test(x_a: float, acc_a: float, x_b: float, acc_b: float, a: float, t
     return x_a <= x_v <= x_b and (acc_a - t) * (y_v - t) < 0
 
 
-def share_above(points: Sequence[Point], threshold: float) -> float:
-    """The length on which straight lines from value to value are at or above the threshold."""
+def length_above(values: Iterable[tuple[float, float]], threshold: float) -> float:
+    """The length on which straight lines from value to value are at or above the threshold.
+
+    `values` are levels in rising order, and the value at each.
+    """
     length = 0.0
-    for a, b in pairwise(points):
-        width = b.level - a.level
-        if a.value >= threshold and b.value >= threshold:
-            length += width
-        elif (a.value >= threshold) != (b.value >= threshold):
-            share = abs(max(a.value, b.value) - threshold) / abs(a.value - b.value)
-            length += share * width
+    for (a, first), (b, last) in pairwise(values):
+        if first >= threshold and last >= threshold:
+            length += b - a
+        elif (first >= threshold) != (last >= threshold):
+            length += (max(first, last) - threshold) / abs(first - last) * (b - a)
     return length
+
+
+def share_above(points: Sequence[Point], threshold: float) -> float:
+    """The same of points."""
+    return length_above(((p.level, p.value) for p in points), threshold)
 
 
 def linear_crossings(
