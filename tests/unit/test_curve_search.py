@@ -1,0 +1,87 @@
+"""What the search of a curve must not leave open, and must not spend."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+import surefoot as sf
+from surefoot.cli.curve_options import CurveOptions
+from surefoot.curve import SequentialCurve
+from surefoot.curve.levels import FINE, MOST_NOISY_LEVELS, Grid
+from surefoot.report.curve.tables import reading_row
+from surefoot.results import Interval
+from tests.curve_worlds import breaking, drive, drive_fresh
+from tests.unit.test_tracing import shades, study
+
+
+@pytest.mark.parametrize("resolution", [0.001, 0.01, 0.5])
+@pytest.mark.parametrize("clean", [-0.3, 0.0, 0.011, 0.1249, 0.125, 0.1251, 0.3, 0.51, 0.999, 1.2])
+def test_levels_of_the_scan_are_close_wherever_the_clean_level_is(clean, resolution):
+    grid = Grid.over(0.0, 1.0, resolution, clean)
+    shares = [grid.share(place) for place in sorted(grid.scan(FINE))]
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert min(np.diff(shares)) > 0
+    assert max(np.diff(shares)) <= 1 / FINE + 1e-12
+    assert grid.level(grid.centre) == min(max(clean, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("low", [-0.25, -0.2504, -0.2496, -0.3])
+def test_a_clean_level_off_the_grid_leaves_nothing_open_beside_it(low):
+    """Inputs are right from 0 up to levels of their own, and below 0."""
+    critical = 0.05 + 0.9 * np.arange(100) / 100
+    curve = drive(SequentialCurve(low, 1.75, size=100), breaking(critical)).curve
+    (reading,) = curve.readings
+    (crossing,) = reading.crossings
+    assert 0.23 in crossing.interval
+    assert reading.interval.width == approx(crossing.interval.width / (1.75 - low))
+
+
+@pytest.mark.parametrize(("critical", "threshold", "share"), [(2.0, 0.999, 1.0), (-1.0, 0.001, 0)])
+def test_a_share_of_few_inputs_is_a_multiple_of_one_of_them(critical, threshold, share):
+    """Of 70 inputs a wiggle of one point moves none."""
+    world = breaking(np.full(70, critical))
+    curve = drive(SequentialCurve(0.0, 1.0, (threshold,), size=70), world).curve
+    assert curve.readings[0].interval == Interval(share, share)
+
+
+def test_a_contradiction_does_not_spend_more_levels_than_the_error_is_for():
+    """Many crossings are refined before the curve comes back at the end of the range."""
+
+    def accuracy(level):
+        return 0.95 - 0.9 * level + (0.3 if level > 0.97 else 0.0)
+
+    thresholds = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
+    procedure = SequentialCurve(
+        0.0, 1.0, thresholds, resolution=1e-5, assume="one-crossing", size=50, fresh=True
+    )
+    driven = drive_fresh(procedure, accuracy, 1)
+    assert "wiggle is assumed instead" in driven.curve.contradiction
+    assert len(driven.trials_by_level) <= MOST_NOISY_LEVELS
+
+
+def test_confidence_that_rises_is_not_said_to_fail():
+    def world(level):
+        return np.full(20, 0.6 + 0.2 * level)
+
+    procedure = SequentialCurve(0.0, 1.0, (0.5,), assume="monotone", measure="confidence", size=20)
+    said = drive(procedure, world).curve.contradiction
+    assert said.startswith("20 of the inputs have more confidence at 0.125 than before")
+    assert "fail" not in said
+
+
+def test_no_value_is_stated_where_nothing_is_known():
+    inputs, _ = shades(40)
+    result = study(inputs, SequentialCurve(0.0, 0.5, (0.8,), scope="population")).run(
+        time_limit=1e-9
+    )
+    (claim,) = result.claims
+    assert (claim.value, claim.interval) == (None, Interval(0.0, 1.0))
+    curve = result.details.curve
+    assert reading_row("", curve, curve.readings[0])[3] == "not known"
+
+
+def test_a_threshold_may_be_repeated_or_listed():
+    repeated, listed = (CurveOptions(threshold=texts) for texts in (["0.8", "0.6"], ["0.8,0.6"]))
+    methods = [options.method_on(Interval(0, 2), 1, "sequential") for options in (repeated, listed)]
+    assert methods[0] == methods[1] == sf.methods.SequentialCurve(0, 2, (0.8, 0.6))
