@@ -25,7 +25,7 @@ def lowest(first: float, last: float, depth: float) -> float:
     if depth <= abs(last - first):  # its vertex is outside
         return min(first, last)
     at = 0.5 - (last - first) / (2 * depth)
-    return first + (last - first) * at - depth * at * (1 - at)
+    return min(first, last, first + (last - first) * at - depth * at * (1 - at))
 
 
 def parabolas_meet(first: float, last: float, depth: float, threshold: float) -> bool:
