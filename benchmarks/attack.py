@@ -21,8 +21,9 @@ from prerequisites import need_package
 from tables import print_table
 
 import surefoot as sf
+from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_words
-from surefoot.subject import Gradients, Inputs, Model
+from surefoot.subject import Gradients, Model
 
 onnx = need_package("onnx")
 torch = need_package("torch")

@@ -20,10 +20,11 @@ from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.evidence import Outcomes
 from surefoot.executors import open_pool
+from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.store.memory import MemoryJournal
 from surefoot.store.records import Curves
-from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.subject import Model, Perturbation
 from surefoot.tasks import Subject, Task
 
 SEED = 1

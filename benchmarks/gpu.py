@@ -24,7 +24,8 @@ import surefoot as sf
 from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
-from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.input_set import Inputs
+from surefoot.subject import Model, Perturbation
 from surefoot.tasks import Subject, Task
 
 torch = need_package("torch")

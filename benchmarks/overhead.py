@@ -30,10 +30,11 @@ from surefoot.engine.clean_predictions import clean_labels
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.executors import open_pool
+from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.procedure import Pinned
 from surefoot.store.sql import SqlStore
-from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.subject import Model, Perturbation
 from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 

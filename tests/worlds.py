@@ -7,9 +7,10 @@ import numpy as np
 import surefoot as sf
 from surefoot.engine.loop import measure
 from surefoot.executors import Inline
+from surefoot.input_set import Inputs
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
-from surefoot.subject import Inputs, Model
+from surefoot.subject import Model
 
 SHAPE = (6,)
 

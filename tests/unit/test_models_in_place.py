@@ -12,7 +12,7 @@ import surefoot as sf
 from surefoot.engine.clean_predictions import clean_scores
 from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.errors import ModelFailed
-from surefoot.subject import Inputs
+from surefoot.input_set import Inputs
 from surefoot.testing import check_model
 from tests.worlds import SHAPE, linear, points, study
 

@@ -13,8 +13,8 @@ from surefoot.cli.options import DEFAULT_CONFIDENCE
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from surefoot.input_set import Inputs
     from surefoot.results import Interval
-    from surefoot.subject import Inputs
 
 
 @dataclass(frozen=True)

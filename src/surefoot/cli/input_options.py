@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from surefoot.input_set import Inputs
     from surefoot.store.records import Source
-    from surefoot.subject import Inputs, Model
+    from surefoot.subject import Model
 
 _READING_PANEL, _CHOICE_PANEL = "Reading model and data", "Choosing inputs"
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.streams import stream
 from surefoot.evidence import Proof
+from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.region.attack_method import FOUND, NO_GRADIENT, NOT_FOUND, WRONG_CLEAN, Attack
-from surefoot.subject import Array, Ball, Gradients, Inputs, Model, Perturbation, Property, to_host
+from surefoot.subject import Array, Ball, Gradients, Model, Perturbation, Property, to_host
 from surefoot.tasks import Task
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from surefoot.engine.label_check import WAY_OUT
 from surefoot.errors import InvalidArgument
-from surefoot.subject import Inputs, Model, Perturbation, View
+from surefoot.input_set import Inputs
+from surefoot.subject import Model, Perturbation, View
 
 
 def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:

@@ -11,9 +11,10 @@ from surefoot.engine.preflight import Check, CheckStatus, bench_for_checks
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
+from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.custom import InputFormat
-from surefoot.subject import Inputs, Model, Perturbation, to_host
+from surefoot.subject import Model, Perturbation, to_host
 from surefoot.tasks import Task
 
 _SAMPLE = 16

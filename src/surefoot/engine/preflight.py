@@ -15,10 +15,11 @@ from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
+from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
-from surefoot.subject import Inputs, Model, Perturbation, Scores, to_host
+from surefoot.subject import Model, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
 _SAMPLE = 16

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.evidence import Proof
+from surefoot.input_set import Inputs
 from surefoot.results import Interval
-from surefoot.subject import Inputs, Model, to_host
+from surefoot.subject import Model, to_host
 from surefoot.tasks import Task
 
 if TYPE_CHECKING:

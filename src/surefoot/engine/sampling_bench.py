@@ -25,17 +25,8 @@ from surefoot.engine.streams import (
 )
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.evidence import Sampled
-from surefoot.subject import (
-    Additive,
-    Array,
-    Inputs,
-    Level,
-    Model,
-    Perturbation,
-    Property,
-    Stream,
-    to_host,
-)
+from surefoot.input_set import Inputs
+from surefoot.subject import Additive, Array, Level, Model, Perturbation, Property, Stream, to_host
 from surefoot.tasks import Task
 
 S = TypeVar("S", bound=Sampled)

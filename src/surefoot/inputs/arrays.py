@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.inputs.labels import Labels, read_labels
-from surefoot.subject import Inputs
 
 
 def from_arrays(

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.labels import Labels, read_labels
-from surefoot.subject import Inputs
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")

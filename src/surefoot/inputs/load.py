@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
-from surefoot.subject import Inputs
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")

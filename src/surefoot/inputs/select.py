@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject import Inputs
+from surefoot.input_set import Inputs
 
 Predicted = Callable[[NDArray[np.intp]], NDArray[np.int64]]
 """The label predicted for each of these rows; -1 where several models do not agree."""
@@ -63,13 +63,7 @@ def select(
     if not words:
         return inputs
     description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
-    return replace(
-        inputs,
-        x=inputs.x[chosen],
-        labels=None if inputs.labels is None else inputs.labels[chosen],
-        ids=tuple(inputs.ids[i] for i in chosen),
-        selection=description,
-    )
+    return replace(inputs, selection=description).subset(chosen)
 
 
 def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:

@@ -6,10 +6,11 @@ import builtins
 from typing import Any, Protocol
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.methods import TAILS
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
-from surefoot.subject import Ball, Inputs, Model, Perturbation, Property, Reference
+from surefoot.subject import Ball, Model, Perturbation, Property, Reference
 
 _EXAMPLES = {
     "model": ("predict", 'sf.load_model("model.onnx")'),

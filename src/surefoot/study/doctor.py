@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from surefoot.engine.level_zero import examine_level_zero
 from surefoot.engine.preflight import CheckStatus, examine
+from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.store.records import Finding
 from surefoot.study.registry import PERTURBATIONS
-from surefoot.subject import Inputs, Model, Perturbation
+from surefoot.subject import Model, Perturbation
 
 _MARKS = {CheckStatus.OK: "ok  ", CheckStatus.WARNING: "note", CheckStatus.FAILED: "BAD "}
 

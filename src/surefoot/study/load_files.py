@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, load_inputs
 from surefoot.models import load_model
 from surefoot.store.records import Source
 from surefoot.study.registry import number
 from surefoot.study.select_inputs import select
-from surefoot.subject import Inputs, Model
+from surefoot.subject import Model
 
 
 @dataclass(frozen=True)

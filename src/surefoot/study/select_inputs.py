@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.clean_predictions import clean_labels
+from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, fit
 from surefoot.inputs import select as choose
-from surefoot.subject import Inputs, Model
+from surefoot.subject import Model
 
 
 def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection) -> Inputs:

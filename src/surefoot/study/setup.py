@@ -17,6 +17,7 @@ from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.input_layout import draws_nothing
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
+from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
@@ -35,7 +36,7 @@ from surefoot.store.spec import (
 )
 from surefoot.study.compatibility import check_compatibility
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
-from surefoot.subject import Inputs, Model, Perturbation, Property, Reference, Scores, Signature
+from surefoot.subject import Model, Perturbation, Property, Reference, Scores, Signature
 
 FORMAT = 4
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another

@@ -1,0 +1,117 @@
+"""The inputs of a study: points with ids, labels and what else the data say of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.tasks import Subject
+
+
+def plain(name: str) -> str:
+    """The name with every character that cannot be printed replaced by U+FFFD."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of a table: its name, and its unit where one is known."""
+
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Points with stable ids and, where known, the labels they should get.
+
+    `frame` is the shape in which one row is an image; empty when it is none. `selection` says in
+    words which part of the source this is. `axes` is how the axes of a row were moved from where
+    the data had them: perturbations are drawn as the data had them, so that models of either
+    layout meet the same ones. `features` names the columns of a table. `groups` names the group of
+    each input (a video, a patient), where groups were sampled and not single inputs. `targets`
+    holds what the output of each input should be, where that is no class number.
+    """
+
+    x: NDArray[np.float32]
+    labels: NDArray[np.int64] | None
+    ids: tuple[str, ...]
+    source: str
+    class_names: tuple[str, ...] = ()
+    frame: tuple[int, ...] = ()
+    selection: str = "all inputs"
+    reading: str = ""
+    axes: tuple[int, ...] = ()
+    features: tuple[Feature, ...] = ()
+    groups: tuple[str, ...] = ()
+    targets: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(map(plain, self.ids)))
+        object.__setattr__(self, "class_names", tuple(map(plain, self.class_names)))
+        object.__setattr__(self, "source", plain(self.source))
+        if len(self.x) == 0:
+            raise InvalidArgument(
+                f"{self.source} holds no inputs ({self.selection}): at least one is needed"
+            )
+        if len(self.ids) != len(self.x) or len(set(self.ids)) != len(self.ids):
+            raise InvalidArgument(
+                f"{self.source}: {len(self.x)} inputs need as many different ids, "
+                f"got {len(set(self.ids))}"
+            )
+        if self.labels is not None and len(self.labels) != len(self.x):
+            raise InvalidArgument(
+                f"{self.source} holds {len(self.x)} inputs but {len(self.labels)} labels: give one "
+                "label for each input"
+            )
+        for name, each in (("groups", self.groups), ("targets", self.targets)):
+            if each and len(each) != len(self.x):
+                raise InvalidArgument(
+                    f"{self.source} holds {len(self.x)} inputs but {len(each)} {name}: give one "
+                    "for each input"
+                )
+
+    def __len__(self) -> int:
+        """How many inputs."""
+        return len(self.x)
+
+    def subset(self, rows: Sequence[int] | NDArray[np.intp]) -> Inputs:
+        """The inputs of these rows, in this order, with all that is known of them."""
+        chosen = [int(row) for row in rows]
+        return replace(
+            self,
+            x=self.x[chosen],
+            labels=None if self.labels is None else self.labels[chosen],
+            ids=tuple(self.ids[row] for row in chosen),
+            groups=tuple(self.groups[row] for row in chosen) if self.groups else (),
+            targets=tuple(self.targets[row] for row in chosen) if self.targets else (),
+        )
+
+    def class_name(self, label: int) -> str:
+        """The name of a class, or its number when it has none."""
+        return self.class_names[label] if 0 <= label < len(self.class_names) else str(label)
+
+    def digest(self) -> str:
+        """A name for exactly these points, labels and ids, in any order."""
+        rows = sorted(bytes.fromhex(row) for row in self.row_digests())
+        return hashlib.sha256(b"".join(rows)).hexdigest()
+
+    def row_digests(self) -> list[str]:
+        """A name for each point with its label and id."""
+        labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        return [
+            hashlib.sha256(
+                f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()
+            ).hexdigest()
+            for name, label, row in zip(self.ids, labels, self.x, strict=True)
+        ]
+
+    def subjects(self) -> tuple[Subject, ...]:
+        """One subject an input."""
+        return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
