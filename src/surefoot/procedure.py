@@ -34,13 +34,15 @@ class Ask:
     """Run `units` more trials at this level; from trial `start` on, where that is given.
 
     A procedure may ask several at once, as a tuple, and gets as many answers. `known` is the
-    evidence so far that the answer builds on, where it does.
+    evidence so far that the answer builds on, where it does. `subject` is the place of the subject
+    among those that the procedure is run on, where these are several.
     """
 
     level: float
     units: int
     start: int | None = None
     known: Any = None
+    subject: int = 0
 
 
 class TimeUp(Exception):
@@ -91,6 +93,13 @@ class Session(Generic[Q, E, R]):
         if not self._results:
             raise RuntimeError("the procedure still has an open question")
         return self._results[0]
+
+
+@dataclass(frozen=True)
+class Joint(Generic[R]):
+    """A procedure that is run once for all subjects and says of each question which one it asks."""
+
+    procedure: Procedure[tuple[Ask, ...], list[Any], R]
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def test_a_batch_that_does_not_fit_when_the_time_is_up_is_not_tried_again():
 
 def test_evidence_of_an_open_question_is_left_for_the_next_run():
     entries = [Entry(0.0, 0, 8, Outcomes("10" * 4))]
-    one = SubjectRun(ALL, Climb(), entries)
+    one = SubjectRun([ALL], Climb(), {ALL.name: entries})
     assert [(t.start, t.stop) for t in one.advance()] == [(8, 40)]
     one.conclude()
     assert one.finished

@@ -14,12 +14,14 @@ from surefoot.engine.bench import Bench
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
-from surefoot.procedure import Procedure
+from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
 from surefoot.tasks import Subject, Task
 
 E = TypeVar("E")
 R = TypeVar("R")
+Recipe = Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]] | Joint[R]
+"""One procedure for every subject, one for each by name, or one for all of them together."""
 _PROGRESS_INTERVAL_SECONDS = 0.1
 """Between two reports of progress: smooth to the eye, and free next to a batch."""
 
@@ -37,7 +39,7 @@ class Progress:
 
 
 def measure(
-    procedure: Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]],
+    procedure: Recipe[R],
     bench: Bench[E],
     subjects: Sequence[Subject],
     *,
@@ -54,15 +56,16 @@ def measure(
 ) -> list[R]:
     """Run every subject's procedure until it concludes; the results, in the order of subjects.
 
-    All subjects share one procedure, or each has its own, by name. Tasks of many subjects fill a
-    batch. Its evidence goes to the journal before any procedure gets it, so a killed run resumes.
+    All subjects are run by one recipe, or each has its own, by name; a `Joint` one is run once for
+    all of them and has one result. Tasks of many subjects fill a batch. Its
+    evidence goes to the journal before any procedure gets it, so a killed run resumes.
     After `time_limit` seconds no batch is submitted; what is running is awaited, and procedures
     that have not concluded do so with the questions answered by then: then `on_time_up` is called.
     """
     check_time_limit(time_limit, _procedures(procedure, subjects))
     limit = TimeLimit.from_now(time_limit)
     runs = _start(procedure, subjects, journal)
-    queue = deque(task for run in runs.values() for task in run.advance())
+    queue = deque(task for run in _different(runs) for task in run.advance())
     running: dict[Future[Sequence[E]], list[Task]] = {}
     replayed = _progress(runs).trials
     next_report = 0.0
@@ -94,30 +97,34 @@ def measure(
     finally:
         for future in running:
             future.cancel()
-    return [runs[s.name].session.result for s in subjects]
+    return [run.session.result for run in _different(runs)]
 
 
-def _procedures(
-    procedure: Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]],
-    subjects: Sequence[Subject],
-) -> list[Procedure[Any, Any, R]]:
+def _procedures(procedure: Recipe[R], subjects: Sequence[Subject]) -> list[Procedure[Any, Any, R]]:
     """The procedure of each subject."""
+    if isinstance(procedure, Joint):
+        return [procedure.procedure] * len(subjects)
     if isinstance(procedure, Mapping):
         return [procedure[subject.name] for subject in subjects]
     return [procedure] * len(subjects)
 
 
 def _start(
-    procedure: Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]],
-    subjects: Sequence[Subject],
-    journal: Journal,
+    procedure: Recipe[R], subjects: Sequence[Subject], journal: Journal
 ) -> dict[str, SubjectRun]:
     """A run for each subject, with what the journal holds of it."""
     journalled = journal.replay()
-    runs = {
-        subject.name: SubjectRun(subject, own, journalled.pop(subject.name, ()))
-        for subject, own in zip(subjects, _procedures(procedure, subjects), strict=True)
-    }
+    if isinstance(procedure, Joint):
+        own_entries = {s.name: journalled.pop(s.name) for s in subjects if s.name in journalled}
+        together = SubjectRun(subjects, procedure.procedure, own_entries)
+        runs = dict.fromkeys((subject.name for subject in subjects), together)
+    else:
+        runs = {
+            subject.name: SubjectRun(
+                [subject], own, {subject.name: journalled.pop(subject.name, ())}
+            )
+            for subject, own in zip(subjects, _procedures(procedure, subjects), strict=True)
+        }
     if journalled:
         raise ReplayMismatch(
             f"the store holds trials of input {next(iter(journalled))}, which is not in these "
@@ -126,9 +133,14 @@ def _start(
     return runs
 
 
+def _different(runs: dict[str, SubjectRun]) -> list[SubjectRun]:
+    """Each run once, in the order of its first subject."""
+    return list({id(run): run for run in runs.values()}.values())
+
+
 def _conclude_unfinished(runs: dict[str, SubjectRun]) -> bool:
     """Let every procedure that still asks conclude now; whether there was one."""
-    unfinished = [run for run in runs.values() if not run.finished]
+    unfinished = [run for run in _different(runs) if not run.finished]
     for run in unfinished:
         run.conclude()
     return bool(unfinished)
@@ -153,9 +165,10 @@ def _until(limit: TimeLimit, progress: Progress, replayed: int) -> Progress:
 
 def _progress(runs: dict[str, SubjectRun]) -> Progress:
     """Trials done; trials expected if unfinished subjects take as many as the finished ones."""
-    finished = [run.answered_trials for run in runs.values() if run.finished]
-    unfinished = [run for run in runs.values() if not run.finished]
+    every = _different(runs)
+    finished = [run.answered_trials for run in every if run.finished]
+    unfinished = [run for run in every if not run.finished]
     typical = sum(finished) / len(finished) if finished else 0.0
     expected = sum(max(run.requested_trials, typical, run.forecast) for run in unfinished)
     done = sum(run.requested_trials - run.missing_trials for run in unfinished)
-    return Progress(sum(finished) + done, int(sum(finished) + expected), len(finished), len(runs))
+    return Progress(sum(finished) + done, int(sum(finished) + expected), len(finished), len(every))

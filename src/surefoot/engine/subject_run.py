@@ -1,9 +1,9 @@
-"""One subject's run: what its procedure asks, what the journal answers, what must still be run."""
+"""One procedure's run: what it asks, what the journal answers, what must still be run."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -13,17 +13,24 @@ from surefoot.errors import InvalidArgument, ReplayMismatch
 from surefoot.procedure import Ask, Procedure, Session
 from surefoot.tasks import Entry, Subject, Task
 
+_Place = tuple[str, float]
+"""The name of a subject, and a level."""
+
 
 @dataclass
 class _Request:
-    """Trials [start, stop) at a level that a question asks for, and the evidence so far."""
+    """Trials [start, stop) of a subject at a level that a question asks for, and their evidence."""
 
+    subject: Subject
     level: float
     start: int
     stop: int
     known: object
     entries: list[Entry] = field(default_factory=list)
-    missing: int = 0
+
+    @property
+    def place(self) -> _Place:
+        return self.subject.name, self.level
 
     @property
     def trials(self) -> int:
@@ -39,19 +46,29 @@ class _Request:
 
 
 class SubjectRun:
-    """The session of one subject. A question is answered once all its trials have evidence."""
+    """The session of one subject, or of several that share a procedure.
+
+    A question is answered once all its trials have evidence.
+    """
 
     def __init__(
-        self, subject: Subject, procedure: Procedure[Any, Any, Any], journalled: Iterable[Entry]
+        self,
+        subjects: Sequence[Subject],
+        procedure: Procedure[Any, Any, Any],
+        journalled: Mapping[str, Iterable[Entry]],
     ) -> None:
-        self.subject, self.session = subject, Session(procedure)
+        self.subjects, self.session = subjects, Session(procedure)
         self.forecast = int(getattr(procedure, "forecast", 0))
         self.answered_trials = 0
+        self.open_trials = 0
+        self.missing_trials = 0
         self._requests: list[_Request] = []
-        self._next_trial: dict[float, int] = defaultdict(int)
-        self._unused: dict[float, list[Entry]] = defaultdict(list)
-        for entry in journalled:
-            self._unused[entry.level].append(entry)
+        self._requests_at: dict[_Place, list[_Request]] = {}
+        self._next_trial: dict[_Place, int] = defaultdict(int)
+        self._unused: dict[_Place, list[Entry]] = defaultdict(list)
+        for name, entries in journalled.items():
+            for entry in entries:
+                self._unused[name, entry.level].append(entry)
 
     def advance(self) -> list[Task]:
         """Answer questions from the journal as far as it goes; return the tasks to run next.
@@ -60,24 +77,28 @@ class SubjectRun:
         """
         tasks: list[Task] = []
         while not self.finished and not tasks:
-            self._requests = [self._request(ask) for ask in self._asks()]
+            self._open([self._request(ask) for ask in self._asks()])
             for request in self._requests:
                 tasks += self._use_journal(request)
             for request in self._requests:
-                unused = self._unused[request.level]
-                self._unused[request.level] = [e for e in unused if not request.covers(e)]
+                place = request.place
+                if place in self._unused:
+                    unused = self._unused[place]
+                    self._unused[place] = [e for e in unused if not request.covers(e)]
             if not tasks:
                 self._answer()
-        self._refuse_unused({r.level for r in self._requests} if tasks else set(self._unused))
+        self._refuse_unused({r.place for r in self._requests} if tasks else set(self._unused))
         return tasks
 
     def add_evidence(self, task: Task, evidence: object) -> list[Task]:
         """Keep the evidence of one task; the next tasks once the question is complete."""
         request = next(
-            r for r in self._requests if r.level == task.level and r.start <= task.start < r.stop
+            r
+            for r in self._requests_at[task.subject.name, task.level]
+            if r.start <= task.start < r.stop
         )
         request.entries.append(Entry(task.level, task.start, task.stop, evidence))
-        request.missing -= task.units
+        self.missing_trials -= task.units
         if self.missing_trials:
             return []
         self._answer()
@@ -89,7 +110,7 @@ class SubjectRun:
         Evidence of the open question stays in the journal, for a run that goes on.
         """
         self.answered_trials = self.requested_trials - self.missing_trials
-        self._requests = []
+        self._open([])
         self.session.conclude()
 
     @property
@@ -100,12 +121,15 @@ class SubjectRun:
     @property
     def requested_trials(self) -> int:
         """Trials of all questions so far, answered or open."""
-        return self.answered_trials + sum(r.trials for r in self._requests)
+        return self.answered_trials + self.open_trials
 
-    @property
-    def missing_trials(self) -> int:
-        """Trials of the open question that have no evidence yet."""
-        return sum(r.missing for r in self._requests)
+    def _open(self, requests: list[_Request]) -> None:
+        """These are the requests of the open question; no trial of them has evidence yet."""
+        self._requests, self._requests_at = requests, {}
+        for request in requests:
+            self._requests_at.setdefault(request.place, []).append(request)
+        self.open_trials = sum(request.trials for request in requests)
+        self.missing_trials = 0
 
     def _asks(self) -> list[Ask]:
         question = self.session.question
@@ -116,30 +140,33 @@ class SubjectRun:
             raise InvalidArgument(
                 f"a procedure must ask for at least 1 trial, but it asked for {ask.units} trials"
             )
-        start = self._next_trial[ask.level] if ask.start is None else ask.start
+        subject = self.subjects[ask.subject]
+        place = subject.name, ask.level
+        start = self._next_trial[place] if ask.start is None else ask.start
         stop = start + ask.units
-        self._next_trial[ask.level] = max(self._next_trial[ask.level], stop)
-        return _Request(ask.level, start, stop, ask.known)
+        self._next_trial[place] = max(self._next_trial[place], stop)
+        return _Request(subject, ask.level, start, stop, ask.known)
 
     def _use_journal(self, request: _Request) -> list[Task]:
         """Give the request what the journal holds of it; tasks for the rest."""
-        entries = self._unused[request.level]
+        entries = self._unused.get(request.place, [])
         request.entries, gaps = _cover(entries, request.start, request.stop)
-        request.missing = sum(stop - start for start, stop in gaps)
-        return [Task(self.subject, request.level, *gap, request.known) for gap in gaps]
+        self.missing_trials += sum(stop - start for start, stop in gaps)
+        return [Task(request.subject, request.level, *gap, request.known) for gap in gaps]
 
     def _answer(self) -> None:
         """Send the evidence to the procedure, which asks the next question or concludes."""
         answers = [request.evidence() for request in self._requests]
         self.answered_trials = self.requested_trials
-        self._requests = []
+        self._open([])
         several = isinstance(self.session.question, tuple)
         self.session.tell(answers if several else answers[0])
 
-    def _refuse_unused(self, levels: set[float]) -> None:
-        if any(self._unused[level] for level in levels):
+    def _refuse_unused(self, places: set[_Place]) -> None:
+        unused = next((place for place in places if self._unused.get(place)), None)
+        if unused is not None:
             raise ReplayMismatch(
-                f"the store holds trials of input {self.subject.name} that this procedure does not "
+                f"the store holds trials of input {unused[0]} that this procedure does not "
                 "ask for: it belongs to another study; use another --store"
             )
 

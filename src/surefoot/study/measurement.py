@@ -10,7 +10,7 @@ from surefoot.claims import Claim
 from surefoot.engine.bench import Bench
 from surefoot.engine.loop import Progress, measure
 from surefoot.executors import open_pool
-from surefoot.procedure import Procedure
+from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
 from surefoot.store.records import Details, InputRow
 from surefoot.tasks import Subject
@@ -28,14 +28,14 @@ class RecordBody:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Subjects, a procedure for each by name, the bench that answers, and what follows.
+    """Subjects, a procedure for each by name or one for all, the bench that answers, what follows.
 
-    `conclude` takes one answer for each subject. `conclude_early` takes the journal of a run that
+    `conclude` takes one answer for each procedure. `conclude_early` takes the journal of a run that
     was interrupted; None where that says nothing yet.
     """
 
     subjects: Sequence[Subject]
-    procedures: Mapping[str, Procedure[Any, Any, Any]]
+    procedures: Mapping[str, Procedure[Any, Any, Any]] | Joint[Any]
     bench: Bench[Any]
     batch: int
     workers: int
