@@ -14,7 +14,7 @@ from surefoot.curve import (
     UniformCurve,
 )
 from surefoot.evidence import Counts, Outcomes, Severities
-from surefoot.population import CriticalQuantile
+from surefoot.population import CriticalQuantile, PopulationMean, SetMean
 from surefoot.procedure import Ask, Needs, Procedure, Session
 from surefoot.region import Attack, CriticalLevel
 from surefoot.statistics import (
@@ -43,11 +43,13 @@ __all__ = [
     "NormalTail",
     "Okamoto",
     "Outcomes",
+    "PopulationMean",
     "Procedure",
     "QuadCurve",
     "RandomCurve",
     "SequentialCurve",
     "Session",
+    "SetMean",
     "Severities",
     "UniformCurve",
 ]
@@ -60,6 +62,8 @@ ESTIMATORS: dict[str, type[Any]] = {
 }
 TESTS: dict[str, type[Any]] = {"kappa-test": KappaTest, "exact-binomial": ExactBinomial}
 TAILS: dict[str, type[Any]] = {"normal-tail": NormalTail}
+MEANS: dict[str, type[Any]] = {"these": SetMean, "population": PopulationMean}
+"""Methods for a mean to a precision, by what it is about."""
 CURVES: dict[str, type[Any]] = {
     "sequential": SequentialCurve,
     "asap": AdaptiveCurve,
@@ -72,6 +76,8 @@ METHODS: dict[str, type[Any]] = {
     **TESTS,
     **TAILS,
     **{f"{name}-curve": method for name, method in CURVES.items()},
+    "set-mean": SetMean,
+    "population-mean": PopulationMean,
     "attack": Attack,
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,

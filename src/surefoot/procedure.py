@@ -19,6 +19,7 @@ class Needs(StrEnum):
     """What a method needs of a study; every method declares one as `needs`."""
 
     SAMPLES = "samples at one level"
+    MEAN = "samples of all inputs together at one level"
     LEVELS = "samples at levels of its own choice"
     REGION = "all points of a ball"
     RADII = "all points of balls of any radius"

@@ -10,6 +10,7 @@ from surefoot.population.comparison import (
 )
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.mean import Mean
+from surefoot.population.population_mean import PopulationMean, inputs_needed
 from surefoot.population.quantile import (
     LevelQuantile,
     LowerBound,
@@ -29,6 +30,7 @@ from surefoot.population.requirement import (
     requirement_of_each,
     sound,
 )
+from surefoot.population.set_mean import SetMean
 from surefoot.population.share import (
     RobustShare,
     all_robust,
@@ -51,10 +53,12 @@ __all__ = [
     "MeanRadii",
     "OrderStatistics",
     "Population",
+    "PopulationMean",
     "QuantileWithin",
     "Rank",
     "RobustAccuracy",
     "RobustShare",
+    "SetMean",
     "ShortestRanks",
     "TailMean",
     "all_robust",
@@ -63,6 +67,7 @@ __all__ = [
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
+    "inputs_needed",
     "mean_radii",
     "not_worse",
     "of_each",

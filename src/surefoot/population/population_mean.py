@@ -53,7 +53,7 @@ class PopulationMean:
     level: float = 0.0
     fresh: bool = True
     sampling: Sampling = Sampling.INDEPENDENT
-    needs: ClassVar[Needs] = Needs.SAMPLES
+    needs: ClassVar[Needs] = Needs.MEAN
     evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.POPULATION
 

@@ -74,7 +74,7 @@ class SetMean:
     seed: int = 0
     level: float = 0.0
     fresh: bool = True
-    needs: ClassVar[Needs] = Needs.SAMPLES
+    needs: ClassVar[Needs] = Needs.MEAN
     evidence: ClassVar[type[Counts]] = Counts
     about: ClassVar[About] = About.THESE
     concludes_early: ClassVar[bool] = True

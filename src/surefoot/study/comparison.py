@@ -56,6 +56,11 @@ def compare(
             "only methods of the same kind can be compared, got "
             + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
         )
+    if needs == {Needs.MEAN}:
+        raise InvalidArgument(
+            "a mean to a precision takes other trials for each model, so that models cannot be "
+            "compared trial by trial: leave out precision (--precision) and give a width (--width)"
+        )
     check_time_limit(time_limit, [study.method for study in studies.values()])
     parts = _run_each(
         studies, sources, on_start, store=store, workers=workers, batch=batch,

@@ -58,6 +58,11 @@ def check_compatibility(study: Parts) -> None:
         case Needs.REGION | Needs.RADII:
             _check_region(study)
     _check_population(study)
+    if study.needs is Needs.MEAN and study.by_class:
+        raise InvalidArgument(
+            f"{_name(study.method)} spends its trials on the mean over all inputs, and says "
+            "nothing by class: leave out by_class, or give a width (--width) instead of a precision"
+        )
     if study.needs is Needs.REGION and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:

@@ -28,7 +28,7 @@ class Replay:
 
 def replay(study: Setup, subject: str, trial: int) -> Replay:
     """The same perturbation as in the run."""
-    if study.needs is not Needs.SAMPLES:
+    if study.needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(f"{type(study.method).__name__} has no trials at one level to replay")
     bench = study.bench()
     subjects = {s.name: s for s in study.fitted.subjects()}

@@ -21,6 +21,7 @@ from surefoot.population import (
 from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
+    UNIT,
     Bracket,
     Decision,
     Footing,
@@ -81,6 +82,8 @@ def check_requirements(
 def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.not_worse is not None:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
+    if record.study.population is None:
+        return (_of_precision(record, required),)
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     local: list[Any] = [row.result for row in record.inputs]
@@ -103,6 +106,26 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
             for name, one in each.classes.items()
         ]
     return tuple(claims)
+
+
+def _of_precision(record: Record, required: Requirements) -> Claim:
+    """Of the mean that was asked for, by its interval, which holds whenever trials stopped."""
+    if required.least is None or required.of_each_class is not None:
+        raise InvalidArgument(
+            "a mean to a precision takes one requirement, of that mean: pass least=0.95 (--require "
+            "0.95), or give a width (--width) for requirements of classes"
+        )
+    claim, most = record.claims[0], 1 - required.least
+    around = claim.interval or UNIT
+    claim = replace(claim, requirement=most, reason="", value=None)
+    if around.high <= most:
+        return replace(claim, verdict=Verdict.PASS)
+    if around.low > most:
+        return replace(claim, verdict=Verdict.FAIL)
+    reason = f"{percent_range(around)} fail: a smaller precision (--precision) may decide it"
+    if claim.about.of is About.POPULATION:
+        reason = f"{percent_range(around)} fail: more inputs may decide it"
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 
 
 def _sampled_claim(

@@ -19,7 +19,7 @@ from surefoot.methods import Attack
 from surefoot.procedure import Needs
 from surefoot.store import Store, open_store, store_exists
 from surefoot.store.records import AttackSummary, Finding, Record, Source
-from surefoot.study import attack_run, curve_run, radii_run, sampling_run
+from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_level_zero, check_parts
@@ -30,6 +30,7 @@ from surefoot.study.setup import Setup
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
 _MEASUREMENTS = {
     Needs.SAMPLES: sampling_run.measurement,
+    Needs.MEAN: precision_run.measurement,
     Needs.LEVELS: curve_run.measurement,
     Needs.RADII: radii_run.measurement,
     Needs.REGION: attack_run.measurement,

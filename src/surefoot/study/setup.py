@@ -163,7 +163,7 @@ class Setup:
     def spec(self) -> StudySpec:
         """The study as plain data; its `words` are for people and are not in the digest."""
         signature, inputs = self.model.signature, self.inputs
-        samples = self.needs in (Needs.SAMPLES, Needs.LEVELS)
+        samples = self.needs in (Needs.SAMPLES, Needs.LEVELS, Needs.MEAN)
         return StudySpec(
             format=FORMAT,
             model=ModelSpec(

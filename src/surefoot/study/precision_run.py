@@ -1,0 +1,155 @@
+"""A mean to a stated precision: all inputs under one procedure that allocates the trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
+from surefoot.engine.worst_inputs import failed_examples
+from surefoot.evidence import Counts
+from surefoot.population import Mean
+from surefoot.population.set_mean import PrecisionResult
+from surefoot.procedure import Joint
+from surefoot.results import (
+    UNIT,
+    Estimate,
+    Footing,
+    Guarantee,
+    InputResult,
+    Interval,
+    Undecided,
+)
+from surefoot.statistics.intervals import betting_trials
+from surefoot.store.records import Samples
+from surefoot.study.curve_run import shuffled
+from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval
+from surefoot.study.sampling_run import batch_size, input_rows, workers_for
+from surefoot.study.setup import Setup
+
+NO_TRIAL = "no trial of it was needed for the mean"
+
+
+def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
+    """One procedure for all inputs, which are in an order that is random by the seed."""
+    bench, subjects, order = study.bench(), study.fitted.subjects(), shuffled(study)
+    in_order = [subjects[row] for row in order]
+    size = batch or batch_size(study, bench, subjects[0], study.level)
+    return Measurement(
+        subjects=in_order,
+        procedures=Joint(procedure(study)),
+        bench=bench,
+        batch=size,
+        workers=workers_for(study, workers),
+        conclude=lambda answers: _conclude(study, answers[0], order, size),
+    )
+
+
+def procedure(study: Setup) -> Any:  # noqa: ANN401  a method for all inputs together
+    """The method with what it learns from the study."""
+    known: dict[str, Any] = {
+        "size": len(study.fitted),
+        "level": study.level,
+        "fresh": study.randomness is not Randomness.NOTHING,
+    }
+    own = {"seed": study.seed, "sampling": study.sampling}
+    known |= {name: value for name, value in own.items() if hasattr(study.method, name)}
+    return replace(study.method, **known)
+
+
+def _conclude(
+    study: Setup, result: PrecisionResult, order: Sequence[int], batch: int
+) -> RecordBody:
+    place = np.argsort(order)
+    counts = [result.counts[i] for i in place]
+    first = [result.first[i] for i in place]
+    error = study.method.error
+    local: list[Any] = [
+        _local(c, error, settled=study.randomness is Randomness.NOTHING) for c in counts
+    ]
+    of_set, of_population = _means(study, result, first)
+    details = Samples(
+        whole=of_population,
+        studied=of_set,
+        classes=(),
+        contrasts=(),
+        examples=failed_examples(study.bench(), local, study.level, study.predicted, batch),
+    )
+    claims = _claims(study, local, details, result.note)
+    return RecordBody(input_rows(study, local), details, claims, result.failure.trials)
+
+
+def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
+    """What the trials of one input say, whatever made them stop."""
+    if not counts.trials:
+        return Undecided(NO_TRIAL)
+    around = _around(counts.kept, counts.trials, error)
+    guarantee = Guarantee(Footing.SOUND, error)
+    if settled:
+        around, guarantee = Interval(counts.rate, counts.rate), Guarantee(Footing.SOUND, 0.0)
+    return Estimate(counts.rate, around, guarantee, counts.trials)
+
+
+@lru_cache(maxsize=4096)
+def _around(kept: int, trials: int, error: float) -> Interval:
+    return betting_trials(np.array([kept]), np.array([trials]), error)
+
+
+def _means(
+    study: Setup, result: PrecisionResult, first: Sequence[Counts]
+) -> tuple[Estimate | None, Estimate | Undecided]:
+    """Being kept, for these inputs and for the population.
+
+    The one that was not asked for comes from the first trial of each input, whose number was fixed
+    beforehand.
+    """
+    failure = result.failure
+    kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
+    over = Mean(study.method.error, study.sampling)
+    once = [
+        Estimate(c.rate, UNIT, Guarantee(Footing.SOUND, over.error), 1, c.rate, 1)
+        for c in first
+        if c.trials
+    ]
+    complete = len(once) == len(first)
+    if study.method.about is About.POPULATION:
+        return (over.studied(once) if complete else None), kept
+    whole: Any = Undecided("too few inputs had a trial for a statement about the population")
+    if once and (complete or study.sampling is Sampling.INDEPENDENT):
+        whole = over.conclude(once, over.error)
+        around = whole.interval
+        whole = replace(whole, value=min(max(kept.value, around.low), around.high))
+    return kept, whole
+
+
+def _claims(
+    study: Setup, local: Sequence[InputResult], details: Samples, note: str
+) -> tuple[Claim, ...]:
+    """The mean that was asked for comes first, with the reason where it is not narrow enough."""
+    common, claims = common_of(study, local), []
+    asked_population = study.method.about is About.POPULATION
+    if (mean := details.studied) is not None:
+        continues = Continues.ONCE if asked_population else Continues.ANYTIME
+        claims.append(
+            common.these(
+                "mean_set", FAILURE, mean.guarantee, continues,
+                value=1 - mean.value, interval=failure_interval(mean.interval),
+            )
+        )  # fmt: skip
+    if isinstance(details.whole, Estimate):
+        whole = details.whole
+        claims.append(
+            common.of(
+                Scope(About.POPULATION, common.inputs, sampling=common.sampling),
+                "mean_population", FAILURE, whole.guarantee,
+                value=1 - whole.value, interval=failure_interval(whole.interval),
+            )
+        )  # fmt: skip
+    if asked_population:
+        claims.reverse()
+    return (replace(claims[0], reason=note), *claims[1:])
