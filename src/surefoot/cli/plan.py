@@ -85,12 +85,14 @@ def _print(forecast: Plan) -> None:
     for r in forecast.rehearsals:
         table.add_row(
             f"{r.p:g}",
-            f"{r.mean:,.0f}",
-            f"{forecast.inputs * r.mean:,.0f}",
+            f"{forecast.trials(r) / forecast.inputs:,.{1 if forecast.together else 0}f}",
+            f"{forecast.trials(r):,.0f}",
             _duration(forecast.seconds(r)),
             f"{100 * r.decided:.0f} %",
         )
     console.print(table)
+    for note in forecast.notes:
+        console.print(note, soft_wrap=True)
 
 
 def _duration(seconds: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +11,12 @@ import numpy as np
 from surefoot.claims import About, Sampling
 from surefoot.evidence import Counts
 from surefoot.population.mean import unequal_error
+from surefoot.population.precision import Asks, Tally, check_precision, design_fits
 from surefoot.population.requirement import assumption
-from surefoot.population.set_mean import Asks, Tally, check_precision
 from surefoot.procedure import Needs
 from surefoot.results import Footing, Guarantee, Interval
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.intervals import betting
-from surefoot.statistics.library import design_for
-from surefoot.statistics.proof import SMALLEST_PROVED
 
 _SHARE_OF_REPEATS = 0.1
 """Part of the error for the interval from several trials an input. Little: that interval matters
@@ -30,8 +27,6 @@ _MOST_TRIALS = 64
 """Trials of each input beyond which their own chance is a sixty-fourth: nothing left to gain."""
 _LEAST_WITHIN = 0.1
 """Part of the variance that must lie within inputs for more trials of them to be worth it."""
-_SMALLEST_WIDTH = 0.004
-"""Below this a sequential design takes minutes to prove; all inputs once are as good."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +63,8 @@ class PopulationMean:
     @property
     def _enough_inputs(self) -> bool:
         """Whether the sequential design can be run to its end, whatever the trials say."""
-        if self.sampling is not Sampling.INDEPENDENT or self.error < SMALLEST_PROVED:
-            return False
-        if self.precision < _SMALLEST_WIDTH or fixed_size(self.precision, self.error) > self.size:
-            return False
-        return design_for(self.precision, self.error).looks[-1] <= self.size
+        independent = self.sampling is Sampling.INDEPENDENT
+        return independent and design_fits(self.precision, self.error, self.size)
 
     def steps(self) -> Asks:
         """Ask for single trials of more inputs, then for more trials of the same ones."""
@@ -82,16 +74,9 @@ class PopulationMean:
         return (yield from self._all_inputs(tally))
 
     def _sequential(self, tally: Tally) -> Asks:
-        design, kept = design_for(self.precision, self.error), 0
-        for look, (before, now) in enumerate(pairwise((0, *design.looks))):
-            trials = np.zeros(self.size, dtype=np.int64)
-            trials[before:now] = 1
-            failed = yield from tally.ask(self.level, trials)
-            kept += now - before - int(failed.sum())
-            if look + 1 == len(design.looks) or design.stops(look, kept):
-                break
-        rate = 1 - kept / now
-        around = Interval(max(0.0, rate - self.precision), min(1.0, rate + self.precision))
+        places = np.arange(self.size)
+        around = yield from tally.ask_design(self.level, self.precision, self.error, places)
+        rate = float(tally.failed.sum() / tally.trials.sum())
         return tally.result(rate, around, self._guarantee)
 
     def _all_inputs(self, tally: Tally) -> Asks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.claims import About
-from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Ask, Needs, TimeUp
-from surefoot.results import Estimate, Footing, Guarantee, Interval
+from surefoot.population.precision import Asks, PrecisionResult, Tally, check_precision, design_fits
+from surefoot.procedure import Needs, TimeUp
+from surefoot.results import UNIT, Footing, Guarantee, Interval
 from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
 
-Asks = Generator[tuple[Ask, ...], list[Counts], "PrecisionResult"]
 _FIRST_GUESS = 0.1
 """Failure probability guessed of every input before its first trial."""
 _FIRST_SHARE = 0.2
@@ -35,37 +33,14 @@ _SPARE = 1.03
 
 
 @dataclass(frozen=True)
-class PrecisionResult:
-    """A mean of failure probabilities, and the trials of each input behind it.
-
-    `first` is the first trial of each input alone, where it had one. `note` says why the mean is
-    not known to the precision, where it is not.
-    """
-
-    failure: Estimate
-    counts: tuple[Counts, ...]
-    first: tuple[Counts, ...]
-    note: str = ""
-
-
-def check_precision(precision: float, error: float) -> None:
-    """Refuse a half-width or an error that is none."""
-    if not 0 < precision < 0.5:
-        raise InvalidArgument(
-            f"precision must lie between 0 and 0.5, got {precision:g}: it is how far the mean may "
-            "be from the truth, try 0.02"
-        )
-    if not 0 < error < 1:
-        raise InvalidArgument(f"error must lie between 0 and 1, got {error}: try 0.05")
-
-
-@dataclass(frozen=True)
 class SetMean:
     """Take trials of those inputs that make the mean uncertain, until it is known to `precision`.
 
     Rounds of trials: each is allocated by what the rounds before say, and the interval
-    (`statistics/stratified_mean.py`) holds after each of them, so that stopping is free. `size`,
-    `seed`, `level` and `fresh` (whether the perturbation draws) are set by the study.
+    (`statistics/stratified_mean.py`) holds after each of them, so that stopping is free. Where
+    there are more inputs than the exact sequential design has trials, each trial is one of an input
+    picked at random, with replacement, and the design says when to stop. `size`, `seed`, `level`
+    and `fresh` (whether the perturbation draws) are set by the study.
     """
 
     precision: float
@@ -96,6 +71,8 @@ class SetMean:
         if not self.fresh:
             yield from tally.ask(self.level, np.ones(self.size, dtype=np.int64))
             return self._settled(tally)
+        if design_fits(self.precision, self.error, self.size):
+            return (yield from self._picked(tally))
         bounds, number = MeanBounds(self.size), 0
         try:
             while bounds.interval(self.error).width > 2 * self.precision:
@@ -148,47 +125,19 @@ class SetMean:
         note = f"the time was up at ± {around.width / 2:.2g}" if late else ""
         return tally.result(value, around, Guarantee(Footing.SOUND, self.error), note)
 
+    def _picked(self, tally: Tally) -> Asks:
+        """Single trials of inputs picked at random: each fails with the mean probability."""
+        rng = np.random.default_rng(self.seed)
+        places = rng.integers(0, self.size, self.size)
+        guarantee = Guarantee(Footing.SOUND, self.error)
+        try:
+            around = yield from tally.ask_design(self.level, self.precision, self.error, places)
+        except TimeUp:
+            return tally.result(0.5, UNIT, guarantee, "the time was up before the first answer")
+        rate = float(tally.failed.sum() / tally.trials.sum())
+        return tally.result(rate, around, guarantee)
+
     def _settled(self, tally: Tally) -> PrecisionResult:
         """The mean itself, where every trial of an input is the same."""
         mean = float(tally.failed.mean())
         return tally.result(mean, Interval(mean, mean), Guarantee(Footing.SOUND, 0.0))
-
-
-class Tally:
-    """Trials and failures of each input so far, and its first trial."""
-
-    def __init__(self, size: int) -> None:
-        self.trials = np.zeros(size, dtype=np.int64)
-        self.failed = np.zeros(size, dtype=np.int64)
-        self._first_trials = self._first_failed = self.trials
-
-    def ask(
-        self, level: float, trials: NDArray[np.int64]
-    ) -> Generator[tuple[Ask, ...], list[Counts], NDArray[np.int64]]:
-        """Ask for so many more trials of each input; how many failed."""
-        some = np.flatnonzero(trials)
-        failed = np.zeros(len(trials), dtype=np.int64)
-        if len(some):
-            asks = tuple(Ask(level, int(trials[i]), subject=int(i)) for i in some)
-            answers = yield asks
-            failed[some] = [counts.trials - counts.kept for counts in answers]
-        if not self.trials.any() and trials.max(initial=0) == 1:
-            self._first_trials, self._first_failed = trials, failed
-        self.trials, self.failed = self.trials + trials, self.failed + failed
-        return failed
-
-    def result(
-        self, failure: float, around: Interval, guarantee: Guarantee, note: str = ""
-    ) -> PrecisionResult:
-        """The mean with what was counted."""
-        estimate = Estimate(failure, around, guarantee, int(self.trials.sum()))
-        return PrecisionResult(
-            estimate,
-            _counts(self.trials, self.failed),
-            _counts(self._first_trials, self._first_failed),
-            note,
-        )
-
-
-def _counts(trials: NDArray[np.int64], failed: NDArray[np.int64]) -> tuple[Counts, ...]:
-    return tuple(map(Counts, trials.tolist(), (trials - failed).tolist()))

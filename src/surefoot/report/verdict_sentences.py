@@ -84,10 +84,11 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     )
 
 
-_TWO_SIDED = ("curve_set", "curve_population")
+_TWO_SIDED = ("mean_set", "curve_set", "curve_population")
 """Kinds whose verdict is read off the interval of the claim itself, which has two sides."""
 REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
+    "mean_set": _mean,
     "mean_population": _mean,
     "share_kappa": _share,
     "curve_set": curve_requirement,

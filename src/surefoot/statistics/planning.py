@@ -36,6 +36,23 @@ def simulate(
     return result, questions
 
 
+def simulate_mean(procedure: Procedure[Any, Any, Any], p: float, runs: int = 5) -> SimulatedTrials:
+    """The same of a procedure for all inputs together, each kept with probability p.
+
+    Trials are those of all inputs; decided are the runs that reach the precision.
+    """
+    rng, trials, reached = np.random.default_rng(20240607), [], 0
+    for _ in range(runs):
+        session = Session(procedure)
+        while session.question is not None:
+            kept = rng.binomial([ask.units for ask in session.question], p).tolist()
+            units = (ask.units for ask in session.question)
+            session.tell([Counts(n, k) for n, k in zip(units, kept, strict=True)])
+        trials.append(session.result.failure.trials)
+        reached += not session.result.note
+    return SimulatedTrials(p, float(np.mean(trials)), max(trials), reached / runs)
+
+
 def simulate_trials(
     procedure: Procedure[int, Counts, Any], p: float, runs: int = 100
 ) -> SimulatedTrials:

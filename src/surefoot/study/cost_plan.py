@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 
+from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.executors import open_pool
+from surefoot.population import inputs_needed
 from surefoot.procedure import Needs
-from surefoot.statistics.planning import SimulatedTrials, simulate_trials
+from surefoot.report.formatting import percent
+from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
+from surefoot.study.precision_run import procedure
 from surefoot.study.sampling_run import batch_size, workers_for
 from surefoot.study.setup import Setup
 from surefoot.tasks import Task
@@ -20,22 +24,29 @@ from surefoot.tasks import Task
 class Plan:
     """What a study will cost, for inputs that are kept with an assumed probability.
 
-    `rate` is in trials a second, with so many `workers`.
+    `rate` is in trials a second, with so many `workers`. `together`: the method takes all inputs
+    together, and a rehearsal counts all their trials. `notes` say what no trials can make good.
     """
 
     inputs: int
     rate: float
     workers: int
     rehearsals: tuple[SimulatedTrials, ...]
+    together: bool = False
+    notes: tuple[str, ...] = ()
+
+    def trials(self, rehearsal: SimulatedTrials) -> float:
+        """The trials of the whole run if every input were like this."""
+        return rehearsal.mean if self.together else self.inputs * rehearsal.mean
 
     def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""
-        return self.inputs * rehearsal.mean / self.rate
+        return self.trials(rehearsal) / self.rate
 
 
 def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
     """Simulate the method on assumed probabilities and time the model on one batch."""
-    if study.needs is not Needs.SAMPLES:
+    if study.needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
             f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
             "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
@@ -51,5 +62,23 @@ def plan(study: Setup, assumed: Sequence[float], workers: int | None) -> Plan:
             ]
         )
         rate = 2 * threads * batch / (time.perf_counter() - start)
+    if study.needs is Needs.MEAN:
+        return _plan_of_mean(study, assumed, rate, threads)
     rehearsals = tuple(simulate_trials(study.method, p) for p in assumed)
     return Plan(len(study.fitted), rate, threads, rehearsals)
+
+
+def _plan_of_mean(study: Setup, assumed: Sequence[float], rate: float, threads: int) -> Plan:
+    """The method on all inputs together, and how many inputs the population needs."""
+    method, size = procedure(study), len(study.fitted)
+    rehearsals = tuple(simulate_mean(method, p) for p in assumed)
+    notes = []
+    if method.about is About.POPULATION:
+        for p in assumed:
+            needed = inputs_needed(1 - p, method.precision, method.error)
+            if needed > size:
+                notes.append(
+                    f"If {percent(1 - p)} of the perturbations fail, ± {method.precision:g} needs "
+                    f"about {needed:,} inputs, however many trials each has; there are {size:,}."
+                )
+    return Plan(size, rate, threads, rehearsals, together=True, notes=tuple(notes))

@@ -13,7 +13,7 @@ from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.evidence import Counts
 from surefoot.population import Mean
-from surefoot.population.set_mean import PrecisionResult
+from surefoot.population.precision import PrecisionResult
 from surefoot.procedure import Joint
 from surefoot.results import (
     UNIT,
@@ -68,10 +68,8 @@ def _conclude(
     place = np.argsort(order)
     counts = [result.counts[i] for i in place]
     first = [result.first[i] for i in place]
-    error = study.method.error
-    local: list[Any] = [
-        _local(c, error, settled=study.randomness is Randomness.NOTHING) for c in counts
-    ]
+    error, settled = study.method.error, study.randomness is Randomness.NOTHING
+    local: list[Any] = [_local(c, error, settled=settled) for c in counts]
     of_set, of_population = _means(study, result, first)
     details = Samples(
         whole=of_population,
