@@ -1,0 +1,243 @@
+"""A mean to a stated precision: what it takes, when it stops, what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.claims import About, Continues, Sampling, Verdict
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.methods import PopulationMean, SetMean
+from surefoot.population import inputs_needed
+from surefoot.procedure import Session
+from surefoot.results import Estimate, Undecided
+from surefoot.statistics.stratified_mean import MeanBounds, Round, allocate, guesses
+from tests.claims.parts import QUICK, noise_study
+
+
+def run(method, p: np.ndarray, seed: int = 1):
+    rng, session = np.random.default_rng(seed), Session(method)
+    while session.question is not None:
+        asks = session.question
+        failed = rng.binomial([a.units for a in asks], p[[a.subject for a in asks]]).tolist()
+        session.tell([Counts(a.units, a.units - k) for a, k in zip(asks, failed, strict=True)])
+    return session.result
+
+
+WORLDS = {
+    "never": np.zeros(50),
+    "always": np.ones(50),
+    "half": np.full(50, 0.5),
+    "one input": np.array([0.2]),
+    "one that always fails": np.eye(1, 50)[0],
+    "mixed": np.linspace(0, 1, 50) ** 4,
+}
+
+
+@pytest.mark.parametrize("precision", [0.2, 0.05, 0.01])
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_mean_of_these_inputs_is_known_to_the_precision(name: str, precision: float) -> None:
+    p = WORLDS[name]
+    mean = run(SetMean(precision, 0.001, len(p)), p).failure
+    assert mean.interval.width <= 2 * precision + 1e-12
+    assert float(p.mean()) in mean.interval
+    assert mean.value in mean.interval
+
+
+def test_trials_go_where_the_mean_is_uncertain() -> None:
+    p = np.array([0.0] * 40 + [0.5] * 10)
+    counts = run(SetMean(0.005, 0.05, 50), p).counts
+    certain, uncertain = [c.trials for c in counts[:40]], [c.trials for c in counts[40:]]
+    assert min(uncertain) > 5 * max(certain)
+
+
+def test_a_coarse_precision_takes_few_trials_of_many_inputs() -> None:
+    p = np.full(5000, 0.1)
+    result = run(SetMean(0.05, 0.05, 5000), p)
+    assert result.failure.trials < 700
+    assert sum(c.trials == 0 for c in result.counts) > 4000
+
+
+@pytest.mark.parametrize("guess", [0.0, 0.03, 0.5, 1.0])
+@pytest.mark.parametrize("inclusion", [1.0, 0.25])
+@pytest.mark.parametrize("truth", [0.0, 0.01, 0.4, 1.0])
+def test_each_end_is_a_supermartingale_whatever_the_guess(
+    truth: float, inclusion: float, guess: float
+) -> None:
+    """One trial of one input: the expectation of both factors, by summing over both outcomes."""
+    one = Round(0.5, np.array([1]), np.array([inclusion]), np.array([guess])).bounded()
+    fails = truth * inclusion
+    upper = lower = 0.0
+    for outcome, chance in ((1, fails), (0, 1 - fails)):
+        bounds = MeanBounds(1).after(one, np.array([outcome]))
+        upper += chance * np.exp(one.weight * truth - bounds.upper)
+        lower += chance * np.exp(bounds.lower - one.weight * truth)
+    assert upper <= 1 + 1e-12
+    assert lower <= 1 + 1e-12
+
+
+def test_the_mirror_image_of_bounds_is_about_being_kept() -> None:
+    one = Round(3.0, np.array([5, 9]), np.ones(2), np.array([0.2, 0.4]))
+    bounds = MeanBounds(2).after(one, np.array([1, 4]))
+    plain, mirrored = bounds.interval(0.1), bounds.mirrored().interval(0.1)
+    assert plain.low == pytest.approx(1 - mirrored.high)
+    assert plain.high == pytest.approx(1 - mirrored.low)
+    assert bounds.mirrored().mirrored().upper == pytest.approx(bounds.upper)
+
+
+def test_an_allocation_needs_fewer_trials_where_nothing_is_left_to_chance() -> None:
+    bounds = MeanBounds(100)
+    certain = allocate(np.zeros(100), bounds, 0.01, 0.05).total
+    uncertain = allocate(np.full(100, 0.3), bounds, 0.01, 0.05).total
+    assert certain < 500
+    assert uncertain > 10_000
+
+
+def test_guesses_of_inputs_without_a_trial_are_the_mean_of_the_others() -> None:
+    guess = guesses(np.array([0, 0, 0, 10, 0]), np.array([10, 10, 10, 10, 0]))
+    assert guess[0] < 0.05 < guess[4] < guess[3]
+    assert guess[3] > 0.8
+
+
+def test_what_a_perturbation_that_draws_nothing_does_is_known_after_one_trial_each() -> None:
+    p = np.array([0.0, 1.0, 0.0, 0.0])
+    result = run(SetMean(0.01, 0.05, 4, fresh=False), p)
+    assert result.failure.trials == 4
+    assert result.failure.interval == sf.results.Interval(0.25, 0.25)
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 400])
+def test_the_population_needs_one_trial_of_each_input_where_inputs_differ_most(n: int) -> None:
+    p = (np.arange(n) % 10 == 0) * 1.0
+    result = run(PopulationMean(0.001, 0.05, n), p)
+    assert result.failure.trials <= 4 * n
+    assert result.failure.interval.width < 1
+    assert "would be needed" in result.note
+
+
+def test_the_population_takes_more_trials_of_inputs_that_are_alike() -> None:
+    once = run(PopulationMean(0.04, 0.05, 300), (np.arange(300) % 10 < 3) * 1.0)
+    alike = run(PopulationMean(0.04, 0.05, 300), np.full(300, 0.3))
+    assert alike.failure.interval.width < 0.08 < once.failure.interval.width
+    assert not alike.note
+
+
+def test_enough_inputs_stop_as_soon_as_the_design_says() -> None:
+    result = run(PopulationMean(0.05, 0.05, 1000), np.full(1000, 0.02))
+    assert 50 < result.failure.trials < 400
+    assert not result.note
+
+
+def test_a_quota_of_classes_is_never_stopped_early() -> None:
+    stratified = PopulationMean(0.05, 0.05, 1000, sampling=Sampling.STRATIFIED)
+    assert run(stratified, np.full(1000, 0.02)).failure.trials == 1000
+
+
+def test_the_inputs_needed_grow_with_the_variance() -> None:
+    needed = [inputs_needed(p, 0.02, 0.05) for p in (0.0, 0.05, 0.5)]
+    assert needed[0] < 200 < needed[1] < 700
+    assert 2000 < needed[2] < 2700
+
+
+@pytest.mark.parametrize("precision", [0.0, -0.1, 0.5, float("nan")])
+def test_a_precision_that_is_none_is_refused(precision: float) -> None:
+    for method in (SetMean, PopulationMean):
+        with pytest.raises(InvalidArgument, match="precision must lie between"):
+            method(precision, 0.05)
+
+
+# Whole studies
+
+P = np.array([0.0] * 20 + [0.1, 0.4, 0.9])
+
+
+def test_the_mean_that_was_asked_for_comes_first_and_pays_for_nothing_else() -> None:
+    result = noise_study(P, SetMean(0.02, 0.05), 3).run(**QUICK)
+    first = result.claims[0]
+    assert (first.kind, first.about.of, first.continues) == (
+        "mean_set", About.THESE, Continues.ANYTIME,
+    )  # fmt: skip
+    assert first.interval is not None
+    assert first.interval.width <= 0.04
+    assert not any(c.about.of is About.CLASS for c in result.claims)
+
+
+def test_of_the_population_the_note_says_how_many_inputs_are_needed() -> None:
+    claim = noise_study(P, PopulationMean(0.02, 0.05), 3).run(**QUICK).claims[0]
+    assert claim.about.of is About.POPULATION
+    assert "inputs allow" in claim.reason
+    assert "would be needed" in claim.reason
+
+
+@pytest.mark.parametrize("method", [SetMean(0.03, 0.05), PopulationMean(0.03, 0.05)])
+def test_batches_and_workers_change_nothing(method) -> None:
+    one = noise_study(P, method, 3).run(workers=1, batch=7)
+    two = noise_study(P, method, 3).run(workers=2, batch=500)
+    assert one.claims == two.claims
+    assert one.record.inputs == two.record.inputs
+
+
+def test_trials_are_those_of_any_other_study(tmp_path) -> None:
+    """Trial i of an input is the same whichever method asks for it."""
+    study = noise_study(P, SetMean(0.03, 0.05), 3)
+    result = study.run(**QUICK)
+    row = result.record.inputs[-1]
+    assert isinstance(row.result, Estimate)
+    kept = [study.replay(row.id, i).kept for i in range(row.result.trials)]
+    assert sum(kept) == round(row.result.value * row.result.trials)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path) -> None:
+    store = str(tmp_path / "s.db")
+    study = noise_study(P, SetMean(0.02, 0.05), 3)
+    calls = 0
+
+    def stop(_) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(store, batch=5, workers=1, on_progress=stop)
+    assert study.run(store, **QUICK).claims == study.run(**QUICK).claims
+
+
+def test_inputs_without_a_trial_are_listed_as_that() -> None:
+    result = noise_study(np.tile(P, 30), SetMean(0.1, 0.05), 3).run(**QUICK)
+    rows = [row.result for row in result.record.inputs]
+    assert any(isinstance(r, Undecided) and "no trial" in r.reason for r in rows)
+    assert any(isinstance(r, Estimate) for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("least", "verdict"),
+    [(0.5, Verdict.PASS), (0.99, Verdict.FAIL), (1 - P.mean(), Verdict.UNDECIDED)],
+)
+def test_a_requirement_is_of_the_mean_that_was_asked_for(least: float, verdict: Verdict) -> None:
+    result = noise_study(P, SetMean(0.02, 0.05), 3).run(**QUICK).require(least)
+    assert [claim.verdict for claim in result.verdicts] == [verdict]
+    assert "these 23 inputs" in str(result)
+
+
+def test_what_a_precision_cannot_do_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="says nothing by class"):
+        noise_study(P, SetMean(0.02, 0.05), 3, by_class=True)
+    result = noise_study(P, SetMean(0.05, 0.05), 3).run(**QUICK)
+    with pytest.raises(InvalidArgument, match="one requirement"):
+        result.require(0.9, of_each_class=0.9)
+    studies = {name: noise_study(P, SetMean(0.05, 0.05), 3) for name in "ab"}
+    with pytest.raises(InvalidArgument, match="leave out precision"):
+        sf.compare(studies)
+
+
+def test_a_plan_says_what_the_number_of_inputs_does_not_allow() -> None:
+    plan = noise_study(P, PopulationMean(0.02, 0.05), 3).plan([0.9], workers=1)
+    assert plan.together
+    assert "needs about" in plan.notes[0]
+    assert "there are 23" in plan.notes[0]
+    of_these = noise_study(P, SetMean(0.05, 0.05), 3).plan([1.0, 0.9], workers=1)
+    assert not of_these.notes
+    assert of_these.trials(of_these.rehearsals[0]) < of_these.trials(of_these.rehearsals[1])
