@@ -82,8 +82,8 @@ class Table:
 
 def _refuse_missing(source: str, row: int, heading: str, cell: object) -> NoReturn:
     raise InvalidArgument(
-        f"{source}, row {row + 1}, column {heading!r}: the value is missing ({cell!r}): fill it in, "
-        "or leave out the row or the column"
+        f"{source}, row {row + 1}, column {heading!r}: the value is missing ({cell!r}): fill it "
+        "in, or leave out the row or the column"
     )
 
 
@@ -107,7 +107,7 @@ def text_column(heading: str, cells: list[str], source: str) -> TableColumn:
 
 def _coded(heading: str, cells: Sequence[Category], dtype: str) -> TableColumn:
     """Codes in the order of the sorted values."""
-    categories = sorted(set(cells))  # type: ignore[type-var]
+    categories = sorted(set(cells))
     code = {category: i for i, category in enumerate(categories)}
     return TableColumn(
         heading, dtype, np.array([code[cell] for cell in cells], np.int64), tuple(categories)

@@ -164,12 +164,12 @@ def _features(columns: list[TableColumn]) -> tuple[Feature, ...]:
     short = [m["name"] if m else c.heading for m, c in zip(parts, columns, strict=True)]
     features = []
     for column, match, name in zip(columns, parts, short, strict=True):
+        kind = column.dtype, column.categories
         if match is None or short.count(name) > 1:
-            name, unit = column.heading, ""
+            features.append(Feature(column.heading, "", "", *kind))
         else:
             unit = match["square"] or match["round"]
-        heading = column.heading if name != column.heading else ""
-        features.append(Feature(name, unit, heading, column.dtype, column.categories))
+            features.append(Feature(name, unit.strip(), column.heading, *kind))
     return tuple(features)
 
 

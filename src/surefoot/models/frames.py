@@ -62,9 +62,7 @@ def estimator_run(source: Any, options: LoadOptions) -> Run:  # noqa: ANN401
     available = [name for name in _LIBRARIES if importlib.util.find_spec(name) is not None]
     if not available:
         if any(f.categories for f in features):
-            raise MissingPackage(
-                "an estimator of columns by name needs frames: pip install pandas"
-            )
+            raise MissingPackage("an estimator of columns by name needs frames: pip install pandas")
         return run
     runs = [FrameRun(run, features, order, library) for library in available]
     return _first_that_works(runs, options)
@@ -174,7 +172,9 @@ def nearest_decimals(values: NDArray[np.float32]) -> NDArray[np.float64]:
     size = np.abs(exact)
     places = _DIGITS - 1 - np.floor(np.log10(np.where(size > 0, size, 1)))
     scale = 10.0 ** np.abs(places)
-    rounded = np.where(places >= 0, np.round(exact * scale) / scale, np.round(exact / scale) * scale)
+    rounded = np.where(
+        places >= 0, np.round(exact * scale) / scale, np.round(exact / scale) * scale
+    )
     return np.where(rounded.astype(np.float32) == values, rounded, exact)
 
 

@@ -201,7 +201,7 @@ def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
 
 def written_level(text: str) -> str:
     """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
-    return text.partition(":")[2].partition(",")[0].strip()
+    return _with_spread(text).partition(":")[2].partition(",")[0].strip()
 
 
 def at_level(text: str, level: float) -> str:

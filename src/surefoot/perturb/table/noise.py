@@ -80,7 +80,10 @@ class TableNoise:
         rest = f"; {fixed} never change" if fixed and moving else ""
         plain = (changes + rest).replace("{", "{{").replace("}", "}}")
         if self.relative_to:
-            return f"noise relative to the spread of each feature, times {{level}} ({plain})"
+            return (
+                "noise relative to the spread of each feature over these inputs, times "
+                f"{{level}} ({plain})"
+            )
         return f"noise in the units of each feature, times {{level}} ({plain})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
@@ -161,7 +164,11 @@ def _plan(features: tuple[Column, ...]) -> _Plan:
     plain = [(f, at) for f, at in placed if isinstance(f, Feature) and not f.values]
     normal = [(f, at) for f, at in plain if f.shape == "normal"]
     uniform = [(f, at) for f, at in plain if f.shape == "uniform"]
-    codes = [(f.values, float(f.noise or 0), at) for f, at in placed if isinstance(f, Feature) and f.values]
+    codes = [
+        (f.values, float(f.noise or 0), at)
+        for f, at in placed
+        if isinstance(f, Feature) and f.values
+    ]
     groups = [
         (tuple(map(float, range(at, at + len(f.names)))), f.noise, at)
         for f, at in placed
