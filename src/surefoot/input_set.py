@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,8 @@ class Feature:
     `column` is its heading in the data, where that says more than the name ("age [years]").
     `dtype` is the type of its values there: that of a NumPy number, "bool", "text", "category" or
     "ordered" (a category whose values have an order). A column with `categories` holds codes: the
-    code 0 is the first of them.
+    code 0 is the first of them. `example` is a value (or code) of the column, with which a model
+    can be tried.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Feature:
     column: str = ""
     dtype: str = "float64"
     categories: tuple[Category, ...] = ()
+    example: float = field(default=0.0, compare=False)
 
     @property
     def heading(self) -> str:

@@ -6,10 +6,12 @@ anything else of them would be measured on rows that no table has.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.input_set import Feature, Inputs
 from surefoot.perturb.table.columns import Column
 from surefoot.perturb.table.columns import Feature as ColumnNoise
@@ -19,6 +21,10 @@ _SHOWN = 3
 """Columns named in a finding."""
 _SMALL = 0.25
 """Standard deviation of noise that rounding leaves alone in fewer than 5 of 100 trials."""
+_CODED = (
+    "if a column of numbers is a category for the model, give it the noise 0, or the values that "
+    "it may take (features=…)"
+)
 _WAY_OUT = "choose a perturbation that keeps columns what they are, such as table:0.1sd"
 
 
@@ -46,12 +52,31 @@ def column_problems(
     if problem := _broken_category(inputs, perturbed):
         return kind + problem, ""
     frames = hasattr(getattr(model, "run", None), "frame")
+    unknown = ""
+    if frames:
+        try:
+            unknown = _unknown_values(model, perturbed)
+        except ModelFailed as error:
+            if "unknown categor" not in str(error):
+                raise
+            return f"{kind}{error}: {_CODED}", ""
     doubts = [
+        unknown,
         _broken_integers(inputs, perturbed),
         _rounded_away(perturbation),
         "" if frames else _codes(inputs.features),
     ]
     return "", "; ".join(filter(None, doubts))
+
+
+def _unknown_values(model: Model, perturbed: NDArray[np.floating]) -> str:
+    """What an encoder says of values that it was not fitted on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.predict(model.place(perturbed.astype(np.float32)))
+    texts = [str(warning.message) for warning in caught]
+    known = next((text for text in texts if "unknown categor" in text), "")
+    return f"{known.partition('. ')[0]}: {_CODED}" if known else ""
 
 
 def _broken_category(inputs: Inputs, perturbed: NDArray[np.floating]) -> str:

@@ -112,7 +112,7 @@ def _inputs(
         source=source,
         class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
         reading="; ".join(filter(None, ["a table", known.reading if known else ""])),
-        features=_features(columns),
+        features=_features(columns, [float(values[0]) for values in x]),
     )
 
 
@@ -158,13 +158,13 @@ def _check_headings(headings: list[str], source: str) -> None:
             raise InvalidArgument(f"{source} has two columns {heading!r}: name each differently")
 
 
-def _features(columns: list[TableColumn]) -> tuple[Feature, ...]:
+def _features(columns: list[TableColumn], examples: list[float]) -> tuple[Feature, ...]:
     """Names, with units where headings hold them and the names stay different without."""
     parts = [_UNIT.fullmatch(column.heading) for column in columns]
     short = [m["name"] if m else c.heading for m, c in zip(parts, columns, strict=True)]
     features = []
-    for column, match, name in zip(columns, parts, short, strict=True):
-        kind = column.dtype, column.categories
+    for column, match, name, example in zip(columns, parts, short, examples, strict=True):
+        kind = column.dtype, column.categories, example
         if match is None or short.count(name) > 1:
             features.append(Feature(column.heading, "", "", *kind))
         else:

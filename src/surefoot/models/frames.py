@@ -74,7 +74,7 @@ def _first_that_works(runs: Sequence[FrameRun], options: LoadOptions) -> FrameRu
     for run in runs:
         try:
             with model_errors():
-                run(probe_rows(run.features, options))
+                run(probe_rows(probe((len(run.features),), options.bounds), options.features))
         except ModelFailed as error:
             errors.append(error)
         else:
@@ -88,20 +88,14 @@ def _first_that_works(runs: Sequence[FrameRun], options: LoadOptions) -> FrameRu
     ) from errors[0]
 
 
-def probe_rows(features: tuple[Feature, ...], options: LoadOptions) -> NDArray[np.float32]:
-    """A few rows that the columns can hold; always the same ones."""
-    return valid_rows(probe((len(features),), options.bounds), features)
+def probe_rows(x: NDArray[np.float32], features: Sequence[Feature]) -> NDArray[np.float32]:
+    """These rows; for a table one that its columns can hold, in place of each.
 
-
-def valid_rows(x: NDArray[np.float32], features: Sequence[Feature]) -> NDArray[np.float32]:
-    """Numbers in [0, 1) as codes of categories and as integers, where columns hold such."""
-    rows = x.copy()
-    for place, feature in enumerate(features):
-        if feature.categories:
-            rows[:, place] = np.floor(rows[:, place] % 1 * len(feature.categories))
-        elif feature.whole:
-            rows[:, place] = np.round(rows[:, place])
-    return rows
+    An encoder knows the values that it was fitted on and may refuse all others.
+    """
+    if not features or x.shape[1:] != (len(features),):
+        return x
+    return np.tile(np.array([f.example for f in features], np.float32), (len(x), 1))
 
 
 def _order(names: tuple[str, ...], features: tuple[Feature, ...]) -> tuple[int, ...]:

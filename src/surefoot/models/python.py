@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.score_rows import as_rows
-from surefoot.models.frames import estimator_run, fitted_classes, valid_rows
+from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.scores import both_classes, complete_signature, model_errors
@@ -155,7 +155,7 @@ def wrap_callable(
 
     def first_rows(x: NDArray[np.float32]) -> Array:
         nonlocal private
-        x = valid_rows(x, options.features)
+        x = probe_rows(x, options.features)
         with model_errors():
             private, answer = _writes(run, normalise(x))
             return as_rows(np.asarray(answer), len(x))
