@@ -127,6 +127,8 @@ def wrap_callable(
     """An estimator with `predict_proba`, or a function of a batch."""
     options.refuse_output()
     shape, scores, normalise = options.shape, options.scores, options.normalise
+    if shape is None and options.features:
+        shape = (len(options.features),)
     run: Callable[[NDArray[Any]], Any]
     if hasattr(source, "predict_proba"):
         options.refuse_device()
