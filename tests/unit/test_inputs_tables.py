@@ -101,9 +101,21 @@ def test_headings_that_differ_in_the_unit_only_stay_whole(tmp_path):
     assert [f.name for f in inputs.features] == ["age [years]", "age [days]"]
 
 
+def test_a_column_of_labels_is_never_given_to_the_model_unnoticed(tmp_path):
+    path = written(tmp_path, "a,label\n1.5,0\n2.5,1\n")
+    assert sf.load_inputs(path, labels="label").x.shape == (2, 1)
+    with pytest.raises(InvalidArgument, match="file and label"):
+        sf.load_inputs(path)
+
+
 def test_a_csv_list_of_images_is_no_table(tmp_path):
     with pytest.raises(InvalidArgument, match=r"lacks a file or a label|does not exist"):
         sf.load_inputs(written(tmp_path, "file,label\nmissing.png,1\n"))
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"x")
+    pytest.importorskip("pyarrow")
+    with pytest.raises(InvalidArgument, match="cannot be read as parquet"):
+        sf.load_inputs(broken)
 
 
 REFUSED = [

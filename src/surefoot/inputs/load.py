@@ -74,7 +74,7 @@ def _from_path(
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
         return read(path, scale, label_values, class_names)
-    if is_table_file(path):
+    if is_table_file(path, labels):
         return from_table_file(path, labels, class_names=class_names, scale=scale, size=size)
     if labels is not None:
         raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")

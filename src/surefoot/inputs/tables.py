@@ -38,8 +38,12 @@ def is_frame(source: Any) -> bool:  # noqa: ANN401
     )
 
 
-def is_table_file(path: Path) -> bool:
-    """Whether a file is a table: a .parquet, or a .csv that is no list of image files."""
+def is_table_file(path: Path, labels: Any = None) -> bool:  # noqa: ANN401
+    """Whether a file is a table: a .parquet, or a .csv that is no list of image files.
+
+    A .csv with a column "label" is a list of images unless `labels` says what the labels are: as
+    a table it would give the labels to the model.
+    """
     if path.suffix.lower() == ".parquet":
         return True
     if path.suffix.lower() != ".csv" or not path.is_file():
@@ -49,7 +53,8 @@ def is_table_file(path: Path) -> bool:
             header = [name.strip() for name in next(csv.reader(file), [])]
     except (OSError, UnicodeDecodeError, csv.Error):
         return False
-    return bool(header) and "file" not in header
+    names = header[0].split(";") if len(header) == 1 else header
+    return bool(header) and "file" not in names and (labels is not None or "label" not in names)
 
 
 def from_frame(
