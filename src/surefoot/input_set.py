@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,37 @@ def plain(name: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
+Category = str | int | float | bool
+"""A value of a column that is no quantity, as the data hold it."""
+
+
 @dataclass(frozen=True)
 class Feature:
-    """A column of a table: its name, and its unit where one is known."""
+    """A column of a table: its name, and its unit where one is known.
+
+    `column` is its heading in the data, where that says more than the name ("age [years]").
+    `dtype` is the type of its values there: that of a NumPy number, "bool", "text", "category" or
+    "ordered" (a category whose values have an order). A column with `categories` holds codes: the
+    code 0 is the first of them. `example` is a value (or code) of the column, with which a model
+    can be tried.
+    """
 
     name: str
     unit: str = ""
+    column: str = ""
+    dtype: str = "float64"
+    categories: tuple[Category, ...] = ()
+    example: float = field(default=0.0, compare=False)
+
+    @property
+    def heading(self) -> str:
+        """Its heading in the data."""
+        return self.column or self.name
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are integers."""
+        return self.dtype.startswith(("int", "uint"))
 
 
 @dataclass(frozen=True, eq=False)

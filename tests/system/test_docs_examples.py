@@ -103,6 +103,7 @@ def folder(tmp_path_factory):
         runpy.run_path(str(ROOT / "examples" / "files_to_try.py"))
         write_data()
         write_models()
+        write_table()
     return files
 
 
@@ -135,6 +136,12 @@ def write_models() -> None:
     page = (ROOT / "docs" / "how-to" / "your-own-model.md").read_text()
     (code,) = re.findall(r"```python\n(# mymodel\.py\n.*?)```", page, re.DOTALL)
     Path("mymodel.py").write_text(code)
+
+
+def write_table() -> None:
+    """The table, the pipeline and the file of columns of `examples/tabular.py`."""
+    pytest.importorskip("pandas")
+    runpy.run_path(str(ROOT / "examples" / "tabular.py"), run_name="__main__")
 
 
 @pytest.fixture(scope="module")

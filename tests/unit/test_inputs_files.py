@@ -188,7 +188,7 @@ def test_a_cut_archive_is_refused(tmp_path):
             load_inputs(path)
 
 
-@pytest.mark.parametrize("name", ["d.parquet", "d", "d.npz.gz", "d.pkl"])
+@pytest.mark.parametrize("name", ["d.feather", "d", "d.npz.gz", "d.pkl"])
 def test_another_kind_of_file_is_refused_with_those_we_read(name, tmp_path):
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(InvalidArgument, match=r"\.npz, \.npy .*image folders"):

@@ -49,7 +49,10 @@ class InputOptions:
         _reading_option("Shape of one input, if the model does not say: 1,28,28"),
     ] = None
     output: Annotated[str | None, _reading_option("Name of the output of an ONNX file.")] = None
-    labels: Annotated[str | None, _reading_option("File with the labels for x.npy.")] = None
+    labels: Annotated[
+        str | None,
+        _reading_option("Column of a table with the labels, or file with the labels for x.npy."),
+    ] = None
     scale: Annotated[
         float | None,
         _reading_option("Divide the data by this (default: 255 for uint8 data, else 1)."),

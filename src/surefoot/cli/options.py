@@ -28,7 +28,9 @@ ModelArg = Annotated[
 DataArg = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="test.npz, x.npy (with --labels), a folder of images, or a .csv file"
+        metavar="DATA",
+        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images, or a "
+        ".csv list of images",
     ),
 ]
 PerturbOption = Annotated[

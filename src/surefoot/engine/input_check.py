@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surefoot.engine.label_check import WAY_OUT
+from surefoot.engine.table_check import refuse_other_classes
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.subject import Model, Perturbation, View
@@ -24,6 +25,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
             f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
         )
+    refuse_other_classes(inputs, model)
     _refuse_unsuited(inputs, perturbation)
     inner: Perturbation | None = getattr(perturbation, "inner", None)
     for part in (*getattr(perturbation, "parts", ()), *filter(None, [inner])):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from surefoot.engine.clean_predictions import clean_labels, clean_scores
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.sampling_bench import SamplingBench
+from surefoot.engine.table_check import column_problems, largest_change
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
@@ -80,6 +81,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
     if getattr(perturbation, "features", ()):
         yield _check("features are as described", lambda: _features(inputs, perturbation))
+    if inputs.features and inputs.x.ndim == 2:
+        yield _check("columns of the table", lambda: _columns(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
 
@@ -176,6 +179,8 @@ def _batches(model: Model, x: NDArray[np.float32]) -> Finding:
 
 def _bounds(inputs: Inputs, model: Model) -> Finding:
     bounds, low, high = model.signature.bounds, inputs.x.min(), inputs.x.max()
+    if bounds is None and inputs.features:
+        return CheckStatus.OK, "no bounds given: each column of the table has a range of its own"
     if bounds is None and low >= 0 and high >= _LEAST_PIXEL_MAXIMUM:
         return CheckStatus.WARNING, (
             f"no bounds given, and values range from {low:g} to {high:g}: if these are pixels and "
@@ -233,6 +238,9 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Findi
     change = float(np.abs(perturbed - inputs.x[:1]).max())
     span = float(inputs.x.max() - inputs.x.min())
     finding = f"values change by up to {change:.2g}; the data range over {span:.3g}"
+    if inputs.features and inputs.x.ndim == 2 and change > 0:
+        change, span = largest_change(inputs, perturbed), 1.0
+        finding = f"a value changes by up to {100 * change:.2g} % of the range of its column"
     if change == 0:
         return CheckStatus.WARNING, (
             "the perturbation changes nothing in these inputs: choose another one or a higher level"
@@ -250,6 +258,18 @@ def _features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN401
     if wrong:
         return CheckStatus.WARNING, "; ".join(wrong[:3])
     return CheckStatus.OK, f"all rows are as described for {len(perturbation.features)} features"
+
+
+def _columns(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Finding:
+    """Whether the columns of a table stay what they are, and how the model gets them."""
+    perturbed = inputs.x[:_SAMPLE]
+    if perturbation is not None and perturbation.level:
+        tasks = [Task(s, perturbation.level, 0, _TRIALS) for s in inputs.subjects()[:_SAMPLE]]
+        perturbed = to_host(bench_for_checks(inputs, model, perturbation).perturbed_all(tasks))
+    wrong, doubts = column_problems(inputs, model, perturbation, perturbed)
+    if wrong or doubts:
+        return (CheckStatus.FAILED if wrong else CheckStatus.WARNING), wrong or doubts
+    return CheckStatus.OK, f"{len(inputs.features)} columns, each of the type that the data have"
 
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:

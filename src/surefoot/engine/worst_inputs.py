@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.changed_features import changed_features
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
@@ -99,6 +100,9 @@ def _appearance(bench: SamplingBench[Any], row: int, after: NDArray[np.floating]
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
         return {"image": png(before, frame, values), "perturbed": png(after, frame, values)}
+    if bench.inputs.features and before.ndim == 1:
+        changed = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)
+        return {"changes": changed}
     moved = np.abs(after - before).reshape(-1)
     largest = np.argsort(-moved, kind="stable")[:_CHANGES]
     flat_before, flat_after = before.reshape(-1), after.reshape(-1)

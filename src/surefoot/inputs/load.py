@@ -13,6 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
+from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
@@ -33,6 +34,8 @@ def load_inputs(
     Face datasets do. uint8 values are divided by 255 unless `scale` says by what to divide.
     Labels are class numbers, or names, which are looked up in `class_names`: one name for each of
     the model's outputs, in their order. Without that list names are numbered alphabetically.
+    A table (a DataFrame of pandas or polars, a .csv or .parquet file) keeps the names of its
+    columns; its `labels` are the name of a column, or one label for each row.
     """
     if isinstance(source, Inputs):
         return source
@@ -43,6 +46,8 @@ def load_inputs(
         raise InvalidArgument(
             "size resizes images in files only: resize arrays before passing them"
         )
+    if is_frame(source):
+        return from_frame(source, labels, ids=ids, class_names=class_names, scale=scale)
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
     if array or labels is not None:
         return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
@@ -69,6 +74,8 @@ def _from_path(
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
         return read(path, scale, label_values, class_names)
+    if is_table_file(path, labels):
+        return from_table_file(path, labels, class_names=class_names, scale=scale, size=size)
     if labels is not None:
         raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")
     match suffix:
@@ -77,8 +84,8 @@ def _from_path(
         case ".csv":
             return from_csv(path, size, scale, class_names)
     raise InvalidArgument(
-        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
-        f"image folders; {suffix or 'no suffix'} is none of them"
+        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label, tables (.csv "
+        f"and .parquet, with --labels) and image folders; {suffix or 'no suffix'} is none of them"
     )
 
 

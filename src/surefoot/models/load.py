@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Feature
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
 from surefoot.models.onnx import open_onnx
 from surefoot.models.pickles import open_pickle
@@ -35,6 +36,7 @@ def load_model(
     device: str | None = None,
     half: bool = False,
     trust: bool = False,
+    features: Sequence[Feature] = (),
 ) -> Model:
     """A model from a file, a name `package.module:function`, a module, an estimator, a callable.
 
@@ -42,7 +44,8 @@ def load_model(
     normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
     where the output does not tell. `shape`: of one input, where the model does not say.
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
-    `trust`: allow reading files that can run code.
+    `trust`: allow reading files that can run code. `features`: the columns of the table that the
+    model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
     """
     options = LoadOptions(
         bounds=interval(bounds),
@@ -53,6 +56,7 @@ def load_model(
         device=device,
         half=half,
         trust=trust,
+        features=tuple(features),
     )
     if isinstance(source, str) and _PYTHON_NAME.match(source) and not Path(source).exists():
         source = import_object(source)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Feature
 from surefoot.models.normalise import Normalise
 from surefoot.results import Interval
 from surefoot.subject import Scores
@@ -28,6 +29,7 @@ class LoadOptions:
     device: str | None = None
     half: bool = False
     trust: bool = False
+    features: tuple[Feature, ...] = ()
 
     def refuse_output(self) -> None:
         """For every model that is not an ONNX file."""

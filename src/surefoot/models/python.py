@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.score_rows import as_rows
+from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.scores import both_classes, complete_signature, model_errors
@@ -34,13 +35,15 @@ class PythonModel:
     """A function from a NumPy batch to scores.
 
     The function gets the batch read-only, which costs nothing. `private` is for a function that
-    writes to its batch: it gets a copy of its own, each time.
+    writes to its batch: it gets a copy of its own, each time. `class_names` are those that an
+    estimator was fitted with, where they are no numbers from 0.
     """
 
     run: Callable[[NDArray[Any]], Any]
     normalise: Normalise
     signature: Signature = field(repr=False)
     private: bool = False
+    class_names: tuple[str, ...] = ()
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """NumPy it is."""
@@ -124,13 +127,15 @@ def wrap_callable(
     """An estimator with `predict_proba`, or a function of a batch."""
     options.refuse_output()
     shape, scores, normalise = options.shape, options.scores, options.normalise
+    if shape is None and options.features:
+        shape = (len(options.features),)
     run: Callable[[NDArray[Any]], Any]
     if hasattr(source, "predict_proba"):
         options.refuse_device()
         if shape is None and hasattr(source, "n_features_in_"):
             shape = (int(source.n_features_in_),)
         digest, covers = _object_digest(source)
-        run, scores = source.predict_proba, Scores.PROBABILITIES
+        run, scores = estimator_run(source, options), Scores.PROBABILITIES
     else:
         digest, covers = _function_digest(source)
         run = source
@@ -152,12 +157,13 @@ def wrap_callable(
 
     def first_rows(x: NDArray[np.float32]) -> Array:
         nonlocal private
+        x = probe_rows(x, options.features)
         with model_errors():
             private, answer = _writes(run, normalise(x))
             return as_rows(np.asarray(answer), len(x))
 
     signature = complete_signature(draft, first_rows, scores, digest_answers=True)
-    return PythonModel(run, normalise, signature, private)
+    return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401

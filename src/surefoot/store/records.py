@@ -56,11 +56,20 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Change:
-    """One value of an input before and after."""
+    """One value of an input before and after; `names` are those of the two categories."""
 
     where: str
     before: float
     after: float
+    unit: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Before and after, as a table shows them."""
+        if self.names:
+            return self.names
+        return tuple(f"{value:.6g} {self.unit}".rstrip() for value in (self.before, self.after))
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,20 @@ class ModelSpec:
 
 
 @dataclass(frozen=True)
+class ColumnSpec:
+    """A column of a table, as the model meets it: heading, type, and what its codes stand for."""
+
+    heading: str
+    dtype: str
+    categories: tuple[str | int | float | bool, ...] = ()
+
+
+@dataclass(frozen=True)
 class InputsSpec:
-    """What names the inputs, how they were read and how they were selected."""
+    """What names the inputs, how they were read and how they were selected.
+
+    `columns` is empty where the inputs are no table.
+    """
 
     digest: str
     frame: tuple[int, ...]
@@ -59,6 +71,7 @@ class InputsSpec:
     selection: str
     class_names: tuple[str, ...]
     reading: str
+    columns: tuple[ColumnSpec, ...] = ()
 
 
 @dataclass(frozen=True)

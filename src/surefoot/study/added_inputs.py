@@ -35,8 +35,10 @@ def adopt_evidence(study: Setup, store: Store) -> str:
 
 
 def _same_question(one: Spec, other: StudySpec) -> bool:
-    """The same question: model, perturbation, method, property, seed, error."""
+    """The same question: model, columns, perturbation, method, property, seed, error."""
     if not isinstance(one, StudySpec) or one.population is None or other.population is None:
+        return False
+    if one.inputs.columns != other.inputs.columns:  # the same codes may stand for other values
         return False
     population = replace(one.population, sampling=other.population.sampling)
     alike = replace(one, population=population, inputs=other.inputs, by_class=other.by_class)

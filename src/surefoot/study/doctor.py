@@ -8,6 +8,7 @@ from surefoot.engine.level_zero import examine_level_zero
 from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.input_set import Inputs
 from surefoot.inputs import fit
+from surefoot.perturb.table.match_columns import for_columns
 from surefoot.store.records import Finding
 from surefoot.study.registry import PERTURBATIONS
 from surefoot.subject import Model, Perturbation
@@ -40,6 +41,7 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     inputs = fit(inputs, signature.shape)
     if perturbation is None:
         perturbation = PERTURBATIONS["linf"](0.0)
+    perturbation = for_columns(perturbation, inputs)
     preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
     return Checkup(
         (

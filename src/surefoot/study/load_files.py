@@ -44,6 +44,7 @@ class FileOptions:
         inputs = self._inputs(data, self.scale)
         bounds = self.bounds or ("0,1" if _is_pixels(inputs) else None)
         loaded = [self._model(path, inputs, bounds) for path in models]
+        inputs = self._numbered_as(loaded, inputs, data)
         whole_numbers = {model.signature.whole_numbers for model in loaded}
         if len(whole_numbers) > 1:
             raise InvalidArgument(
@@ -62,6 +63,18 @@ class FileOptions:
         )
         self._check_random(inputs, selection.classes)
         return loaded, select(inputs, loaded, selection)
+
+    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: str) -> Inputs:
+        """The inputs with labels numbered as the classes that estimators were fitted with."""
+        names = {getattr(model, "class_names", ()) for model in models}
+        if self.class_names or not inputs.features or inputs.labels is None or names == {()}:
+            return inputs
+        if len(names) > 1:
+            raise InvalidArgument(
+                "these models were fitted with other classes than one another: they cannot be "
+                "compared on the same labels"
+            )
+        return load_inputs(data, self.labels, class_names=names.pop())
 
     def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
         """Refuse to draw more inputs than there are."""
@@ -91,6 +104,7 @@ class FileOptions:
             device=self.device,
             half=self.half,
             trust=self.trust,
+            features=inputs.features,
         )
 
 

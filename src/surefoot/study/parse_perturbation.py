@@ -16,6 +16,8 @@ from surefoot.results import Interval
 from surefoot.study.registry import PERTURBATIONS, number
 from surefoot.subject import Perturbation
 
+_SPREAD = re.compile(r"(\btable:[^,+|]*?)\s*sd\s*(?=[,+|]|$)")
+"""A level in standard deviations of each column: table:0.1sd."""
 _EXAMPLE = "for example linf:8/255; `surefoot perturb --list` shows all"
 
 
@@ -24,10 +26,15 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
 
     KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
     options as ,name=value; A+B one after the other; A|B one of them each time; @module:name one
-    of your own.
+    of your own. table:0.1sd is in standard deviations of each column.
     """
-    choices = [_chain(part, frame) for part in text.split("|")]
+    choices = [_chain(part, frame) for part in _with_spread(text).split("|")]
     return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
+
+
+def _with_spread(text: str) -> str:
+    """table:0.1sd as the option it stands for."""
+    return _SPREAD.sub(r"\1,relative_to=sd", text)
 
 
 def parse_range(
@@ -39,6 +46,7 @@ def parse_range(
     strongest that means something); further options as ,name=value. A+B from nothing at level 0 to
     both as stated at level 1; a range in it begins at 0. The perturbation's own level is open.
     """
+    text = _with_spread(text)
     if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
         combined: Any = parse_perturbation(_from_nothing(text), frame)
         return replace(combined, level=None), Interval(0.0, level_of(combined))
@@ -111,8 +119,11 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         raise InvalidArgument(f"{kind} needs a level: write {example}")
     level, *pairs = rest.split(",")
     options = _options(kind, pairs, class_)
-    if kind == "table" and "features" not in options:
-        raise InvalidArgument(f"{kind} needs its features: write {kind}:1,features=features.toml")
+    if kind == "table" and not {"features", "relative_to"} & set(options):
+        raise InvalidArgument(
+            f"{kind} needs its features: write {kind}:0.1sd for a tenth of the standard deviation "
+            f"of each column, or {kind}:1,features=features.toml"
+        )
     if ".." in level:
         return _random_level(kind, level, class_, options, frame)
     strength = _level(kind, level, class_, frame)
@@ -190,7 +201,7 @@ def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
 
 def written_level(text: str) -> str:
     """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
-    return text.partition(":")[2].partition(",")[0].strip()
+    return _with_spread(text).partition(":")[2].partition(",")[0].strip()
 
 
 def at_level(text: str, level: float) -> str:
@@ -198,6 +209,7 @@ def at_level(text: str, level: float) -> str:
 
     Of a range only the proportion of its ends stays.
     """
+    text = _with_spread(text)
     if ":" not in text and not text.startswith("@"):
         text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
     kind, _, rest = text.partition(":")

@@ -22,11 +22,13 @@ from surefoot.inputs import fit
 from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
 from surefoot.perturb._ops.levels import level_of, level_words
+from surefoot.perturb.table.match_columns import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
 from surefoot.properties import SameLabel
 from surefoot.store.json_records import decisive_json
 from surefoot.store.spec import (
+    ColumnSpec,
     InputsSpec,
     ModelSpec,
     PartSpec,
@@ -64,6 +66,7 @@ class Setup:
     by_class: bool | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "perturbation", for_columns(self.perturbation, self.fitted))
         check_compatibility(self)
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)
 
@@ -183,6 +186,9 @@ class Setup:
                 selection=inputs.selection,
                 class_names=tuple(inputs.class_names),
                 reading=inputs.reading,
+                columns=tuple(
+                    ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
+                ),
             ),
             bounds=signature.bounds,
             perturbation=_part(describe_perturbation(self.perturbation)),

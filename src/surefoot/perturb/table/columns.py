@@ -1,9 +1,10 @@
-"""How each column of a table may change, from Python or from a TOML file."""
+"""How each column of a table may change, from Python, a dict or a TOML file."""
 
 from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -21,23 +22,28 @@ class Feature:
     """One column: how much it changes at level 1, and which values it may take.
 
     `noise` is a standard deviation (`shape` normal) or a half width (uniform) in the units of the
-    feature; 0 means that the column never changes. `low` and `high` are the ends of its range; a
-    value that lies outside already is not moved further out. With `whole`, the noise is rounded to
-    the nearest whole number, so a small noise may change nothing. With `values`, the column is a
-    code: it takes another of these, each with the same probability, with probability `noise`.
+    feature; 0 means that the column never changes, and so does None unless the noise is relative
+    to the spread of the columns. `low` and `high` are the ends of its range; a value that lies
+    outside already is not moved further out. With `whole`, the noise is rounded to the nearest
+    whole number, so a small noise may change nothing. With `values`, the column is a code: it
+    takes another of these, each with the same probability, with probability `noise`; `categories`
+    are the names of these values, and alone the names of 0, 1, 2 and so on. `unit` is shown.
     """
 
     name: str
-    noise: float = 0.0
+    noise: float | None = None
     low: float | None = None
     high: float | None = None
     whole: bool = False
     values: tuple[float, ...] = ()
     shape: str = "normal"
+    unit: str = ""
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_noise(self.name, self.noise)
+        self._read_categories()
         object.__setattr__(self, "low", _range_end(self.name, "low", self.low, -math.inf))
         object.__setattr__(self, "high", _range_end(self.name, "high", self.high, math.inf))
         if not isinstance(self.whole, bool):
@@ -63,6 +69,22 @@ class Feature:
         if self.values:
             self._check_values()
 
+    def _read_categories(self) -> None:
+        """Names of values, or the values themselves."""
+        if not isinstance(self.unit, str):
+            raise InvalidArgument(f"{self.name}: unit must be a word, got {self.unit!r}")
+        names = self.categories
+        if isinstance(names, str) or not isinstance(names, list | tuple):
+            raise InvalidArgument(f"{self.name}: categories must be a list of names, got {names!r}")
+        object.__setattr__(self, "categories", tuple(str(name) for name in names))
+        if names and not self.values:
+            object.__setattr__(self, "values", tuple(map(float, range(len(names)))))
+        if len(set(self.categories)) != len(names) or (names and len(self.values) != len(names)):
+            raise InvalidArgument(
+                f"{self.name}: categories must be one different name for each of the "
+                f"{len(self.values)} values, got {', '.join(self.categories)}"
+            )
+
     def _check_values(self) -> None:
         for value in self.values:
             _check_number(self.name, "one of the values", value)
@@ -72,7 +94,7 @@ class Feature:
             raise InvalidArgument(
                 f"{self.name}: values must be at least two different numbers, got {self.values}"
             )
-        _check_chance(self.name, self.noise)
+        _check_chance(self.name, self.noise or 0.0)
         if self.low is not None or self.high is not None or self.whole:
             raise InvalidArgument(
                 f"{self.name} takes one of its values {self.values}: leave out low, high and whole"
@@ -81,10 +103,12 @@ class Feature:
     @property
     def words(self) -> str:
         """How it changes at level 1."""
+        noise = 0.0 if self.noise is None else self.noise
         if self.values:
-            codes = ", ".join(f"{value:g}" for value in self.values)
-            return f"{self.name} to another of {codes} with probability {self.noise:g}"
-        parts = [f"uniform ±{self.noise:g}" if self.shape == "uniform" else f"sd {self.noise:g}"]
+            codes = ", ".join(self.categories or [f"{value:g}" for value in self.values])
+            return f"{self.name} to another of {codes} with probability {noise:g}"
+        amount = f"{noise:g} {self.unit}".rstrip()
+        parts = [f"uniform ±{amount}" if self.shape == "uniform" else f"sd {amount}"]
         if self.whole:
             parts.append("whole numbers")
         if self.low is not None:
@@ -134,12 +158,23 @@ class OneHot:
 Column = Feature | OneHot
 
 
-def load_features(path: str | Path) -> tuple[Column, ...]:
-    """The features that a TOML file describes, in the order of the columns.
+def load_features(source: str | Path | Mapping[str, Any]) -> tuple[Column, ...]:
+    """The features that a TOML file or a dict describes.
 
-    One `[[feature]]` for each column, with the fields of `Feature`; one with `names` instead of
-    `name` is a `OneHot` of as many columns.
+    A file has one `[[feature]]` for each column, with the fields of `Feature`; one with `names`
+    instead of `name` is a `OneHot` of as many columns. A dict has the same by the name of the
+    column, or only the noise: `{"age": 2.0, "income": {"noise": 500, "unit": "€"}}`. Where the data
+    name their columns, the order does not matter and columns may be left out.
     """
+    if isinstance(source, Mapping):
+        return tuple(
+            _read_feature(
+                {**(entry if isinstance(entry, Mapping) else {"noise": entry}), "name": name},
+                f"features, {name}",
+            )
+            for name, entry in source.items()
+        )
+    path = source
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -215,6 +250,8 @@ def _check_number(name: str, what: str, value: Any) -> None:  # noqa: ANN401
 
 
 def _check_noise(name: str, noise: Any) -> None:  # noqa: ANN401
+    if noise is None:
+        return
     _check_number(name, "noise", noise)
     if noise < 0:
         raise InvalidArgument(f"{name}: noise must be ≥ 0, got {noise}: with 0 it never changes")

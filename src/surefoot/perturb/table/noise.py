@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, copy_rows
-from surefoot.perturb._ops.definition import Levels, perturbation
+from surefoot.perturb._ops.definition import Choices, Levels, perturbation
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.perturb.table.columns import Column, Feature, OneHot
 from surefoot.results import Interval
@@ -28,11 +28,15 @@ class TableNoise:
     A number changes by noise · level · z, with z standard normal or uniform in [-1, 1), rounded
     for whole numbers, and stays in its range. A category changes with probability
     min(1, noise · level); what changes at one level changes to the same value at every higher one.
-    A code that is none of the values of its feature counts as the last of them.
+    A code that is none of the values of its feature counts as the last of them. With relative_to
+    sd, the noise of a number that states none is the standard deviation of its column over the
+    inputs of the study; a category that states none never changes.
     """
 
     level: float | None
-    features: tuple[Column, ...]
+    features: tuple[Column, ...] = ()
+    relative_to: str = ""
+    choices: ClassVar[Choices] = {"relative_to": ("", "sd")}
     kind: ClassVar[str] = "table"
     view: ClassVar[View] = View.VALUES
     levels: ClassVar[Levels] = Levels(unit="times the noise of each feature")
@@ -44,9 +48,12 @@ class TableNoise:
                 raise InvalidArgument(
                     f"table: features must be Feature(…) or OneHot(…), got {feature!r}"
                 )
+        if not self.relative_to:
+            known = (replace(f, noise=0.0) if f.noise is None else f for f in self.features)
+            object.__setattr__(self, "features", tuple(known))
         names = self.columns
         twice = sorted({name for name in names if names.count(name) > 1})
-        if twice or not names:
+        if twice or not (names or self.relative_to):
             raise InvalidArgument(
                 f"table: every column needs a name of its own, {twice[0]!r} comes twice"
                 if twice
@@ -65,17 +72,27 @@ class TableNoise:
     @property
     def phrase(self) -> str:
         """What happens to each feature; the first six when there are more."""
-        moving = [f.words for f in self.features if f.noise > 0]
+        moving = [f.words for f in self.features if f.noise]
         changes = "; ".join(moving[:_LISTED_FEATURES]) if moving else "nothing changes"
         if len(moving) > _LISTED_FEATURES:
             changes += f"; and {len(moving) - _LISTED_FEATURES} more"
         fixed = len(self.features) - len(moving)
         rest = f"; {fixed} never change" if fixed and moving else ""
         plain = (changes + rest).replace("{", "{{").replace("}", "}}")
+        if self.relative_to:
+            return (
+                "noise relative to the spread of each feature over these inputs, times "
+                f"{{level}} ({plain})"
+            )
         return f"noise in the units of each feature, times {{level}} ({plain})"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Drawn:
         """Normal and uniform numbers: one for each number that changes, two for each category."""
+        if self.relative_to and any(f.noise is None for f in self.features or (Feature("all"),)):
+            raise InvalidArgument(
+                "table: the spread of each column is that over the inputs of a study: use it in a "
+                "Study, or give every feature its noise"
+            )
         if tuple(shape) != (len(self.columns),):
             raise InvalidArgument(
                 f"table: {len(self.columns)} columns are described, but one input has shape "
@@ -143,11 +160,15 @@ def _plan(features: tuple[Column, ...]) -> _Plan:
     """Columns grouped by how they change."""
     widths = [1 if isinstance(f, Feature) else len(f.names) for f in features]
     starts = np.concatenate([[0], np.cumsum(widths)]).tolist()
-    placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise > 0]
+    placed = [(f, at) for f, at in zip(features, starts, strict=False) if f.noise]
     plain = [(f, at) for f, at in placed if isinstance(f, Feature) and not f.values]
     normal = [(f, at) for f, at in plain if f.shape == "normal"]
     uniform = [(f, at) for f, at in plain if f.shape == "uniform"]
-    codes = [(f.values, f.noise, at) for f, at in placed if isinstance(f, Feature) and f.values]
+    codes = [
+        (f.values, float(f.noise or 0), at)
+        for f, at in placed
+        if isinstance(f, Feature) and f.values
+    ]
     groups = [
         (tuple(map(float, range(at, at + len(f.names)))), f.noise, at)
         for f, at in placed

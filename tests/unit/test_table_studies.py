@@ -1,0 +1,209 @@
+"""Studies of tables: noise relative to the spread, names and units in record and page."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.input_set import Feature, Inputs
+from surefoot.perturb import TableNoise, load_features
+from surefoot.store import open_store
+from surefoot.study.parse_perturbation import at_level, parse_range, written_level
+
+COLUMNS = (
+    Feature("age", "years", "age [years]", "int64"),
+    Feature("dose"),
+    Feature("job", dtype="text", categories=("admin", "boss", "clerk")),
+    Feature("site"),
+)
+METHOD = sf.methods.FixedSize(0.2, 0.1)
+
+
+def inputs_of(n=40, seed=0, features=COLUMNS):
+    rng = np.random.default_rng(seed)
+    x = np.stack(
+        [rng.integers(20, 80, n), rng.normal(0, 0.5, n), rng.integers(0, 3, n), np.full(n, 7)],
+        axis=1,
+    )
+    ids = tuple(f"{i:03d}" for i in range(n))
+    return Inputs(x.astype(np.float32), None, ids, "table.csv", features=features)
+
+
+def scores(batch):
+    high = (batch[:, 0] - 50) / 10 + batch[:, 1] + (batch[:, 2] == 1)
+    return np.stack([np.zeros_like(high), high], axis=1)
+
+
+class Estimator:
+    """One that can be pickled, so that its digest covers it; it takes numbers or a frame."""
+
+    def predict_proba(self, rows):
+        age = np.asarray(rows)[:, 0].astype(float)
+        return np.stack([age < 50, age >= 50], axis=1).astype(float)
+
+
+def study_of(inputs, perturbation="table:0.1sd", features=None):
+    model = sf.load_model(scores, shape=(4,), scores="logits", features=features or ())
+    if isinstance(perturbation, str):
+        perturbation = sf.parse_perturbation(perturbation)
+    return sf.Study(model, inputs, perturbation, METHOD)
+
+
+def test_the_scales_are_those_of_the_inputs_and_part_of_the_spec():
+    inputs = inputs_of()
+    study = study_of(inputs)
+    noise = {f["name"]: f["noise"] for f in study.spec.perturbation.options["features"]}
+    spread = inputs.x.astype(np.float64).std(axis=0)
+    assert noise == {
+        "age": pytest.approx(spread[0], rel=1e-5),
+        "dose": pytest.approx(spread[1], rel=1e-5),
+        "job": 0,
+        "site": 0,
+    }
+    assert f"age sd {spread[0]:g} years, whole numbers" in study.spec.words.perturbation
+    assert study.digest != study_of(inputs_of(seed=1)).digest
+
+
+def test_integers_stay_integers_categories_and_constants_stay():
+    study = study_of(inputs_of(), "table:0.5sd")
+    rows = np.stack([study.replay("003", trial).perturbed for trial in range(50)])
+    clean = study.inputs.x[3]
+    assert len(set(rows[:, 0])) > 5
+    assert np.array_equal(rows[:, 0], np.round(rows[:, 0]))
+    assert np.std(rows[:, 1]) > 0
+    assert (rows[:, 2:] == clean[2:]).all()
+
+
+def test_a_dict_replaces_scales_units_and_makes_categories_change():
+    stated = load_features({"dose": {"noise": 2.0, "unit": "mg"}, "job": 1.0, "age [years]": 0})
+    study = study_of(inputs_of(), TableNoise(0.5, stated, relative_to="sd"))
+    words = study.spec.words.perturbation
+    assert "dose sd 2 mg; job to another of admin, boss, clerk with probability 1" in words
+    rows = np.stack([study.replay("003", trial).perturbed for trial in range(60)])
+    assert (rows[:, 0] == study.inputs.x[3, 0]).all()
+    assert set(rows[:, 2]) == {0, 1, 2}
+
+
+def test_a_toml_file_says_the_same_as_a_dict(tmp_path):
+    path = tmp_path / "columns.toml"
+    path.write_text('[[feature]]\nname = "job"\nnoise = 0.5\ncategories = ["boss", "clerk"]\n')
+    by_file = study_of(inputs_of(), f"table:0.1sd,features={path}")
+    stated = load_features({"job": {"noise": 0.5, "categories": ["boss", "clerk"]}})
+    by_dict = study_of(inputs_of(), TableNoise(0.1, stated, relative_to="sd"))
+    assert by_file.digest == by_dict.digest
+    job = by_file.spec.perturbation.options["features"][2]
+    assert (job["values"], job["categories"]) == ([1.0, 2.0], ["boss", "clerk"])
+
+
+def test_features_are_matched_by_name_without_a_spread_too():
+    study = study_of(inputs_of(), TableNoise(1.0, load_features({"dose": 0.2})))
+    noise = [f["noise"] for f in study.spec.perturbation.options["features"]]
+    assert noise == [0, 0.2, 0, 0]
+
+
+def test_columns_without_names_are_numbered():
+    plain = inputs_of(features=())
+    words = study_of(plain).spec.words.perturbation
+    assert "value 0 sd" in words
+    assert "value 2 sd" in words
+
+
+REFUSED = [
+    ({"weight": 1.0}, "no column 'weight': its columns are age, dose, job, site"),
+    ({"job": {"noise": 1.0, "categories": ["chief", "boss"]}}, "no category 'chief': it has admin"),
+    ({"job": {"noise": 1.0, "values": [0, 1]}}, "name those it may take as categories"),
+    ({"age": 0, "dose": 0}, "nothing changes in table.csv"),
+    ({"age": 1.0, "age [years]": 2.0}, "described twice"),
+]
+
+
+@pytest.mark.parametrize(("stated", "sentence"), REFUSED)
+def test_descriptions_that_do_not_fit_the_table_are_refused(stated, sentence):
+    with pytest.raises(InvalidArgument, match=sentence):
+        study_of(inputs_of(), TableNoise(0.1, load_features(stated), relative_to="sd"))
+
+
+def test_a_spread_needs_rows_that_are_tables_and_a_study():
+    with pytest.raises(InvalidArgument, match="at least 2 inputs"):
+        study_of(inputs_of(n=1))
+    with pytest.raises(InvalidArgument, match="spread of each column is that over the inputs"):
+        TableNoise(0.1, relative_to="sd").draw(None, 1, (4,))
+    with pytest.raises(InvalidArgument, match=r"table:0\.1sd"):
+        sf.parse_perturbation("table:0.1")
+
+
+def test_the_notation_of_spreads_takes_ranges_levels_and_combinations():
+    assert sf.parse_perturbation("table:0.1sd") == TableNoise(0.1, relative_to="sd")
+    perturbation, levels = parse_range("table:0..0.5sd")
+    assert (perturbation, levels.high) == (TableNoise(None, relative_to="sd"), 0.5)
+    assert sf.parse_perturbation(at_level("table:0.1sd", 0.3)) == TableNoise(0.3, relative_to="sd")
+    assert written_level("table:sd") == ""
+    both = sf.parse_perturbation("table:0.1sd+gaussian:0.2")
+    assert [part.kind for part in both.parts] == ["table", "gaussian"]
+    assert study_of(inputs_of(), "table:0.1..0.2sd").perturbation.inner.features
+
+
+def test_noise_that_makes_categories_something_else_is_refused():
+    with pytest.raises(InvalidArgument, match="job is one of admin, boss, clerk, but becomes"):
+        study_of(inputs_of(), "linf:0.1").run()
+
+
+def test_doubts_about_columns_are_in_the_findings():
+    numbers = tuple(replace(f, categories=(), dtype="int64") for f in COLUMNS)
+    of_linf = study_of(inputs_of(features=numbers), "linf:0.1").run().record.findings
+    assert any("not whole numbers any more: age" in f.finding for f in of_linf)
+    small = study_of(inputs_of(), "table:0.001sd").run().record.findings
+    assert any("hardly ever changed" in f.finding and "age" in f.finding for f in small)
+    assert any("job are given as codes (job: 0 is admin, 2 is clerk)" in f.finding for f in small)
+
+
+def test_the_page_names_columns_units_and_categories(tmp_path):
+    stated = load_features({"job": 1.0, "dose": {"unit": "mg"}})
+    result = study_of(inputs_of(), TableNoise(0.5, stated, relative_to="sd")).run()
+    changes = [c for e in result.details.examples for c in e.changes]
+    assert {c.unit for c in changes if c.where == "age"} == {"years"}
+    assert {c.unit for c in changes if c.where == "dose"} == {"mg"}
+    assert {n for c in changes if c.where == "job" for n in c.names} <= {"admin", "boss", "clerk"}
+    assert all(c.before != c.after for c in changes)
+    page = tmp_path / "report.html"
+    result.report(page)
+    text = page.read_text()
+    assert " years</td>" in text
+    assert " mg</td>" in text
+    assert "value 0" not in text
+
+
+def test_the_digest_covers_what_codes_stand_for():
+    renamed = (*COLUMNS[:2], replace(COLUMNS[2], categories=("x", "y", "z")), COLUMNS[3])
+    heading = (replace(COLUMNS[0], column="age"), *COLUMNS[1:])
+    digests = {study_of(inputs_of(features=f)).digest for f in (COLUMNS, renamed, heading)}
+    assert len(digests) == 3
+
+
+def test_a_stored_result_comes_back_with_its_columns(tmp_path):
+    store = str(tmp_path / "runs.db")
+    study = study_of(inputs_of())
+    result = study.run(store)
+    again = study.run(store)
+    assert again.from_store
+    assert again.record == result.record
+    assert json.loads(again.to_json())
+    spec = open_store(store).stored(study.digest).spec
+    assert spec.inputs.columns == study.spec.inputs.columns
+    assert spec.inputs.columns[2].categories == ("admin", "boss", "clerk")
+
+
+def test_evidence_is_not_taken_over_where_codes_stand_for_something_else(tmp_path):
+    store = str(tmp_path / "runs.db")
+    stated = load_features({"age": 5.0, "dose": 0.1})
+    fixed = TableNoise(0.5, stated)
+    whole = inputs_of()
+    model = sf.load_model(Estimator(), features=whole.features)
+    sf.Study(model, whole.subset(range(20)), fixed, METHOD).run(store)
+    assert sf.Study(model, whole, fixed, METHOD).run(store).record.extends
+    renamed = (*COLUMNS[:2], replace(COLUMNS[2], categories=("x", "y", "z")), COLUMNS[3])
+    other = sf.Study(model, replace(whole, features=renamed), fixed, METHOD)
+    assert not other.run(store).record.extends
