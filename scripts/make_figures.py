@@ -10,7 +10,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from figures import critical, curves, decisions, noise, pairs, populations, quantiles, tails, widths
+from figures import (
+    critical,
+    curves,
+    decisions,
+    noise,
+    pairs,
+    populations,
+    precisions,
+    quantiles,
+    tails,
+    widths,
+)
 
 FIGURES: dict[str, Callable[[], str]] = {
     "exact-sequential": widths.exact_sequential,
@@ -20,6 +31,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "kappa-test": decisions.kappa_test,
     "robust-share": decisions.robust_share,
     "population-mean": populations.population_mean,
+    "precision": precisions.precision,
     "critical-level": critical.critical_level,
     "critical-quantile": quantiles.critical_quantile,
     "comparison": pairs.comparison,
