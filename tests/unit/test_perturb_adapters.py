@@ -23,7 +23,7 @@ from surefoot.perturb.adapters import (
     restored_global_generators,
     seed_generators,
 )
-from surefoot.perturb.custom import InputFormat
+from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 

@@ -160,6 +160,13 @@ def wrap_callable(
     return PythonModel(run, normalise, signature, private)
 
 
+def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401
+    """A name for an estimator or a function in memory, and what of it the name covers."""
+    if hasattr(source, "predict_proba"):
+        return _object_digest(source)
+    return _function_digest(source)
+
+
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     try:
         content = pickle.dumps(source)

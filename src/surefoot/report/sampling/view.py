@@ -17,6 +17,7 @@ from surefoot.report.sampling.tables import (
     contrast_table,
     example_table,
     fails_under,
+    shows_texts,
     single_input_note,
     verdict_table,
 )
@@ -213,6 +214,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
         text="" if e.image else labels,
         images=images if e.image else (),
         changes=e.changes,
+        texts=(("before", e.before), ("after", e.after)) if shows_texts(e) else (),
         command=replay_command(record, e.id, e.trial, store),
     )
 
