@@ -94,7 +94,9 @@ class Inputs:
     @property
     def content(self) -> str:
         """What the inputs are, in a word: text, bytes, images, …; arrays by their shape."""
-        return kind_of_items(self.x) if self.holds_items else f"arrays of shape {self.x.shape[1:]}"
+        return (
+            kind_of_items(self.x[0]) if self.holds_items else f"arrays of shape {self.x.shape[1:]}"
+        )
 
     def subset(self, rows: Sequence[int] | NDArray[np.intp]) -> Inputs:
         """The inputs of these rows, in this order, with all that is known of them."""

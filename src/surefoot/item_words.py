@@ -39,9 +39,11 @@ def item_change(before: Any, after: Any) -> ItemChange:  # noqa: ANN401  any two
         return ItemChange(image=_png(before), perturbed=_png(after))
     if isinstance(before, bytes | bytearray) and isinstance(after, bytes | bytearray):
         return ItemChange(*_bytes_in_words(bytes(before), bytes(after)))
-    texts = [f"“{one}”" if isinstance(one, str) else _representation(one) for one in (before, after)]
-    first, second = shortened_pair(*texts, width=2 * PAGE_WIDTH)
-    return ItemChange(*shortened_pair(printable(first), printable(second), width=PAGE_WIDTH))
+    whole, changed = [
+        f"“{one}”" if isinstance(one, str) else _representation(one) for one in (before, after)
+    ]
+    first, second = shortened_pair(whole, changed, 2 * PAGE_WIDTH)
+    return ItemChange(*shortened_pair(printable(first), printable(second), PAGE_WIDTH))
 
 
 def printable(text: str) -> str:

@@ -57,7 +57,9 @@ def item_digest(item: Any, own: ItemDigest | None = None) -> str:  # noqa: ANN40
             raise InvalidArgument(
                 f"digest must return text or bytes that name the item, got {type(name).__name__}"
             )
-        return _hash(b"own", name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name)
+        return _hash(
+            b"own", name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
+        )
     try:
         return _digest(item)
     except RecursionError:
@@ -121,9 +123,8 @@ def _children(items: Any) -> list[bytes]:  # noqa: ANN401  anything to iterate o
     return [_digest(part).encode() for part in items]
 
 
-def kind_of_items(items: Sequence[Any]) -> str:
-    """What the items are, in one word for a sentence."""
-    first = items[0]
+def kind_of_items(first: Any) -> str:  # noqa: ANN401
+    """What items such as this one are, in a word."""
     if isinstance(first, str):
         return "text"
     if isinstance(first, bytes | bytearray):

@@ -13,8 +13,8 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
-from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.input_formats import InputFormat
+from surefoot.perturb._ops.levels import level_of
 from surefoot.subject import Model, Perturbation, to_host
 from surefoot.tasks import Task
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine import function_checks
 from surefoot.engine.clean_predictions import clean_labels, clean_scores
+from surefoot.engine.function_checks import functions_of, items_changed, same_input, trials_repeat
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
@@ -82,7 +82,7 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
     if getattr(perturbation, "features", ()):
         yield _check("features are as described", lambda: _features(inputs, perturbation))
-    if getattr(perturbation, "level", None) and function_checks.functions_of(perturbation):
+    if perturbation is not None and perturbation.level and functions_of(perturbation):
         yield _check("the perturbation repeats", lambda: _repeat(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
@@ -235,7 +235,7 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
 def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
     bench = bench_for_checks(inputs, model, perturbation)
     if inputs.holds_items:
-        changed, finding = function_checks.items_changed(bench, level_of(perturbation), _SAMPLE)
+        changed, finding = items_changed(bench, level_of(perturbation), _SAMPLE)
         return (CheckStatus.OK if changed else CheckStatus.WARNING), finding
     task = Task(inputs.subjects()[0], level_of(perturbation), 0, _TRIALS)
     perturbed = to_host(bench.perturbed(task))
@@ -255,7 +255,7 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Findi
 
 def _repeat(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
     bench = bench_for_checks(inputs, model, perturbation)
-    repeats, finding = function_checks.trials_repeat(bench, level_of(perturbation), _SAMPLE)
+    repeats, finding = trials_repeat(bench, level_of(perturbation), _SAMPLE)
     return (CheckStatus.OK if repeats else CheckStatus.FAILED), finding
 
 
@@ -288,9 +288,8 @@ def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> Findi
     subjects = inputs.subjects()[:_SAMPLE]
     for row, subject in enumerate(subjects):
         x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))
-        if not function_checks.same_input(x[0], inputs.x[row], inputs):
+        if not same_input(x[0], inputs.x[row], inputs):
             return CheckStatus.FAILED, (
                 f"level 0 must leave inputs unchanged, but it changes input {subject.name}"
             )
     return CheckStatus.OK, f"{perturbation.kind} at level 0 leaves every input unchanged"
-

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
-from surefoot.item_words import item_change
 from surefoot.inputs.arrays import channels_last
+from surefoot.item_words import item_change
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Example
 from surefoot.subject import to_host

@@ -18,6 +18,7 @@ from surefoot.items import ItemDigest, as_item_array, is_image, item_digest
 READ_AS = ("items", "text", "bytes")
 """How inputs may be read as something else than arrays: as they are, or files as text or bytes."""
 TEXT_SUFFIXES = (".txt", ".jsonl")
+_NO_NUMBERS = (str, bytes, bytearray, dict)
 _MOST_BYTES = 2 * 2**30
 """Bytes of all files that are read as items: every one is kept whole in memory."""
 _MOST_CELL = 2**24
@@ -45,9 +46,8 @@ def are_items(source: Any) -> bool:  # noqa: ANN401
     first = source[0]
     if is_image(first):
         return len({(item.size, item.mode) for item in source if is_image(item)}) > 1
-    plain = str | bytes | bytearray | dict
-    return isinstance(first, plain) or (
-        isinstance(first, tuple) and any(isinstance(part, plain) for part in first)
+    return isinstance(first, _NO_NUMBERS) or (
+        isinstance(first, tuple) and any(isinstance(part, _NO_NUMBERS) for part in first)
     )
 
 
@@ -198,11 +198,13 @@ def from_files(path: Path, read_as: str, class_names: Sequence[str]) -> Inputs:
         ]
         files = [file for _, file in pairs]
     size = sum(file.stat().st_size for file in files)
-    if not files or size > _MOST_BYTES:
+    if not files:
         raise InvalidArgument(
             f"{path} holds no files: give a folder of files, or one folder a class"
-            if not files
-            else f"{path} holds {size / 2**30:.1f} GiB, more than {_MOST_BYTES // 2**30}: take a part"
+        )
+    if size > _MOST_BYTES:
+        raise InvalidArgument(
+            f"{path} holds {size / 2**30:.1f} GiB, more than {_MOST_BYTES // 2**30}: take a part"
         )
     labels = None
     if folders:

@@ -46,7 +46,8 @@ def wrap_items(
     """
     _refuse_number_options(options)
     if hasattr(source, "predict_proba"):
-        run, scores = source.predict_proba, Scores.PROBABILITIES
+        run = source.predict_proba
+        scores: Scores | None = Scores.PROBABILITIES
     elif callable(source):
         run, scores = source, options.scores
     else:
@@ -94,4 +95,6 @@ def _refuse_number_options(options: LoadOptions) -> None:
     }
     for name, stated in given.items():
         if stated:
-            raise InvalidArgument(f"{name} is for arrays of numbers, and these are items: leave it out")
+            raise InvalidArgument(
+                f"{name} is for arrays of numbers, and these are items: leave it out"
+            )

@@ -22,7 +22,7 @@ from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.results import Interval
 from surefoot.subject import Model
 
-_PYTHON_NAME = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+_PYTHON_NAME = re.compile(r"^(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*$")
 
 
 def load_model(
@@ -46,7 +46,7 @@ def load_model(
     where the output does not tell. `shape`: of one input, where the model does not say.
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code. `examples`: for a model of text, bytes or other
-    items, the inputs of the study or a few items: they tell its classes, as a shape does for arrays.
+    items, the inputs of the study or a few items: they tell its classes.
     """
     options = LoadOptions(
         bounds=interval(bounds),

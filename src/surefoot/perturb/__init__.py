@@ -1,12 +1,12 @@
 """Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike."""
 
+from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import (
     from_albumentations,
     from_maite,
     from_nrtk,
     from_torchvision,
 )
-from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.compose import Chain, Mixture
 from surefoot.perturb.custom import Batched, OneByOne
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur

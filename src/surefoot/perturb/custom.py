@@ -115,7 +115,8 @@ class OneByOne:
     `image` is one row in the layout of `view` and the values of `input_format`, (channels, height,
     width) for an image: a copy that it may write into. With `View.VALUES` it is the input as the
     data have it: an array, or a text, bytes or another item, of which it returns one of the same
-    type. `rng` is a NumPy generator of this row and trial alone. `only` lists the levels there are, when not all mean something. The function is
+    type. `rng` is a NumPy generator of this row and trial alone. `only` lists the levels there are,
+    when not all mean something. The function is
     not called at level 0. If it has a method `around`, a batch is done within that context.
     """
 

@@ -99,7 +99,14 @@ def fails_under(record: Record, result: InputResult) -> str:
 def example_table(record: Record, samples: Samples) -> Table:
     """The weakest inputs, with their true classes where these are known."""
     texts = any(map(shows_texts, samples.examples))
-    headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
+    headings: tuple[str, ...] = (
+        "input",
+        "fails under",
+        "true class",
+        "clean",
+        "fails as",
+        "in trial",
+    )
     headings += ("before", "after") if texts else ()
     results = {row.id: row.result for row in record.inputs}
     lines = [

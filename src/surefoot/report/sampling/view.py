@@ -224,6 +224,7 @@ def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
     if record.source is None:
         return f"study.replay({subject!r}, {trial})"
     where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
+    trust = " --trust" if record.source.code else ""
     if subject.startswith("-"):
-        return f"surefoot replay --store {where} -- {run} {name} {trial}"
-    return f"surefoot replay {run} {name} {trial} --store {where}"
+        return f"surefoot replay --store {where}{trust} -- {run} {name} {trial}"
+    return f"surefoot replay {run} {name} {trial} --store {where}{trust}"
