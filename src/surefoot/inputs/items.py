@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -161,7 +162,7 @@ def from_text_table(path: Path, class_names: Sequence[str]) -> Inputs:
     """A CSV file with the columns text and, where known, label and id."""
     csv.field_size_limit(_MOST_CELL)
     try:
-        lines = list(csv.reader(_read_text(path).splitlines(keepends=True), strict=True))
+        lines = list(csv.reader(io.StringIO(_read_text(path), newline=""), strict=True))
     except csv.Error as error:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
     header = [name.strip() for name in lines[0]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,11 +12,6 @@ from surefoot.results import Curve, Estimate, InputResult, Quantile, Undecided, 
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
 from surefoot.store.spec import ComparisonSpec, Spec, StudySpec
-
-_PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*", re.DOTALL)
-"""A model such as mymodel:scores or mymodel.py:scores."""
-_PYTHON_PART = re.compile(r"(?:^|[+|])\s*@|\.py\s*:")
-"""A perturbation such as @mine:dim or mine.py:dim:0.1, alone or as a part of one."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +29,6 @@ class Source:
     perturb: str = ""
     property: str = ""
     models: tuple[str, ...] = ()
-
-    @builtins.property
-    def code(self) -> tuple[str, ...]:
-        """What of it names code that reading it again would run: Python names, and pickles."""
-        models = self.models or (self.model,)
-        trusted = bool(self.reading.get("trust"))
-        named = [name for name in models if trusted or _PYTHON_NAME.fullmatch(name)]
-        return (*named, *([self.perturb] if _PYTHON_PART.search(self.perturb) else []))
 
 
 @dataclass(frozen=True)

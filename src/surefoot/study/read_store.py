@@ -8,6 +8,7 @@ from dataclasses import replace
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import ESTIMATORS, METHODS, TAILS, TESTS
 from surefoot.store import RunSummary, open_existing
+from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
 from surefoot.study.load_files import recorded_options
 from surefoot.study.parse_perturbation import parse_perturbation
@@ -78,10 +79,11 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
 
 def _refuse_code(record: Record, trust: bool) -> None:
     """Never run code because a store names it: the user says that it is trusted."""
-    if record.source is None or trust or not record.source.code:
+    named = () if trust or record.source is None else named_code(record.source)
+    if not named:
         return
     raise InvalidArgument(
-        f"run {record.digest[:12]} names code to run ({', '.join(record.source.code)}): pass "
+        f"run {record.digest[:12]} names code to run ({', '.join(named)}): pass "
         "--trust (trust=True) if you trust the store and this code"
     )
 

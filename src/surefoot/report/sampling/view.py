@@ -30,6 +30,7 @@ from surefoot.results import (
     InputResult,
     Undecided,
 )
+from surefoot.store.named_code import named_code
 from surefoot.store.records import Example, Record, Samples
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
@@ -224,7 +225,7 @@ def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
     if record.source is None:
         return f"study.replay({subject!r}, {trial})"
     where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
-    trust = " --trust" if record.source.code else ""
+    trust = " --trust" if named_code(record.source) else ""
     if subject.startswith("-"):
         return f"surefoot replay --store {where}{trust} -- {run} {name} {trial}"
     return f"surefoot replay {run} {name} {trial} --store {where}{trust}"
