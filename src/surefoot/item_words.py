@@ -55,9 +55,9 @@ def printable(text: str) -> str:
 
 def shortened_pair(before: str, after: str, width: int) -> tuple[str, str]:
     """The same part of both, around their first difference; … where something is left out."""
-    start = max(0, _first_difference(before, after) - width // _LEAD_SHARE)
-    if max(len(before), len(after)) <= width:
-        start = 0
+    longer = max(len(before), len(after))
+    start = min(_first_difference(before, after) - width // _LEAD_SHARE, longer - width)
+    start = max(0, start)
     first, second = (
         ("…" if start else "")
         + text[start : start + width]

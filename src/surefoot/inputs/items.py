@@ -34,11 +34,11 @@ def check_read_as(read_as: str | None) -> None:
         )
 
 
-def are_items(source: Any) -> bool:  # noqa: ANN401
+def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401
     """Whether a sequence holds items that cannot be meant as arrays of numbers.
 
-    Texts, bytes and dicts; tuples that hold a text, bytes or a dict; Pillow images of different
-    sizes.
+    Texts and bytes; Pillow images of different sizes; dicts, and tuples that hold a text, bytes or
+    a dict. Where labels are not given apart (`labelled`), dicts and tuples hold them.
     """
     if isinstance(getattr(source, "dtype", None), np.dtype):
         return source.ndim == 1 and source.dtype.kind in "OUST"
@@ -47,9 +47,10 @@ def are_items(source: Any) -> bool:  # noqa: ANN401
     first = source[0]
     if is_image(first):
         return len({(item.size, item.mode) for item in source if is_image(item)}) > 1
-    return isinstance(first, _NO_NUMBERS) or (
-        isinstance(first, tuple) and any(isinstance(part, _NO_NUMBERS) for part in first)
-    )
+    if isinstance(first, dict | tuple):
+        mixed = isinstance(first, dict) or any(isinstance(part, _NO_NUMBERS) for part in first)
+        return labelled and mixed
+    return isinstance(first, _NO_NUMBERS)
 
 
 def from_items(

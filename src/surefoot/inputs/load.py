@@ -52,7 +52,7 @@ def load_inputs(
     if isinstance(source, Inputs):
         return source
     check_read_as(read_as)
-    if not isinstance(source, str | Path) and (read_as or are_items(source)):
+    if not isinstance(source, str | Path) and (read_as or are_items(source, labels is not None)):
         if scale is not None or size is not None:
             raise InvalidArgument("scale and size are for arrays and images, not for items")
         return from_items(source, labels, ids=ids, class_names=class_names, digest=digest)
@@ -148,6 +148,7 @@ def _pair(row: Any) -> tuple[Any, Any]:  # noqa: ANN401
             raise InvalidArgument(
                 f"a row of the dataset holds {', '.join(row)}: none is called "
                 + ", ".join(_POINT_KEYS)
+                + "; pass read_as='items' where a row is itself an input"
             )
         return x, y
     if isinstance(row, tuple | list) and len(row) == 2:
