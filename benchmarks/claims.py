@@ -22,8 +22,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scipy.stats import binomtest  # noqa: E402
-from tests.claims import curves, levels, models, precision, sampled  # noqa: E402, F401  worlds
-from tests.claims.worlds import WORLDS, Outcome, add_up  # noqa: E402
+from tests.claims.every_world import WORLDS  # noqa: E402
+from tests.claims.worlds import Outcome, add_up  # noqa: E402
 
 from surefoot.claims import KINDS  # noqa: E402
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.items import ItemDigest, item_digest, kind_of_items
 from surefoot.tasks import Subject
 
 
@@ -62,9 +63,12 @@ class Inputs:
     layout meet the same ones. `features` names the columns of a table. `groups` names the group of
     each input (a video, a patient), where groups were sampled and not single inputs. `targets`
     holds what the output of each input should be, where that is no class number.
+
+    Text, bytes and other items are an array of objects of shape (n,); one row has shape ().
+    `digest_item` names items of kinds that have no name of their own.
     """
 
-    x: NDArray[np.float32]
+    x: NDArray[Any]
     labels: NDArray[np.int64] | None
     ids: tuple[str, ...]
     source: str
@@ -76,6 +80,7 @@ class Inputs:
     features: tuple[Feature, ...] = ()
     groups: tuple[str, ...] = ()
     targets: tuple[Any, ...] = ()
+    digest_item: ItemDigest | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(map(plain, self.ids)))
@@ -106,6 +111,18 @@ class Inputs:
         """How many inputs."""
         return len(self.x)
 
+    @property
+    def holds_items(self) -> bool:
+        """Whether inputs are text, bytes or other items, and not arrays of numbers."""
+        return self.x.dtype == object
+
+    @property
+    def content(self) -> str:
+        """What the inputs are, in a word: text, bytes, images, …; arrays by their shape."""
+        return (
+            kind_of_items(self.x[0]) if self.holds_items else f"arrays of shape {self.x.shape[1:]}"
+        )
+
     def subset(self, rows: Sequence[int] | NDArray[np.intp]) -> Inputs:
         """The inputs of these rows, in this order, with all that is known of them."""
         chosen = [int(row) for row in rows]
@@ -130,6 +147,13 @@ class Inputs:
     def row_digests(self) -> list[str]:
         """A name for each point with its label and id."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        if self.holds_items:
+            return [
+                hashlib.sha256(
+                    f"{name}\0{label}\0item\0{item_digest(item, self.digest_item)}".encode()
+                ).hexdigest()
+                for name, label, item in zip(self.ids, labels, self.x, strict=True)
+            ]
         return [
             hashlib.sha256(
                 f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()

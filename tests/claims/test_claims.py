@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binomtest
 
 from surefoot.claims import KINDS
-from tests.claims import curves, levels, models, precision, sampled  # noqa: F401  they enter their worlds
-from tests.claims.worlds import WORLDS, Outcome, World, add_up
+from tests.claims.every_world import WORLDS
+from tests.claims.worlds import Outcome, World, add_up
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""

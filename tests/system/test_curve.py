@@ -12,7 +12,7 @@ METHODS = ("sequential", "asap", "uniform", "quad")
 FILES = ("curve", "model.onnx", "more.npz")
 BLUR = (*FILES, "--perturb", "blur:0..3")
 JUMP = """
-from surefoot.perturb.custom import custom
+from surefoot.perturb import custom
 
 @custom(1.0, draws=1)
 def shift(x, u, level):

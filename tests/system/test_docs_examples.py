@@ -4,6 +4,7 @@ All share one folder with the files of `examples/files_to_try.py` and the other 
 `docs/how-to/your-own-model.md` describes. `test_help_examples.py` does the same for `--help`.
 """
 
+import json
 import os
 import re
 import runpy
@@ -37,6 +38,9 @@ NOT_RUN = {
 NOT_RUN_PYTHON = {
     "def classify(batch)": "test_readme runs it in a process of its own",
     "# mymodel.py": "the folder has it as mymodel.py, and the command line imports it",
+    "# reviews.py": "the folder has it, as the next two",
+    "# typos.py": "",
+    "# mine.py": "",
     "@perturbation": "a class of the package with its body left out",
 }
 CHEAPER = {"range(2000)": "range(2)"}
@@ -104,6 +108,7 @@ def folder(tmp_path_factory):
         write_data()
         write_models()
         write_table()
+        write_texts()
     return files
 
 
@@ -136,6 +141,29 @@ def write_models() -> None:
     page = (ROOT / "docs" / "how-to" / "your-own-model.md").read_text()
     (code,) = re.findall(r"```python\n(# mymodel\.py\n.*?)```", page, re.DOTALL)
     Path("mymodel.py").write_text(code)
+    for page in ("text.md", "your-own-perturbation.md"):
+        text = (ROOT / "docs" / "how-to" / page).read_text()
+        for code in re.findall(r"```python\n(# \w+\.py\n.*?)```", text, re.DOTALL):
+            Path(code.split()[1]).write_text(code)
+
+
+def write_texts() -> None:
+    """Texts in every kind of file, and a folder of bytes with its model."""
+    texts = {"a good film": 1, "bad": 0, "good, really": 1, "a bad film": 0}
+    lines = [json.dumps({"text": text, "label": label}) for text, label in texts.items()]
+    Path("reviews.jsonl").write_text("\n".join(lines))
+    Path("reviews.csv").write_text(
+        "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in texts.items())
+    )
+    Path("reviews.txt").write_text("\n".join(texts))
+    Path("labels.txt").write_text("\n".join(map(str, texts.values())))
+    for name, content in {"a/1": b"\0\1", "b/2": b"\xff\xfe"}.items():
+        file = Path("packets") / name
+        file.parent.mkdir(parents=True)
+        file.write_bytes(content)
+    Path("packets.py").write_text(
+        "def classify(files):\n    return [[200 - sum(f), sum(f) - 200] for f in files]\n"
+    )
 
 
 def write_table() -> None:

@@ -127,7 +127,7 @@ def test_labels_may_be_missing():
     [
         ([], "holds no inputs"),
         ([(X[0], 0), (X[1][:3], 1)], r"shapes \(3,\) and \(6,\): resize"),
-        ([{"text": "hello", "label": 0}], "holds text, label: none is called image"),
+        ([{"caption": "hello", "label": 0}], "holds caption, label: none is called image"),
         ([X[0]], "give .input, label. pairs or dicts"),
         ([(X[0], 0, 1)], "give .input, label. pairs or dicts"),
         (["path/to/a.png"], "a row of the dataset is str"),

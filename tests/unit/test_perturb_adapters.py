@@ -15,6 +15,7 @@ from PIL import ImageOps
 from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import (
     from_albumentations,
     from_maite,
@@ -23,7 +24,6 @@ from surefoot.perturb.adapters import (
     restored_global_generators,
     seed_generators,
 )
-from surefoot.perturb.custom import InputFormat
 from surefoot.results import Interval
 from surefoot.testing import check_image_perturbation
 

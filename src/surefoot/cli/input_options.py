@@ -61,6 +61,9 @@ class InputOptions:
     class_names: Annotated[
         str | None, _reading_option("Names of the classes, comma-separated.")
     ] = None
+    read_as: Annotated[
+        str | None, _reading_option("Read every file of a folder as one input: bytes or text.")
+    ] = None
     device: Annotated[str | None, _reading_option("For PyTorch models: cpu or cuda.")] = None
     half: Annotated[
         bool,

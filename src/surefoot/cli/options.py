@@ -22,22 +22,24 @@ ModelArg = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="model.onnx, model.pt2, model.pt (TorchScript), or package.module:function",
+        help="model.onnx, model.pt2, model.pt (TorchScript), package.module:function or "
+        "file.py:function",
     ),
 ]
 DataArg = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images, or a "
-        ".csv list of images",
+        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images, a "
+        ".csv list of images, or texts (.jsonl, .txt)",
     ),
 ]
 PerturbOption = Annotated[
     str,
     typer.Option(
         help="Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
-        "blur:1+jpeg:0.5. `surefoot perturb --list` lists all."
+        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5. `surefoot perturb --list` "
+        "lists all."
     ),
 ]
 PropertyOption = Annotated[

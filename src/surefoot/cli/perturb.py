@@ -25,7 +25,8 @@ _SHEET, _SAMPLES = "sheet.png", 4
 
 def perturb(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, and so on.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="rotation:30, fog, blur:0..2, mine.py:halve:0.5"),
     ] = None,
     image: Annotated[
         str | None,
@@ -99,12 +100,13 @@ def _list(as_json: bool) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
+    from surefoot.study.own_perturbation import explain_own, own_text
     from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.perturbation_catalogue import entries
 
-    if name.startswith("@"):
-        phrase = parse_perturbation(name).phrase.replace("{level}", "its level")
-        typer.echo(jsonlib.dumps({"definition": phrase}) if as_json else phrase)
+    if (own := own_text(name)) is not None:
+        definition = explain_own(own)
+        typer.echo(jsonlib.dumps({"definition": definition}) if as_json else definition)
         return
     entry = next((e for e in entries() if e.kind == name.partition(":")[0]), None)
     if entry is None or not re.fullmatch(r"[^+|]*", name):

@@ -71,18 +71,23 @@ def replay(
     trial: Annotated[int, typer.Argument(metavar="TRIAL", help="The number of a trial.")],
     store: o.StoreOption = o.DEFAULT_STORE,
     save: Annotated[
-        str | None, typer.Option(help="Write the perturbed input here: .png or .npy.")
+        str | None,
+        typer.Option(help="Write the perturbed input here: .png or .npy; any file for items."),
     ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run the code that the stored run names.")
+    ] = False,
     json: o.Json = False,
 ) -> int:
     """Repeat one trial of a stored run: the same perturbation, the same prediction.
 
     Example: surefoot replay latest 17 42 --save perturbed.png
     """
+    from surefoot.item_words import item_change
     from surefoot.study.read_store import read_study
 
     check_file(save)
-    study = read_study(store, run)
+    study = read_study(store, run, trust=trust)
     repeated = study.replay(subject, trial)
     names = study.fitted.class_name
     if save is not None:
@@ -95,6 +100,9 @@ def replay(
         "severity": repeated.severity,
         "kept": repeated.kept,
     }
+    words = item_change(repeated.clean, repeated.perturbed) if study.fitted.holds_items else None
+    if words is not None:
+        answer |= {"before": words.before, "after": words.after}
     if json:
         typer.echo(jsonlib.dumps(answer, ensure_ascii=False))
     else:
@@ -103,6 +111,8 @@ def replay(
             f"{answer['perturbed']}: {'kept' if repeated.kept else 'failed'} "
             f"(severity {repeated.severity:.4g}, limit {study.property.limit:g})."
         )
+        if words is not None and words.before:
+            typer.echo(f"before: {words.before}\nafter: {words.after}")
     return HOLDS
 
 
@@ -158,8 +168,11 @@ def _save(path: Path, study: Study, x: object) -> None:
     from surefoot.engine.worst_inputs import png
     from surefoot.results import Interval
 
-    array = np.asarray(x)
     try:
+        if study.fitted.holds_items:
+            _save_item(path, x)
+            return
+        array = np.asarray(x)
         if path.suffix == ".npy":
             np.save(path, array)
         elif not study.fitted.frame:
@@ -171,3 +184,21 @@ def _save(path: Path, study: Study, x: object) -> None:
             path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
     except OSError as error:
         raise ReportFailed(f"{path} cannot be written ({error.strerror or error})") from error
+
+
+def _save_item(path: Path, item: object) -> None:
+    """A text or bytes as they are, a Pillow image in the format of the file's name."""
+    save = getattr(item, "save", None)
+    if isinstance(item, str):
+        path.write_text(item, encoding="utf-8", errors="surrogatepass", newline="")
+    elif isinstance(item, bytes | bytearray):
+        path.write_bytes(item)
+    elif save is not None:
+        try:
+            save(path)
+        except ValueError as error:
+            raise InvalidArgument(f"{path}: {error}: write it as perturbed.png") from error
+    else:
+        raise InvalidArgument(
+            f"an item that is {type(item).__name__} has no file format: use study.replay in Python"
+        )

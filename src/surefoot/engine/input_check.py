@@ -6,6 +6,7 @@ from surefoot.engine.label_check import WAY_OUT
 from surefoot.engine.table_check import refuse_other_classes
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.results import Interval
 from surefoot.subject import Model, Perturbation, View
 
 
@@ -13,13 +14,8 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     """Raise if values, labels or level are outside what model and perturbation take."""
     signature = model.signature
     bounds = signature.bounds
-    low, high = inputs.x.min(), inputs.x.max()
-    if bounds is not None and (low < bounds.low or high > bounds.high):
-        raise InvalidArgument(
-            f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
-            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
-            "bounds (--bounds)"
-        )
+    if bounds is not None and not inputs.holds_items:
+        _refuse_outside(inputs, bounds)
     if inputs.labels is not None and inputs.labels.max() >= signature.classes:
         raise InvalidArgument(
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
@@ -39,8 +35,21 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
         )
 
 
+def _refuse_outside(inputs: Inputs, bounds: Interval) -> None:
+    low, high = inputs.x.min(), inputs.x.max()
+    if low < bounds.low or high > bounds.high:
+        raise InvalidArgument(
+            f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
+            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
+            "bounds (--bounds)"
+        )
+
+
 def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
-    """Refuse inputs that are not what the perturbation is for: images, or signals."""
+    """Refuse inputs that are not what the perturbation is for: images, signals, or items."""
+    if inputs.holds_items:
+        _refuse_items(inputs, perturbation)
+        return
     shape = inputs.x.shape[1:]
     if perturbation.view is View.IMAGE and not inputs.frame:
         raise InvalidArgument(
@@ -53,3 +62,15 @@ def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
             f"input of {inputs.source} has shape {shape}: choose a perturbation of values such as "
             "linf"
         )
+
+
+def _refuse_items(inputs: Inputs, perturbation: Perturbation) -> None:
+    """Text, bytes and other items are perturbed by functions of one input at a time alone."""
+    combined = hasattr(perturbation, "parts") or hasattr(perturbation, "inner")
+    if combined or getattr(perturbation, "takes_items", False):
+        return
+    raise InvalidArgument(
+        f"{perturbation.kind} is for arrays of numbers, but {inputs.source} holds "
+        f"{inputs.content}: give a function of (item, rng, level), as in sf.perturb.custom(f, 0.1) "
+        "or --perturb mine.py:f:0.1"
+    )

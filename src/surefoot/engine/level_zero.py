@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engine.function_checks import functions_of, same_input
 from surefoot.engine.preflight import Check, CheckStatus, bench_for_checks
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
+from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.custom import InputFormat
 from surefoot.subject import Model, Perturbation, to_host
 from surefoot.tasks import Task
 
@@ -28,11 +29,13 @@ and of 256 values a pixel."""
 
 def examine_level_zero(inputs: Inputs, model: Model, perturbation: Perturbation) -> Iterator[Check]:
     """A check for every function of the user: `apply` does not call it at level 0 itself."""
-    for part in _functions(perturbation):
+    for part in functions_of(perturbation):
+        if getattr(part, "only", ()):
+            continue
         bounds = model.signature.bounds
         bench = bench_for_checks(inputs, model, part)
         level = _TINY * level_of(part)
-        span = float(inputs.x.max() - inputs.x.min()) if bounds is None else bounds.width
+        span = _span(inputs) if bounds is None else bounds.width
         name = f"{part.kind} at level 0"
         try:
             yield Check(name, *_change(bench, inputs, level, span))
@@ -48,6 +51,13 @@ def _change(
     most = span * (_UNCHANGED_BYTES if in_bytes else _UNCHANGED)
     for row, subject in enumerate(inputs.subjects()[:_SAMPLE]):
         perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]
+        if inputs.holds_items:
+            if same_input(perturbed, inputs.x[row], inputs):
+                continue
+            return CheckStatus.FAILED, (
+                f"a curve begins with the clean input, but next to level 0 the function changes "
+                f"input {subject.name}: let it change less as the level falls, and nothing at 0"
+            )
         change = float(np.abs(perturbed - inputs.x[row]).mean())
         if change > most:
             return CheckStatus.FAILED, (
@@ -58,10 +68,5 @@ def _change(
     return CheckStatus.OK, "the function changes nothing next to level 0"
 
 
-def _functions(perturbation: Any) -> list[Any]:  # noqa: ANN401  any perturbation
-    """Those of its parts that are functions of the user and take every level."""
-    if hasattr(perturbation, "function"):
-        return [] if getattr(perturbation, "only", ()) else [perturbation]
-    inner = getattr(perturbation, "inner", None)
-    parts = getattr(perturbation, "parts", ()) if inner is None else (inner,)
-    return [function for part in parts for function in _functions(part)]
+def _span(inputs: Inputs) -> float:
+    return 1.0 if inputs.holds_items else float(inputs.x.max() - inputs.x.min())

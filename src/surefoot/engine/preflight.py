@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.clean_predictions import clean_labels, clean_scores
+from surefoot.engine.function_checks import functions_of, items_changed, same_input, trials_repeat
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.table_check import column_problems, largest_change
@@ -71,7 +72,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("answers repeat", lambda: _repeats(model, sample))
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
-    yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
+    if not inputs.holds_items:
+        yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
     yield _check("kind of scores", lambda: _scores(model))
     yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
     full: Model | None = getattr(model, "full", None)
@@ -83,6 +85,8 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
         yield _check("features are as described", lambda: _features(inputs, perturbation))
     if inputs.features and inputs.x.ndim == 2:
         yield _check("columns of the table", lambda: _columns(inputs, model, perturbation))
+    if perturbation is not None and perturbation.level and functions_of(perturbation):
+        yield _check("the perturbation repeats", lambda: _repeat(inputs, model, perturbation))
     if perturbation is not None:
         yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
 
@@ -103,6 +107,8 @@ def _check(name: str, check: Callable[[], Finding]) -> Check:
 
 
 def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
+    if x.dtype == object:
+        return CheckStatus.OK, "the model gets copies of the items"
     placed = model.place(x.copy())
     before = to_host(placed).copy()
     try:
@@ -233,6 +239,9 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
 
 def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
     bench = bench_for_checks(inputs, model, perturbation)
+    if inputs.holds_items:
+        changed, finding = items_changed(bench, level_of(perturbation), _SAMPLE)
+        return (CheckStatus.OK if changed else CheckStatus.WARNING), finding
     task = Task(inputs.subjects()[0], level_of(perturbation), 0, _TRIALS)
     perturbed = to_host(bench.perturbed(task))
     change = float(np.abs(perturbed - inputs.x[:1]).max())
@@ -250,6 +259,12 @@ def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Findi
             finding + ": hardly a change; is the level in the unit of the data?"
         )
     return CheckStatus.OK, finding
+
+
+def _repeat(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
+    bench = bench_for_checks(inputs, model, perturbation)
+    repeats, finding = trials_repeat(bench, level_of(perturbation), _SAMPLE)
+    return (CheckStatus.OK if repeats else CheckStatus.FAILED), finding
 
 
 def _features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN401
@@ -293,7 +308,7 @@ def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> Findi
     subjects = inputs.subjects()[:_SAMPLE]
     for row, subject in enumerate(subjects):
         x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))
-        if not np.array_equal(x[0], inputs.x[row]):
+        if not same_input(x[0], inputs.x[row], inputs):
             return CheckStatus.FAILED, (
                 f"level 0 must leave inputs unchanged, but it changes input {subject.name}"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from surefoot.engine.changed_features import changed_features
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.inputs.arrays import channels_last
+from surefoot.item_words import item_change
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Example
 from surefoot.subject import to_host
@@ -95,8 +97,10 @@ def _first_failure(
     return None
 
 
-def _appearance(bench: SamplingBench[Any], row: int, after: NDArray[np.floating]) -> dict[str, Any]:
+def _appearance(bench: SamplingBench[Any], row: int, after: Any) -> dict[str, Any]:  # noqa: ANN401
     before, frame = bench.inputs.x[row], bench.inputs.frame
+    if bench.inputs.holds_items:
+        return asdict(item_change(before, after))
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
         return {"image": png(before, frame, values), "perturbed": png(after, frame, values)}

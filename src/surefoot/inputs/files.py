@@ -130,7 +130,8 @@ def from_folder(
     ]
     if not files:
         raise InvalidArgument(
-            f"{path} holds no images: put them in one folder a class, or give a CSV of file,label"
+            f"{path} holds no images: put them in one folder a class, or give a CSV of file,label; "
+            "other files are read with --read-as bytes or text"
         )
     classes = read_labels(folders, str(path), class_names, lambda i: f"folder {folders[i]}")
     labels = replace(classes, numbers=classes.numbers[[folder for folder, _ in files]])

@@ -13,9 +13,17 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
+from surefoot.inputs.items import (
+    are_items,
+    check_read_as,
+    from_item_path,
+    from_items,
+    is_text_path,
+)
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
+from surefoot.items import ItemDigest
 
-_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
+_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
 
 
@@ -27,6 +35,8 @@ def load_inputs(
     class_names: Sequence[str] = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
+    read_as: str | None = None,
+    digest: ItemDigest | None = None,
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), an image folder, or a dataset by iteration.
 
@@ -36,11 +46,27 @@ def load_inputs(
     the model's outputs, in their order. Without that list names are numbered alphabetically.
     A table (a DataFrame of pandas or polars, a .csv or .parquet file) keeps the names of its
     columns; its `labels` are the name of a column, or one label for each row.
+
+    Text, bytes and dicts are items: inputs as they are, as are the texts of .txt and .jsonl files
+    and of a CSV with the columns text and label. `read_as`: "items" for a sequence of other items,
+    "bytes" or "text" for a folder of files. `digest` names items of other kinds than text, bytes,
+    numbers, lists, tuples, dicts, arrays, dataclasses and Pillow images.
     """
     if isinstance(source, Inputs):
         return source
+    check_read_as(read_as)
+    if not isinstance(source, str | Path) and (read_as or are_items(source, labels is not None)):
+        if scale is not None or size is not None:
+            raise InvalidArgument("scale and size are for arrays and images, not for items")
+        return from_items(source, labels, ids=ids, class_names=class_names, digest=digest)
+    if digest is not None:
+        raise InvalidArgument("digest names items: for a sequence of items pass read_as='items'")
     if isinstance(source, str | Path):
-        inputs = _from_path(Path(source), labels, class_names, scale, size)
+        path = Path(source)
+        if read_as or is_text_path(path):
+            inputs = from_item_path(path, labels, class_names, scale, size, read_as)
+        else:
+            inputs = _from_path(path, labels, class_names, scale, size)
         return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
     if size is not None:
         raise InvalidArgument(
@@ -84,8 +110,9 @@ def _from_path(
         case ".csv":
             return from_csv(path, size, scale, class_names)
     raise InvalidArgument(
-        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label, tables (.csv "
-        f"and .parquet, with --labels) and image folders; {suffix or 'no suffix'} is none of them"
+        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label or text,label, "
+        "tables (.csv and .parquet, with --labels), .jsonl, .txt and image folders; "
+        f"{suffix or 'no suffix'} is none of them"
     )
 
 
@@ -100,8 +127,13 @@ def _from_dataset(
     rows = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
     for row in rows:
         x, y = _pair(row)
-        points.append(np.asarray(x))
+        points.append(x)
         labels.append(y)
+    if are_items(points):
+        known = None if all(label is None for label in labels) else labels
+        names = class_names or _features(source)
+        return from_items(points, known, ids=ids, class_names=names, source=type(source).__name__)
+    points = [np.asarray(point) for point in points]
     shapes = {p.shape for p in points}
     if len(shapes) > 1:
         few = sorted(shapes)[:2]
@@ -124,6 +156,7 @@ def _pair(row: Any) -> tuple[Any, Any]:  # noqa: ANN401
             raise InvalidArgument(
                 f"a row of the dataset holds {', '.join(row)}: none is called "
                 + ", ".join(_POINT_KEYS)
+                + "; pass read_as='items' where a row is itself an input"
             )
         return x, y
     if isinstance(row, tuple | list) and len(row) == 2:

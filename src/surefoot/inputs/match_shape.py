@@ -17,6 +17,12 @@ def fit(inputs: Inputs, shape: tuple[int, ...]) -> Inputs:
     have = inputs.x.shape[1:]
     if have == shape:
         return inputs
+    if inputs.holds_items or shape == ():
+        takes = f"arrays of shape {shape}" if shape else "a list of items"
+        raise InvalidArgument(
+            f"the model takes {takes}, but {inputs.source} holds {inputs.content}: load a function "
+            "of a list of items with examples=inputs, and one of arrays with shape=(…)"
+        )
     squeezed = tuple(n for n in shape if n != 1)
     if squeezed == tuple(n for n in have if n != 1):
         x = inputs.x.reshape(len(inputs), *shape)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.input_set import Feature
+from surefoot.input_set import Feature, Inputs
+from surefoot.models.items import wrap_items
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
 from surefoot.models.onnx import open_onnx
 from surefoot.models.pickles import open_pickle
@@ -21,7 +22,7 @@ from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.results import Interval
 from surefoot.subject import Model
 
-_PYTHON_NAME = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+_PYTHON_NAME = re.compile(r"^(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*$")
 
 
 def load_model(
@@ -37,6 +38,7 @@ def load_model(
     half: bool = False,
     trust: bool = False,
     features: Sequence[Feature] = (),
+    examples: Inputs | Sequence[Any] | None = None,
 ) -> Model:
     """A model from a file, a name `package.module:function`, a module, an estimator, a callable.
 
@@ -46,6 +48,8 @@ def load_model(
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code. `features`: the columns of the table that the
     model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
+    `examples`: for a model of text, bytes or other
+    items, the inputs of the study or a few items: they tell its classes.
     """
     options = LoadOptions(
         bounds=interval(bounds),
@@ -60,9 +64,26 @@ def load_model(
     )
     if isinstance(source, str) and _PYTHON_NAME.match(source) and not Path(source).exists():
         source = import_object(source)
+    if examples is not None:
+        return _of_items(source, options, examples)
     if isinstance(source, str | Path):
         return _from_file(Path(source), options)
     return _from_object(source, options)
+
+
+def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any]) -> Model:  # noqa: ANN401
+    """A function, an estimator, or an estimator in a trusted pickle."""
+    if not isinstance(source, str | Path):
+        return wrap_items(source, options, examples)
+    path = Path(source)
+    if path.is_file() and _FILES.get(path.suffix.lower()) is not _from_pickle:
+        raise InvalidArgument(
+            f"{path} takes arrays of numbers, but the inputs are items: give a function of a list "
+            "of items, such as mymodel:classify, or arrays as inputs"
+        )
+    if not path.is_file():
+        return _from_file(path, options)  # says that there is none
+    return open_pickle(path, options, lambda loaded, own: wrap_items(loaded, own, examples))
 
 
 def _from_file(path: Path, options: LoadOptions) -> Model:

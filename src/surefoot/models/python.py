@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.graph.score_rows import as_rows
+from surefoot.models.code_files import import_file
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
@@ -166,6 +167,13 @@ def wrap_callable(
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
 
 
+def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401
+    """A name for an estimator or a function in memory, and what of it the name covers."""
+    if hasattr(source, "predict_proba"):
+        return _object_digest(source)
+    return _function_digest(source)
+
+
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     try:
         content = pickle.dumps(source)
@@ -189,18 +197,28 @@ def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
 
 
 def import_object(name: str) -> Any:  # noqa: ANN401
-    """What `package.module:attribute` names; the current folder can be imported from."""
-    module_name, _, attribute = name.partition(":")
+    """What `package.module:attribute` or `file.py:attribute` names.
+
+    The current folder can be imported from. Reading a file runs its code.
+    """
+    module_name, _, attribute = name.rpartition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        value: Any = importlib.import_module(module_name)
+        value: Any = (
+            import_file(Path(module_name))
+            if module_name.endswith(".py")
+            else importlib.import_module(module_name)
+        )
         for part in attribute.split("."):
             value = getattr(value, part)
+    except InvalidArgument:
+        raise
     except (ImportError, AttributeError) as error:
         raise InvalidArgument(
-            f"{name} names nothing that can be imported ({error}): write package.module:function"
+            f"{name} names nothing that can be imported ({error}): write package.module:function "
+            "or file.py:function"
         ) from error
     except Exception as error:
         raise InvalidArgument(

@@ -16,7 +16,7 @@ from surefoot.results import Interval
 from surefoot.subject import Array, Model, Scores, Signature
 
 _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
-_PROBES = 8
+PROBES = 8
 """Inputs of the first run, which tells classes and scores: enough that logits do not look like
 probabilities by chance."""
 _PROBE_SEED = 20240607
@@ -67,7 +67,7 @@ def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32
     """A few arbitrary inputs to see what a model returns; always the same ones."""
     rng = np.random.default_rng(_PROBE_SEED)
     low, high = (bounds.low, bounds.high) if bounds else (0.0, 1.0)
-    return rng.uniform(low, high, (_PROBES, *shape)).astype(np.float32)
+    return rng.uniform(low, high, (PROBES, *shape)).astype(np.float32)
 
 
 def complete_signature(
@@ -82,8 +82,19 @@ def complete_signature(
     `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
     models in memory, where state can hide that no digest of code or weights sees.
     """
-    x = probe(draft.shape, draft.bounds)
-    rows = run(x)
+    rows = run(probe(draft.shape, draft.bounds))
+    signed = signature_of_rows(draft, rows, stated)
+    if not digest_answers:
+        return signed
+    values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
+    answers = ",".join(f"{v:.5e}" for v in values.ravel())
+    digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
+    covers = f"{draft.covers}, and the answers to {PROBES} fixed inputs"
+    return replace(signed, digest=digest, covers=covers)
+
+
+def signature_of_rows(draft: Signature, rows: Array, stated: Scores | None) -> Signature:
+    """The signature with what a few rows of the model tell: number of classes, kind of scores."""
     values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
     observed = Scores.PROBABILITIES if looks_like_probabilities(values) else Scores.LOGITS
     if stated is Scores.PROBABILITIES and observed is Scores.LOGITS and np.isfinite(values).all():
@@ -92,13 +103,7 @@ def complete_signature(
             f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
             "pass scores=logits instead"
         )
-    signed = replace(draft, classes=max(2, rows.shape[1]), scores=stated or observed)
-    if not digest_answers:
-        return signed
-    answers = ",".join(f"{v:.5e}" for v in values.ravel())
-    digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
-    covers = f"{draft.covers}, and the answers to {_PROBES} fixed inputs"
-    return replace(signed, digest=digest, covers=covers)
+    return replace(draft, classes=max(2, rows.shape[1]), scores=stated or observed)
 
 
 @dataclass(frozen=True)

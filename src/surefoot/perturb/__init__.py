@@ -1,5 +1,6 @@
 """Perturbations: frozen values that draw and apply on NumPy and Torch arrays alike."""
 
+from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.adapters import (
     from_albumentations,
     from_maite,
@@ -7,7 +8,7 @@ from surefoot.perturb.adapters import (
     from_torchvision,
 )
 from surefoot.perturb.compose import Chain, Mixture
-from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
+from surefoot.perturb.custom import Batched, OneByOne
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
@@ -27,6 +28,7 @@ from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
 from surefoot.perturb.image.weather import Fog, Frost
 from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
+from surefoot.perturb.own_function import custom
 from surefoot.perturb.random_level import RandomLevel
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
 from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift

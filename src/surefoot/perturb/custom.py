@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
-from PIL import Image
 
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.items import as_item_array, copy_item, is_image
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
 from surefoot.perturb._ops.function_source import describe_function
+from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_format, to_format
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View, to_host
@@ -108,42 +108,15 @@ def _named_errors(name: str) -> Iterator[None]:
         raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error
 
 
-def custom(
-    level: float,
-    *,
-    name: str = "",
-    draws: int | tuple[int, ...] = 0,
-    view: View = View.VALUES,
-) -> Callable[[Callable[..., Any]], Batched]:
-    """`custom(0.1)(lambda x, u, level: x + level * u)`, or `@custom(0.1)` above a function."""
-
-    def to_perturbation(function: Callable[..., Any]) -> Batched:
-        own = str(getattr(function, "__name__", "custom")).replace("_", "-")
-        return Batched(level, function, name or own.replace("<lambda>", "custom"), draws, view)
-
-    return to_perturbation
-
-
-class InputFormat(StrEnum):
-    """In which values a function takes an input, and returns it."""
-
-    MODEL = "model"
-    """float32, as the model takes them."""
-    UNIT = "unit"
-    """float32 in [0, 1]."""
-    BYTES = "bytes"
-    """uint8 from 0 to 255: smaller differences are lost."""
-    PILLOW = "pillow"
-    """A Pillow image of 256 levels."""
-
-
 @perturbation
 class OneByOne:
     """function(image, rng, level) returns the perturbed image; on the CPU, one row at a time.
 
     `image` is one row in the layout of `view` and the values of `input_format`, (channels, height,
-    width) for an image: a copy that it may write into. `rng` is a NumPy generator of this row and
-    trial alone. `only` lists the levels there are, when not all mean something. The function is
+    width) for an image: a copy that it may write into. With `View.VALUES` it is the input as the
+    data have it: an array, or a text, bytes or another item, of which it returns one of the same
+    type. `rng` is a NumPy generator of this row and trial alone. `only` lists the levels there are,
+    when not all mean something. The function is
     not called at level 0. If it has a method `around`, a batch is done within that context.
     """
 
@@ -166,6 +139,11 @@ class OneByOne:
     def kind(self) -> str:
         """Its name."""
         return self.name
+
+    @property
+    def takes_items(self) -> bool:
+        """Whether it can be given text, bytes and other items: inputs as the data have them."""
+        return self.view is View.VALUES and self.input_format is InputFormat.MODEL
 
     @property
     def phrase(self) -> str:
@@ -200,6 +178,8 @@ class OneByOne:
         for value in dict.fromkeys(levels):
             self._check_only(value)
         rows = to_host(x)
+        if rows.dtype == object:
+            return self._perturb_items(rows, to_host(drawn), levels)
         out = np.empty((n, *rows.shape[1:]), dtype=np.float32)
         with getattr(self.function, "around", nullcontext)():
             for i, (halves, value) in enumerate(zip(to_host(drawn), levels, strict=True)):
@@ -211,14 +191,31 @@ class OneByOne:
     def _perturb_row(
         self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
     ) -> NDArray[np.float32]:
-        image = _to_format(row, self.input_format, bounds or UNIT)
+        image = to_format(row, self.input_format, bounds or UNIT)
         with _named_errors(self.name):
-            result = _as_array(self.function(image, np.random.default_rng(seed), level))
+            result = as_array(self.function(image, np.random.default_rng(seed), level))
         _check_shape(self.name, result, row.shape)
-        perturbed = _from_format(result, self.input_format, bounds or UNIT)
+        perturbed = from_format(result, self.input_format, bounds or UNIT)
         if not np.isfinite(perturbed).all():
             raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
         return perturbed
+
+    def _perturb_items(
+        self, rows: NDArray[Any], drawn: NDArray[np.float32], levels: list[float]
+    ) -> NDArray[Any]:
+        """Items one after the other; at level 0 they are the items themselves."""
+        out = []
+        with getattr(self.function, "around", nullcontext)():
+            for i, (halves, level) in enumerate(zip(drawn, levels, strict=True)):
+                item = rows[i if len(rows) == len(drawn) else 0]
+                if level:
+                    with _named_errors(self.name):
+                        rng = np.random.default_rng(_seed(halves))
+                        result = self.function(copy_item(item), rng, level)
+                    _check_type(self.name, result, item)
+                    item = result
+                out.append(item)
+        return as_item_array(out)
 
     def _check_only(self, level: float | None) -> None:
         if self.only and level is not None and level not in self.only:
@@ -247,6 +244,14 @@ def _check_shape(name: str, out: Any, shape: tuple[int, ...]) -> None:  # noqa: 
         raise InvalidArgument(f"{name} must return shape {tuple(shape)}, got {what}")
 
 
+def _check_type(name: str, result: Any, item: Any) -> None:  # noqa: ANN401
+    if isinstance(result, type(item)) or (is_image(result) and is_image(item)):
+        return
+    raise InvalidArgument(
+        f"{name} must return {type(item).__name__}, as it was given, got {type(result).__name__}"
+    )
+
+
 def _escape_braces(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}")
 
@@ -255,38 +260,3 @@ def _seed(halves: NDArray[np.float32]) -> int:
     """48 bits, 24 from each uniform number."""
     high, low = (int(half * 2.0**24) for half in halves.tolist())
     return (high << 24) | low
-
-
-def _to_format(row: NDArray[np.float32], input_format: InputFormat, bounds: Interval) -> Any:  # noqa: ANN401
-    """A copy of the row in this format."""
-    if input_format is InputFormat.MODEL:
-        return np.array(row, dtype=np.float32, order="C")
-    unit = np.ascontiguousarray((row - np.float32(bounds.low)) / np.float32(bounds.width))
-    if input_format is InputFormat.UNIT:
-        return unit
-    pixels = np.clip(np.round(unit * 255), 0, 255).astype(np.uint8)
-    if input_format is InputFormat.BYTES:
-        return pixels
-    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
-
-
-def _as_array(out: Any) -> Any:  # noqa: ANN401
-    """What a function returned, as an array in main memory with channels first."""
-    if isinstance(out, Image.Image):
-        image = np.asarray(out)
-        return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
-    return to_host(out) if hasattr(out, "detach") else out
-
-
-def _from_format(
-    result: NDArray[Any], input_format: InputFormat, bounds: Interval
-) -> NDArray[np.float32]:
-    """The values as the model takes them."""
-    values = np.asarray(result).astype(np.float32)
-    if input_format is InputFormat.MODEL:
-        return values
-    if input_format is not InputFormat.UNIT or result.dtype == np.uint8:
-        values /= np.float32(255)
-    values *= np.float32(bounds.width)
-    values += np.float32(bounds.low)
-    return values

@@ -42,12 +42,13 @@ class LabelledImage:
 
 @dataclass(frozen=True)
 class Card:
-    """One example: images or changed values, and the command that runs it again."""
+    """One example: images, changed values or texts, and the command that runs it again."""
 
     title: str
     text: str = ""
     images: tuple[LabelledImage, ...] = ()
     changes: tuple[Change, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
     command: str = ""
 
 

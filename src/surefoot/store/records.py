@@ -74,7 +74,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Example:
-    """A trial in which an input failed: images as base64 PNG, or the largest changes."""
+    """A trial in which an input failed: images as base64 PNG, the largest changes, or words.
+
+    `before` and `after` show a text, bytes or another item in words that are safe to print.
+    """
 
     id: str
     trial: int
@@ -85,6 +88,8 @@ class Example:
     image: str = ""
     perturbed: str = ""
     changes: tuple[Change, ...] = ()
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,12 @@ def check_compatibility(study: Parts) -> None:
             f"{_name(study.method)} does not say what it needs: give it a class variable "
             "`needs`, one of sf.methods.Needs"
         )
+    if study.needs in (Needs.REGION, Needs.RADII) and study.inputs.holds_items:
+        raise InvalidArgument(
+            f"{_name(study.method)} searches all points around an array of numbers, but "
+            f"{study.inputs.source} holds {study.inputs.content}: sample its failures, or trace a "
+            "curve"
+        )
     _check_property(study)
     _check_level(study)
     match study.needs:
@@ -128,16 +134,18 @@ def _check_population(study: Parts) -> None:
 def _check_level(study: Parts) -> None:
     """A level is given where it plays a part, and nowhere else."""
     perturbation = study.perturbation
+    example = f"sf.perturb.{type(perturbation).__name__}("
+    if hasattr(perturbation, "function"):
+        example = f"sf.perturb.custom({getattr(perturbation.function, '__name__', 'function')}"
     if study.needs.chooses_levels and perturbation.level is not None:
         raise InvalidArgument(
             f"{_name(study.method)} chooses levels itself: leave out the level "
-            f"{perturbation.level:g} of {perturbation.kind}, as in "
-            f"sf.perturb.{type(perturbation).__name__}()"
+            f"{perturbation.level:g} of {perturbation.kind}, as in {example})"
         )
     if not study.needs.chooses_levels and perturbation.level is None:
         raise InvalidArgument(
             f"{perturbation.kind} needs a level for {_name(study.method)}: write "
-            f"sf.perturb.{type(perturbation).__name__}(0.1)"
+            f"{example}{', level=' if example[-1] != '(' else ''}0.1)"
         )
 
 

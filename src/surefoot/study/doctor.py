@@ -39,22 +39,24 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     """The checks that every run begins with, and what model and data are, in plain words."""
     signature = model.signature
     inputs = fit(inputs, signature.shape)
-    if perturbation is None:
+    if perturbation is None and not inputs.holds_items:
         perturbation = PERTURBATIONS["linf"](0.0)
     perturbation = for_columns(perturbation, inputs)
+    takes = "lists of items" if signature.shape == () else signature.shape
+    content = inputs.content if inputs.holds_items else f"shape {inputs.x.shape[1:]}"
     preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
     return Checkup(
         (
             Finding(
                 "model",
                 str(CheckStatus.OK),
-                f"takes {signature.shape}, gives {signature.classes} classes; "
+                f"takes {takes}, gives {signature.classes} classes; "
                 f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
             ),
             Finding(
                 "data",
                 str(CheckStatus.OK),
-                f"{len(inputs)} inputs of shape {inputs.x.shape[1:]} from {inputs.source} "
+                f"{len(inputs)} inputs of {content} from {inputs.source} "
                 f"({inputs.selection}; {inputs.reading}); sha256 {inputs.digest()[:12]}",
             ),
             *check_parts(inputs, model, perturbation),
@@ -62,7 +64,9 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     )
 
 
-def check_parts(inputs: Inputs, model: Model, perturbation: Perturbation) -> tuple[Finding, ...]:
+def check_parts(
+    inputs: Inputs, model: Model, perturbation: Perturbation | None
+) -> tuple[Finding, ...]:
     """The preflight of these three, as a record holds it."""
     return tuple(
         Finding(check.name, str(check.status), check.finding)

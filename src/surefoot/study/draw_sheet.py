@@ -14,6 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.study.contact_sheet import sheet
+from surefoot.study.own_perturbation import own_text
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.subject import Perturbation, View
 
@@ -73,7 +74,10 @@ def perturbation_and_levels(
     levels: Sequence[float] | None = None,
 ) -> tuple[Perturbation, list[float]]:
     """The perturbation and the levels of the columns, 0 first where they are not given."""
-    if isinstance(perturbation, str) and ":" not in perturbation and perturbation[:1] != "@":
+    own = own_text(perturbation) if isinstance(perturbation, str) else None
+    if own is not None and levels and not own.level:
+        return parse_perturbation(own.at(repr(max(levels))), frame), list(levels)
+    if isinstance(perturbation, str) and ":" not in perturbation:
         if levels:
             strongest = parse_perturbation(f"{perturbation}:{max(levels)!r}", frame)
             return strongest, list(levels)

@@ -31,6 +31,7 @@ class FileOptions:
     scale: float | None = None
     size: str | None = None
     class_names: str | None = None
+    read_as: str | None = None
     device: str | None = None
     half: bool = False
     trust: bool = False
@@ -90,7 +91,14 @@ class FileOptions:
 
     def _inputs(self, data: str, scale: float | None) -> Inputs:
         names = self.class_names.split(",") if self.class_names else ()
-        return load_inputs(data, self.labels, class_names=names, scale=scale, size=_size(self.size))
+        return load_inputs(
+            data,
+            self.labels,
+            class_names=names,
+            scale=scale,
+            size=_size(self.size),
+            read_as=self.read_as,
+        )
 
     def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:
         return load_model(
@@ -100,6 +108,7 @@ class FileOptions:
             std=_numbers(self.std),
             scores=self.scores,
             shape=_shape(self.shape) or inputs.x.shape[1:],
+            examples=inputs if inputs.holds_items else None,
             output=self.output,
             device=self.device,
             half=self.half,

@@ -8,11 +8,16 @@ from dataclasses import fields, replace
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.models.python import import_object
 from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.severity import LONGEST_SMALL
 from surefoot.results import Interval
+from surefoot.study.own_perturbation import (
+    own_perturbation,
+    own_range,
+    own_text,
+    parts_of,
+)
 from surefoot.study.registry import PERTURBATIONS, number
 from surefoot.subject import Perturbation
 
@@ -25,8 +30,8 @@ def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
     """The perturbation of this text; `frame` tells which published severities an image has.
 
     KIND:LEVEL, KIND:LOW..HIGH (drawn uniformly each time), KIND:s3 (a published severity), further
-    options as ,name=value; A+B one after the other; A|B one of them each time; @module:name one
-    of your own. table:0.1sd is in standard deviations of each column.
+    options as ,name=value; A+B one after the other; A|B one of them each time; mine.py:f:0.1 or
+    @module:f:0.1 a function of your own. table:0.1sd is in standard deviations of each column.
     """
     choices = [_chain(part, frame) for part in _with_spread(text).split("|")]
     return choices[0] if len(choices) == 1 else Mixture(tuple(choices))
@@ -47,7 +52,9 @@ def parse_range(
     both as stated at level 1; a range in it begins at 0. The perturbation's own level is open.
     """
     text = _with_spread(text)
-    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+    if (own := own_text(text)) is not None:
+        return own_range(own)
+    if "|" in text or len(parts_of(text)) > 1:
         combined: Any = parse_perturbation(_from_nothing(text), frame)
         return replace(combined, level=None), Interval(0.0, level_of(combined))
     kind, _, rest = text.partition(":")
@@ -99,13 +106,13 @@ def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> 
 def _chain(text: str, frame: tuple[int, ...]) -> Perturbation:
     if text.strip().endswith("+"):
         raise InvalidArgument(f"{text!r} ends with +: write what comes after it")
-    parts = [_one(part.strip(), frame) for part in re.split(r"\+(?=\s*[a-z@])", text)]
+    parts = [_one(part.strip(), frame) for part in parts_of(text)]
     return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
 
 def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
-    if text.startswith("@"):
-        return _own(text[1:])
+    if (own := own_text(text)) is not None:
+        return own_perturbation(own)
     kind, colon, rest = text.partition(":")
     if kind not in PERTURBATIONS:
         raise InvalidArgument(
@@ -174,16 +181,6 @@ def _random_level(
     return RandomLevel(high, inner, round(low / high, 12))
 
 
-def _own(text: str) -> Perturbation:
-    """A perturbation of the user's own, from an importable module."""
-    value: Perturbation = import_object(text)
-    if not hasattr(value, "apply") or not hasattr(value, "draw"):
-        raise InvalidArgument(
-            f"@{text} is {type(value).__name__}, not a perturbation: see sf.perturb.Batched"
-        )
-    return value
-
-
 def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
     known = {f.name: str(f.type) for f in fields(class_) if f.name != "level"}
     options: dict[str, Any] = {}
@@ -201,6 +198,8 @@ def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
 
 def written_level(text: str) -> str:
     """The level, or range of levels, that the text of a single perturbation gives; else nothing."""
+    if (own := own_text(text)) is not None:
+        return own.level
     return _with_spread(text).partition(":")[2].partition(",")[0].strip()
 
 
@@ -210,15 +209,22 @@ def at_level(text: str, level: float) -> str:
     Of a range only the proportion of its ends stays.
     """
     text = _with_spread(text)
-    if ":" not in text and not text.startswith("@"):
+    if (own := own_text(text)) is not None:
+        return own.at(_scaled(own.level, level, text))
+    if ":" not in text:
         text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
     kind, _, rest = text.partition(":")
-    if "|" in text or re.search(r"\+\s*[a-z@]", text) or text.startswith("@"):
+    if "|" in text or len(parts_of(text)) > 1:
         raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
     written, comma, options = rest.partition(",")
+    return f"{kind}:{_scaled(written, level, text)}{comma}{options}"
+
+
+def _scaled(written: str, level: float, text: str) -> str:
+    """The level, or the range with this level at its upper end."""
     low, dots, high = written.partition("..")
     if not dots:
-        return f"{kind}:{level!r}{comma}{options}"
+        return repr(level)
     if number(high) == 0:
-        raise InvalidArgument(f"{text!r} has no strength to scale: write {kind}:0..1")
-    return f"{kind}:{number(low) / number(high) * level!r}..{level!r}{comma}{options}"
+        raise InvalidArgument(f"{text!r} has no strength to scale: write a range such as 0..1")
+    return f"{number(low) / number(high) * level!r}..{level!r}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import ESTIMATORS, METHODS, TAILS, TESTS
 from surefoot.store import RunSummary, open_existing
+from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
 from surefoot.study.load_files import recorded_options
 from surefoot.study.parse_perturbation import parse_perturbation
@@ -34,10 +36,11 @@ def read_result(store: str, run: str = LATEST) -> Result:
     return Result(record, from_store=True, command=again, store=store)
 
 
-def read_study(store: str, run: str = LATEST) -> Study:
+def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     """The study of a finished run, from the same files: `replay` its trials.
 
     Only for runs of the command line that sample at one level; refused if the files have changed.
+    `trust`: allow running code that the store names: Python functions and pickles.
     """
     record = _read_record(store, run)
     if record.source is None:
@@ -50,7 +53,10 @@ def read_study(store: str, run: str = LATEST) -> Study:
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
         )
     models = source.models or (source.model,)
-    loaded, inputs = recorded_options(source).load(models, source.data, spec.seed)
+    _refuse_code(record, trust)
+    loaded, inputs = replace(recorded_options(source), trust=trust).load(
+        models, source.data, spec.seed
+    )
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in spec.method.options.items()
@@ -69,6 +75,17 @@ def read_study(store: str, run: str = LATEST) -> Study:
             "the digests differ"
         )
     return study
+
+
+def _refuse_code(record: Record, trust: bool) -> None:
+    """Never run code because a store names it: the user says that it is trusted."""
+    named = () if trust or record.source is None else named_code(record.source)
+    if not named:
+        return
+    raise InvalidArgument(
+        f"run {record.digest[:12]} names code to run ({', '.join(named)}): pass "
+        "--trust (trust=True) if you trust the store and this code"
+    )
 
 
 def _read_record(store: str, run: str) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Verdict
+from surefoot.item_words import TERMINAL_WIDTH, shortened_pair
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import (
     confidence,
@@ -22,7 +23,7 @@ from surefoot.report.tables import (
     tail_cells,
 )
 from surefoot.results import Bracket, Decision, Estimate, InputResult, Interval
-from surefoot.store.records import Record, Samples
+from surefoot.store.records import Example, Record, Samples
 
 _CONTRAST_ROWS = 12
 
@@ -97,7 +98,16 @@ def fails_under(record: Record, result: InputResult) -> str:
 
 def example_table(record: Record, samples: Samples) -> Table:
     """The weakest inputs, with their true classes where these are known."""
-    headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
+    texts = any(map(shows_texts, samples.examples))
+    headings: tuple[str, ...] = (
+        "input",
+        "fails under",
+        "true class",
+        "clean",
+        "fails as",
+        "in trial",
+    )
+    headings += ("before", "after") if texts else ()
     results = {row.id: row.result for row in record.inputs}
     lines = [
         headings,
@@ -109,6 +119,7 @@ def example_table(record: Record, samples: Samples) -> Table:
                 e.clean_class,
                 e.failed_class,
                 f"{e.trial}",
+                *(_texts(e) if texts else ()),
             )
             for e in samples.examples
         ),
@@ -117,6 +128,16 @@ def example_table(record: Record, samples: Samples) -> Table:
     columns = [i for i in range(len(headings)) if i != 2 or labelled]
     first, *rows = (tuple(line[i] for i in columns) for line in lines)
     return Table("Weakest inputs", first, tuple(rows), len(first), single_input_note(record))
+
+
+def shows_texts(e: Example) -> bool:
+    """Whether an example is shown in words: a text, bytes, or another item."""
+    return bool(e.before or e.after)
+
+
+def _texts(e: Example) -> tuple[str, str]:
+    """Before and after, as wide as a column."""
+    return shortened_pair(e.before, e.after, TERMINAL_WIDTH)
 
 
 def single_input_note(record: Record) -> str:

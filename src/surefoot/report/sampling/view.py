@@ -17,6 +17,7 @@ from surefoot.report.sampling.tables import (
     contrast_table,
     example_table,
     fails_under,
+    shows_texts,
     single_input_note,
     verdict_table,
 )
@@ -29,6 +30,7 @@ from surefoot.results import (
     InputResult,
     Undecided,
 )
+from surefoot.store.named_code import named_code
 from surefoot.store.records import Example, Record, Samples
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
@@ -213,6 +215,7 @@ def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
         text="" if e.image else labels,
         images=images if e.image else (),
         changes=e.changes,
+        texts=(("before", e.before), ("after", e.after)) if shows_texts(e) else (),
         command=replay_command(record, e.id, e.trial, store),
     )
 
@@ -222,6 +225,7 @@ def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
     if record.source is None:
         return f"study.replay({subject!r}, {trial})"
     where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
+    trust = " --trust" if named_code(record.source) else ""
     if subject.startswith("-"):
-        return f"surefoot replay --store {where} -- {run} {name} {trial}"
-    return f"surefoot replay {run} {name} {trial} --store {where}"
+        return f"surefoot replay --store {where}{trust} -- {run} {name} {trial}"
+    return f"surefoot replay {run} {name} {trial} --store {where}{trust}"

@@ -1,0 +1,288 @@
+"""Inputs that are text, bytes or other items: from memory, text files, and folders of files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
+from surefoot.inputs.labels import Labels, read_labels
+from surefoot.items import ItemDigest, as_item_array, is_image, item_digest
+
+READ_AS = ("items", "text", "bytes")
+"""How inputs may be read as something else than arrays: as they are, or files as text or bytes."""
+TEXT_SUFFIXES = (".txt", ".jsonl")
+_NO_NUMBERS = (str, bytes, bytearray, dict)
+_MOST_BYTES = 2 * 2**30
+"""Bytes of all files that are read as items: every one is kept whole in memory."""
+_MOST_CELL = 2**24
+"""Characters of one cell of a CSV file; the csv module's own limit is too low for documents."""
+
+
+def check_read_as(read_as: str | None) -> None:
+    """Refuse a word that is none of the ways to read."""
+    if read_as is not None and read_as not in READ_AS:
+        raise InvalidArgument(
+            f"read_as (--read-as) is {read_as!r}: choose one of {', '.join(READ_AS)}"
+        )
+
+
+def are_items(source: Any, labelled: bool = True) -> bool:  # noqa: ANN401
+    """Whether a sequence holds items that cannot be meant as arrays of numbers.
+
+    Texts and bytes; Pillow images of different sizes; dicts, and tuples that hold a text, bytes or
+    a dict. Where labels are not given apart (`labelled`), dicts and tuples hold them.
+    """
+    if isinstance(getattr(source, "dtype", None), np.dtype):
+        return source.ndim == 1 and source.dtype.kind in "OUST"
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    first = source[0]
+    if is_image(first):
+        return len({(item.size, item.mode) for item in source if is_image(item)}) > 1
+    if isinstance(first, dict | tuple):
+        mixed = isinstance(first, dict) or any(isinstance(part, _NO_NUMBERS) for part in first)
+        return labelled and mixed
+    return isinstance(first, _NO_NUMBERS)
+
+
+def from_items(
+    items: Any,  # noqa: ANN401  any sequence
+    labels: Any = None,  # noqa: ANN401
+    *,
+    ids: Sequence[str] | None = None,
+    class_names: Sequence[str] = (),
+    source: str = "the items",
+    reading: str = "items as given",
+    digest: ItemDigest | None = None,
+) -> Inputs:
+    """Inputs from items. Every item must have a digest; `digest` gives it where it has none."""
+    values = items.tolist() if isinstance(items, np.ndarray) else list(items)
+    known = labels
+    if labels is not None and not isinstance(labels, Labels):
+        known = read_labels(labels, source, class_names)
+    digits = len(str(max(len(values) - 1, 1)))
+    names = [f"{i:0{digits}d}" for i in range(len(values))] if ids is None else list(map(str, ids))
+    for name, item in zip(names, values, strict=False):
+        try:
+            item_digest(item, digest)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{source}, input {name}: {error}") from error
+    return Inputs(
+        x=as_item_array(values),
+        labels=None if known is None else known.numbers,
+        ids=tuple(names),
+        source=source,
+        class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
+        reading="; ".join(filter(None, [reading, known.reading if known else ""])),
+        digest_item=digest,
+    )
+
+
+def from_text_file(path: Path, labels: Any, class_names: Sequence[str]) -> Inputs:  # noqa: ANN401
+    """A .txt file, one input a line, or a .jsonl file with the fields text, label and id."""
+    lines = _read_text(path).split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    lines = [line.removesuffix("\r") for line in lines]
+    if path.suffix.lower() == ".jsonl":
+        rows = [_json_row(path, i, line) for i, line in enumerate(lines, 1)]
+        return _from_rows(path, rows, "line", class_names)
+    empty = next((i for i, line in enumerate(lines, 1) if not line), None)
+    if empty is not None:
+        raise InvalidArgument(
+            f"{path}, line {empty} is empty: delete the line, or write the texts as .jsonl, where "
+            "an empty one is unmistakable"
+        )
+    if isinstance(labels, str | Path):
+        labels = _label_file(Path(labels))
+    return from_items(
+        lines, labels, class_names=class_names, source=str(path), reading="one text a line"
+    )
+
+
+def is_text_path(path: Path) -> bool:
+    """Whether a file holds texts: .txt, .jsonl, or a CSV file with the column text."""
+    suffix = path.suffix.lower()
+    return path.is_file() and (
+        suffix in TEXT_SUFFIXES or (suffix == ".csv" and is_text_table(path))
+    )
+
+
+def from_item_path(
+    path: Path,
+    labels: Any,  # noqa: ANN401
+    class_names: Sequence[str],
+    scale: float | None,
+    size: tuple[int, int] | None,
+    read_as: str | None,
+) -> Inputs:
+    """Items from a file of texts, or from a folder of files."""
+    if not path.exists():
+        raise InvalidArgument(f"there is no data at {path}: check the path")
+    for name, value in (("--scale (scale=)", scale), ("--size (size=)", size)):
+        if value is not None:
+            raise InvalidArgument(f"{path} holds items: {name} is for arrays and images")
+    if path.suffix.lower() == ".txt" and path.is_file() and read_as in (None, "text"):
+        return from_text_file(path, labels, class_names)
+    if labels is not None:
+        raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")
+    if path.is_dir():
+        return from_files(path, read_as or "bytes", class_names)
+    if read_as in (None, "text") and is_text_path(path):
+        is_lines = path.suffix.lower() in TEXT_SUFFIXES
+        return (
+            from_text_file(path, None, class_names)
+            if is_lines
+            else from_text_table(path, class_names)
+        )
+    raise InvalidArgument(
+        f"{path} is one file: --read-as {read_as} (read_as=) reads every file of a folder as one "
+        "input"
+    )
+
+
+def is_text_table(path: Path) -> bool:
+    """Whether a CSV file has the column text, and beside it label and id at most."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header = [name.strip() for name in next(csv.reader(file), [])]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+    return "text" in header and set(header) <= {"text", "label", "id"}
+
+
+def from_text_table(path: Path, class_names: Sequence[str]) -> Inputs:
+    """A CSV file with the columns text and, where known, label and id."""
+    csv.field_size_limit(_MOST_CELL)
+    try:
+        lines = list(csv.reader(io.StringIO(_read_text(path), newline=""), strict=True))
+    except csv.Error as error:
+        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
+    header = [name.strip() for name in lines[0]]
+    rows = []
+    for number, cells in enumerate(filter(None, lines[1:]), 1):
+        if len(cells) != len(header):
+            raise InvalidArgument(
+                f"{path}: row {number} has {len(cells)} cells below {len(header)} columns: put a "
+                "cell that holds a comma in quotation marks"
+            )
+        rows.append(dict(zip(header, cells, strict=True)))
+    return _from_rows(path, rows, "row", class_names)
+
+
+def from_files(path: Path, read_as: str, class_names: Sequence[str]) -> Inputs:
+    """Every file of a folder as one input: bytes, or text in UTF-8; one folder a class, if any."""
+    if read_as == "items":
+        raise InvalidArgument(
+            f"{path}: files are read as text or as bytes: pass --read-as bytes (read_as='bytes')"
+        )
+    inside = sorted(p for p in path.iterdir() if not p.name.startswith("."))
+    folders, files = [p for p in inside if p.is_dir()], [p for p in inside if p.is_file()]
+    if folders and files:
+        raise InvalidArgument(
+            f"{path} holds files, such as {files[0].name}, beside folders, such as "
+            f"{folders[0].name}: put every file into the folder of its class"
+        )
+    if folders:
+        pairs = [
+            (i, file)
+            for i, folder in enumerate(folders)
+            for file in sorted(folder.iterdir())
+            if file.is_file() and not file.name.startswith(".")
+        ]
+        files = [file for _, file in pairs]
+    size = sum(file.stat().st_size for file in files)
+    if not files:
+        raise InvalidArgument(
+            f"{path} holds no files: give a folder of files, or one folder a class"
+        )
+    if size > _MOST_BYTES:
+        raise InvalidArgument(
+            f"{path} holds {size / 2**30:.1f} GiB, more than {_MOST_BYTES // 2**30}: take a part"
+        )
+    labels = None
+    if folders:
+        names = [folder.name for folder in folders]
+        classes = read_labels(names, str(path), class_names, lambda i: f"folder {names[i]}")
+        numbers = classes.numbers[[i for i, _ in pairs]]
+        labels = Labels(numbers, classes.names, classes.reading)
+    read: Callable[[Path], Any] = _read_text if read_as == "text" else _read_bytes
+    return from_items(
+        [read(file) for file in files],
+        labels,
+        ids=[file.relative_to(path).as_posix() for file in files],
+        class_names=class_names,
+        source=str(path),
+        reading=f"every file read as {read_as}",
+    )
+
+
+def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{path}, line {number} is no JSON ({error})") from error
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+        what = f"the fields {', '.join(map(str, row))}" if isinstance(row, dict) else "no object"
+        raise InvalidArgument(
+            f"{path}, line {number} holds {what[:80]}: every line must be an object with the field "
+            'text, such as {"text": "a good film", "label": 1}'
+        )
+    return row
+
+
+def _from_rows(
+    path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str]
+) -> Inputs:
+    """Rows with text and, where all or some have it, label and id."""
+    labels: Labels | None = None
+    if any("label" in row for row in rows):
+        values = np.empty(len(rows), dtype=object)
+        values[:] = [row.get("label") for row in rows]
+        labels = read_labels(values, str(path), class_names, lambda i: f"{word} {i + 1}")
+    named = any("id" in row for row in rows)
+    return from_items(
+        [row["text"] for row in rows],
+        labels,
+        ids=[str(row.get("id", "")) for row in rows] if named else None,
+        class_names=class_names,
+        source=str(path),
+        reading=f"the text of every {word}",
+    )
+
+
+def _label_file(path: Path) -> Any:  # noqa: ANN401
+    """Labels, one a line, or an .npy file."""
+    if path.suffix.lower() == ".npy":
+        from surefoot.inputs.files import read_npy
+
+        return read_npy(path)
+    return _read_text(path).splitlines()
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InvalidArgument(
+                f"{path} has more than {_MOST_BYTES // 2**30} GiB: take a part of it"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidArgument(f"{path} cannot be read ({error.strerror or error})") from error
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return _read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(
+            f"{path} is not UTF-8 ({error}): convert it, or read its bytes (--read-as bytes)"
+        ) from error

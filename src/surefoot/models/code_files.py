@@ -1,0 +1,36 @@
+"""Python files named by their path: each is run once, under the name of the file."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from surefoot.errors import InvalidArgument
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module in a file; run again only where the file has changed."""
+    if not path.is_file():
+        raise InvalidArgument(f"there is no file {path}: check the path")
+    whole, state = path.resolve(), path.stat()
+    return _module(whole, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=64)
+def _module(path: Path, modified: int, size: int) -> ModuleType:
+    """The module; it can import files beside it, as a script can."""
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"{path} cannot be read as Python code")
+    module = module_from_spec(spec)
+    earlier = sys.modules.get(path.stem)
+    if earlier is None or getattr(earlier, "__file__", None) == str(path):
+        sys.modules[path.stem] = module  # what dataclasses and pickles look up
+    spec.loader.exec_module(module)
+    return module
