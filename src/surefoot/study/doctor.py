@@ -41,7 +41,8 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     inputs = fit(inputs, signature.shape)
     if perturbation is None and not inputs.holds_items:
         perturbation = PERTURBATIONS["linf"](0.0)
-    perturbation = for_columns(perturbation, inputs)
+    if perturbation is not None:
+        perturbation = for_columns(perturbation, inputs)
     takes = "lists of items" if signature.shape == () else signature.shape
     content = inputs.content if inputs.holds_items else f"shape {inputs.x.shape[1:]}"
     preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
