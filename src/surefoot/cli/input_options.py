@@ -50,13 +50,25 @@ class InputOptions:
     ] = None
     output: Annotated[str | None, _reading_option("Name of the output of an ONNX file.")] = None
     labels: Annotated[str | None, _reading_option("File with the labels for x.npy.")] = None
+    label_pattern: Annotated[
+        str | None,
+        _reading_option(r'Labels from file names, by a pattern: "(?P<label>[a-z]+)_\d+"'),
+    ] = None
     scale: Annotated[
         float | None,
         _reading_option("Divide the data by this (default: 255 for uint8 data, else 1)."),
     ] = None
-    size: Annotated[str | None, _reading_option("Resize images to HEIGHTxWIDTH.")] = None
+    size: Annotated[
+        str | None,
+        _reading_option("Resize images to HEIGHTxWIDTH (default: the size the model takes)."),
+    ] = None
+    length: Annotated[
+        float | None,
+        _reading_option("Cut sounds to this many seconds, or fill them up with silence."),
+    ] = None
     class_names: Annotated[
-        str | None, _reading_option("Names of the classes, comma-separated.")
+        str | None,
+        _reading_option("Names of the classes: a file (one a line, or JSON), or comma-separated."),
     ] = None
     device: Annotated[str | None, _reading_option("For PyTorch models: cpu or cuda.")] = None
     half: Annotated[

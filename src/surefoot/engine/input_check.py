@@ -24,6 +24,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "
             f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
         )
+    _refuse_names(inputs, signature.classes)
     _refuse_unsuited(inputs, perturbation)
     inner: Perturbation | None = getattr(perturbation, "inner", None)
     for part in (*getattr(perturbation, "parts", ()), *filter(None, [inner])):
@@ -35,6 +36,19 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{perturbation.kind}: level must lie within [{levels.low:g}, {levels.high:g}] for "
             f"these bounds, got {level:g}{hint}"
         )
+
+
+def _refuse_names(inputs: Inputs, classes: int) -> None:
+    """Refuse names of more or fewer classes than the model has: they cannot be in its order."""
+    named = len(inputs.class_names)
+    if named in (0, classes):
+        return
+    some = ", ".join(inputs.class_names[:4]) + (", …" if named > 4 else "")
+    raise InvalidArgument(
+        f"{inputs.source} has names of {named} classes ({some}), but the model has {classes}: pass "
+        "one name for each of its outputs, in their order (--class-names names.txt, class_names=), "
+        "or leave the labels out (--labels none)"
+    )
 
 
 def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
