@@ -88,12 +88,13 @@ class FileOptions:
             return _shape(self.shape)
         shapes = {name: declared_shape(name) for name in models}
         stated = {name: shape for name, shape in shapes.items() if shape is not None}
-        sizes = {frame_of(shape).size: name for name, shape in stated.items()}
+        frames = {name: frame_of(shape).size for name, shape in stated.items()}
+        sizes = {size: name for name, size in frames.items() if size is not None}
         if len(sizes) > 1 and self.size is None:
             (one, first), (other, second) = list(sizes.items())[:2]
             raise InvalidArgument(
-                f"{first} takes images of {one} and {second} of {other}: models are compared on "
-                "the same images; export them for one size"
+                f"{first} takes images of {one} pixels and {second} of {other}: models are "
+                "compared on the same images; export them for one size"
             )
         return next(iter(stated.values()), None)
 
