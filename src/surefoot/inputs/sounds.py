@@ -49,7 +49,7 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
     if length is not None and not 0 < length < math.inf:
         raise InvalidArgument(f"length must be a number of seconds above 0, got {length}")
     sounds: list[NDArray[np.float32]] = []
-    whole, first = 0, None
+    whole, cut, first = 0, 0, None
     for file in files:
         form, values = read_sound(file)
         first = first or form
@@ -61,7 +61,8 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
                 f"{source} unpacks to more than {MOST_BYTES // 2**30} GiB: give a part of it, or a "
                 "shorter --length (length=)"
             )
-        sounds.append(values if samples is None else values[:, :samples])
+        cut += samples is not None and samples < values.shape[1]
+        sounds.append(values if samples is None else values[:, :samples].copy())
     if first is None:
         raise InvalidArgument(f"{source} holds no sounds")
     lengths = [sound.shape[1] for sound in sounds]
@@ -79,7 +80,7 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
     words = [READING, f"{first.rate} Hz", f"{samples / first.rate:.6g} s"]
     if length is not None:
         padded = sum(n < samples for n in lengths)
-        words.append(f"cut at the end, {padded} of {len(files)} filled up with silence")
+        words.append(f"{cut} of {len(files)} cut at the end, {padded} filled up with silence")
     return Sounds(rows, ", ".join(words))
 
 
