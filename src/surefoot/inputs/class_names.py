@@ -53,7 +53,7 @@ def _of_text(given: str | Path) -> ClassNames:
 
 def _exists(text: str) -> bool:
     try:
-        return Path(text).exists()
+        return bool(text) and Path(text).exists()
     except (OSError, ValueError):
         return False
 
@@ -108,7 +108,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _of_mapping(by_key: dict[Any, Any], source: str) -> ClassNames:
     """`{number: name}`, `{number: [code, name]}`, or `{name: number}`."""
-    if by_key and all(type(value) is int for value in by_key.values()):
+    numbers = list(by_key.values())
+    if all(type(n) is int for n in numbers) and len(set(numbers)) == len(numbers):
         by_key = {number: str(name) for name, number in by_key.items()}
     try:
         by_number = {int(str(key).strip()): value for key, value in by_key.items()}
