@@ -68,9 +68,12 @@ def load_model(
 def declared_shape(source: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401
     """The shape of one input that a file states, None for an open length; None where it does not.
 
-    Only .onnx and .pt2 files state one. Nothing is run.
+    Only .onnx and .pt2 files state one. A file or function that is not there is refused.
     """
-    if not isinstance(source, str | Path) or _names_python(source):
+    if _names_python(source):
+        _imported(source)
+        return None
+    if not isinstance(source, str | Path):
         return None
     path = Path(source)
     _refuse_missing(path)
