@@ -52,7 +52,7 @@ class InputOptions:
     labels: Annotated[str | None, _reading_option("File with the labels for x.npy.")] = None
     label_pattern: Annotated[
         str | None,
-        _reading_option(r'Labels from file names, by a pattern: "(?P<label>[a-z]+)_\d+"'),
+        _reading_option(r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"'),
     ] = None
     scale: Annotated[
         float | None,
