@@ -132,7 +132,7 @@ def test_what_holds_no_inputs_is_refused(source):
 
 
 def test_a_size_for_arrays_is_refused_and_not_ignored():
-    with pytest.raises(InvalidArgument, match="size resizes images in files only"):
+    with pytest.raises(InvalidArgument, match="size resizes images in files and datasets only"):
         load_inputs(PIXELS, size=(3, 3))
 
 

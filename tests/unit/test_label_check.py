@@ -143,11 +143,11 @@ def test_the_preflight_says_what_the_labels_would_have_to_be():
     assert "(0 as 1, 1 as 0) it would be 100.0 %" in check.finding
 
 
-def test_the_preflight_wonders_about_names_of_fewer_classes_than_the_model_has():
+def test_the_preflight_refuses_names_of_fewer_classes_than_the_model_has():
     """Of three classes only two are in the data: alphabetical numbers may be wrong."""
     model = sf.load_model(lambda x: x[:, :3], shape=SHAPE)
     inputs = sf.load_inputs(np.eye(6)[[0, 1] * 5], ["ant", "bee"] * 5)
     check = {c.name: c for c in examine(inputs, model, None)}[NAME]
-    assert check.status is CheckStatus.WARNING
+    assert check.status is CheckStatus.FAILED
     assert "the data name 2 classes and the model has 3" in check.finding
     assert names_doubt(3, 3) == names_doubt(0, 3) == ""

@@ -134,7 +134,7 @@ def test_a_script_saved_in_training_mode_is_evaluated(tmp_path):
     close(model, batch(5), by_hand(batch(5)))
 
 
-@pytest.mark.parametrize("suffix", ["", ".pt2", ".pt"])
+@pytest.mark.parametrize("suffix", ["", ".pt"])
 def test_the_shape_has_to_be_said(suffix, tmp_path):
     source = FILES[suffix](tmp_path / f"m{suffix}") if suffix else module()
     with pytest.raises(InvalidArgument, match="shape="):

@@ -5,7 +5,12 @@ import pytest
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from surefoot.results import Interval
-from surefoot.study.parse_perturbation import at_level, parse_perturbation, parse_range
+from surefoot.study.parse_perturbation import (
+    at_level,
+    level_reader,
+    parse_perturbation,
+    parse_range,
+)
 from surefoot.study.perturbation_catalogue import entries
 from surefoot.study.registry import describe_perturbation
 
@@ -68,6 +73,44 @@ def test_a_mistake_is_named_with_the_way_out(text, sentence):
         parse_perturbation(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [("snr:20dB", 0.1), ("snr:0db", 1.0), ("snr:-20 dB", 10.0), ("snr:0.3x", 0.3), ("snr:0x", 0.0)],
+)
+def test_a_signal_to_noise_ratio_is_in_decibels_or_a_ratio_as_written(text, level):
+    assert parse_perturbation(text).level == pytest.approx(level)
+    assert parse_perturbation(at_level(text, 0.123)).level == 0.123
+
+
+@pytest.mark.parametrize("text", ["snr:10", "snr:0.1", "snr:0", "snr:10..20", "snr:0..20dB", "snr"])
+def test_a_bare_signal_to_noise_ratio_is_refused_with_the_way_out(text):
+    with pytest.raises(InvalidArgument, match="20dB"):
+        parse_perturbation(text)
+    if text != "snr:0":
+        with pytest.raises(InvalidArgument, match="20dB"):
+            parse_range(text)
+
+
+def test_a_range_of_signal_to_noise_ratios_begins_at_the_weaker_noise():
+    perturbation, span = parse_range("snr:40dB..20dB")
+    assert (span.low, span.high) == pytest.approx((0.01, 0.1))
+    assert parse_range("snr:20dB")[1].low == 0
+    assert perturbation.level is None
+    drawn = parse_perturbation("snr:40dB..20dB")
+    assert (drawn.level, drawn.lowest) == pytest.approx((0.1, 0.1))
+    with pytest.raises(InvalidArgument, match="from a lower to a higher"):
+        parse_range("snr:20dB..40dB")
+
+
+def test_several_ratios_are_written_with_their_unit():
+    assert [level_reader("snr")(part) for part in ["20dB", "0.5x"]] == [0.1, 0.5]
+    assert level_reader("linf:0.1")("8/255") == 8 / 255
+    with pytest.raises(InvalidArgument, match="needs a unit"):
+        level_reader("snr")("10")
+    with pytest.raises(InvalidArgument, match="leave out the range"):
+        at_level("snr:40dB..20dB", 0.1)
+
+
 def test_levels_replace_the_level_and_keep_the_rest():
     assert at_level("linf", 0.1) == "linf:0.1"
     assert at_level("linf:0.3", 0.1) == "linf:0.1"
@@ -93,7 +136,8 @@ LISTED = [entry for entry in entries() if entry.kind != "table"]  # it needs its
 @pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry.kind)
 def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
     low, _, high = entry.levels.replace("0 and above", "0 to 1").partition(" to ")
-    perturbation, span = parse_range(f"{entry.kind}:{low}..{high}")
+    unit = "x" if entry.kind == "snr" else ""
+    perturbation, span = parse_range(f"{entry.kind}:{low}{unit}..{high}{unit}")
     assert (span.low, span.high) == (float(low), float(high))
     assert perturbation.levels(Interval(0.0, 1.0)).high >= span.high
     if float(low) < 0:
@@ -102,7 +146,7 @@ def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
             parse_perturbation(f"{entry.kind}:-{high}")
     else:
         with pytest.raises(InvalidArgument, match="has no direction"):
-            parse_range(f"{entry.kind}:-0.5..0.5")
+            parse_range(f"{entry.kind}:-0.5{unit}..0.5{unit}")
 
 
 def test_the_catalogue_knows_directions():

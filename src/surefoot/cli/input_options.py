@@ -51,15 +51,29 @@ class InputOptions:
     output: Annotated[str | None, _reading_option("Name of the output of an ONNX file.")] = None
     labels: Annotated[
         str | None,
-        _reading_option("Column of a table with the labels, or file with the labels for x.npy."),
+        _reading_option(
+            "Column of a table with the labels, file with the labels for x.npy, or none."
+        ),
+    ] = None
+    label_pattern: Annotated[
+        str | None,
+        _reading_option(r'Labels from file names, by a pattern: "(?P<label>.+)_\d+"'),
     ] = None
     scale: Annotated[
         float | None,
         _reading_option("Divide the data by this (default: 255 for uint8 data, else 1)."),
     ] = None
-    size: Annotated[str | None, _reading_option("Resize images to HEIGHTxWIDTH.")] = None
+    size: Annotated[
+        str | None,
+        _reading_option("Resize images to HEIGHTxWIDTH (default: the size the model takes)."),
+    ] = None
+    length: Annotated[
+        float | None,
+        _reading_option("Cut sounds to this many seconds, or fill them up with silence."),
+    ] = None
     class_names: Annotated[
-        str | None, _reading_option("Names of the classes, comma-separated.")
+        str | None,
+        _reading_option("Names of the classes: a file (one a line, or JSON), or comma-separated."),
     ] = None
     read_as: Annotated[
         str | None, _reading_option("Read every file of a folder as one input: bytes or text.")

@@ -78,9 +78,9 @@ def _sweep(
     from surefoot.perturb._ops.levels import level_words
     from surefoot.study import sweep
     from surefoot.study.comparison import studies_by_level
-    from surefoot.study.parse_perturbation import at_level, written_level
+    from surefoot.study.parse_perturbation import at_level, level_reader, written_level
 
-    chosen_levels = number_list(levels.levels or "")
+    chosen_levels = number_list(levels.levels or "", level_reader(request.perturb))
     texts = {level_words(level): at_level(request.perturb, level) for level in chosen_levels}
     at_first_level = replace(request, perturb=next(iter(texts.values())))
     study, source = at_first_level.study(model, options.seed)

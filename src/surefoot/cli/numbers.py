@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from surefoot.errors import InvalidArgument
 
@@ -41,8 +42,8 @@ def error_from(confidence: str) -> float:
     return round(1 - share("--confidence", confidence), _ERROR_DIGITS)
 
 
-def number_list(text: str) -> tuple[float, ...]:
-    """Comma-separated numbers."""
+def number_list(text: str, read: Callable[[str], float] | None = None) -> tuple[float, ...]:
+    """Comma-separated numbers; `read` is for those with a unit."""
     from surefoot.study.registry import number
 
-    return tuple(number(part) for part in text.split(","))
+    return tuple((read or number)(part) for part in text.split(","))

@@ -22,6 +22,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
             f"{signature.classes} classes (0 to {signature.classes - 1}): {WAY_OUT}"
         )
     refuse_other_classes(inputs, model)
+    _refuse_names(inputs, signature.classes)
     _refuse_unsuited(inputs, perturbation)
     inner: Perturbation | None = getattr(perturbation, "inner", None)
     for part in (*getattr(perturbation, "parts", ()), *filter(None, [inner])):
@@ -43,6 +44,19 @@ def _refuse_outside(inputs: Inputs, bounds: Interval) -> None:
             f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
             "bounds (--bounds)"
         )
+
+
+def _refuse_names(inputs: Inputs, classes: int) -> None:
+    """Refuse names of more or fewer classes than the model has: they cannot be in its order."""
+    named = len(inputs.class_names)
+    if named in (0, classes):
+        return
+    some = ", ".join(inputs.class_names[:4]) + (", …" if named > 4 else "")
+    raise InvalidArgument(
+        f"{inputs.source} has names of {named} classes ({some}), but the model has {classes}: pass "
+        "one name for each of its outputs, in their order (--class-names names.txt, class_names=), "
+        "or leave the labels out (--labels none)"
+    )
 
 
 def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:

@@ -53,12 +53,12 @@ def label_doubt(labels: Classes, predicted: Classes, classes: int) -> str:
 
 
 def names_doubt(named: int, classes: int) -> str:
-    """A warning where data and model have different numbers of classes; empty if not."""
+    """What is wrong where data and model have different numbers of classes; empty if nothing."""
     if named in (0, classes):
         return ""
     return (
-        f"; the data name {named} classes and the model has {classes}: pass all class names in the "
-        "model's order (--class-names)"
+        f"the data name {named} classes and the model has {classes}: pass all class names in the "
+        "model's order (--class-names), or leave the labels out (--labels none)"
     )
 
 

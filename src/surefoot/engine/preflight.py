@@ -222,6 +222,9 @@ def _scores(model: Model) -> Finding:
 
 def _accuracy(inputs: Inputs, model: Model) -> Finding:
     labels = clean_labels(model, inputs.x)
+    misnamed = names_doubt(len(inputs.class_names), model.signature.classes)
+    if misnamed:
+        return CheckStatus.FAILED, misnamed
     if inputs.labels is None:
         return CheckStatus.WARNING, "the data have no labels, so clean accuracy is unknown"
     if inputs.labels.max() >= model.signature.classes:
@@ -231,9 +234,7 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
         )
     accuracy = float((labels == inputs.labels).mean())
     finding = f"{100 * accuracy:.1f} % of {len(inputs)} clean inputs get their true label"
-    classes = model.signature.classes
-    doubt = label_doubt(inputs.labels, labels, classes)
-    doubt += names_doubt(len(inputs.class_names), classes)
+    doubt = label_doubt(inputs.labels, labels, model.signature.classes)
     return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
 
 

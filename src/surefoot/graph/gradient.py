@@ -105,10 +105,10 @@ class GradientGraph:
         return _single(gradient)
 
 
-def read_gradient_graph(path: Path, input_name: str, output_name: str) -> GradientGraph:
+def read_gradient_graph(source: Path | bytes, input_name: str, output_name: str) -> GradientGraph:
     """The graph of a file; an operator whose gradient is not known is refused by name."""
     onnx = _onnx()
-    model = onnx.load(str(path))
+    model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(str(source))
     graph = model.graph
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
     constants = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}

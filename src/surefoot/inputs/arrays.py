@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 
 
@@ -17,7 +18,7 @@ def from_arrays(
     labels: Any = None,  # noqa: ANN401
     *,
     ids: Sequence[str] | None = None,
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
     source: str = "the arrays",
     scale: float | None = None,
 ) -> Inputs:
@@ -60,7 +61,7 @@ def from_arrays(
         labels=None if known is None else known.numbers,
         ids=names,
         source=source,
-        class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
+        class_names=read_class_names(class_names).names if known is None else known.names,
         frame=image_frame(points.shape[1:]),
         reading="; ".join(filter(None, [reading, known.reading if known else ""])),
     )

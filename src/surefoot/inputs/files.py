@@ -1,13 +1,12 @@
-"""Inputs from files: .npz, a pair of .npy, an image folder, a CSV beside images."""
+"""Inputs from files: .npz, a pair of .npy, a folder of images or sounds, a CSV that lists them."""
 
 from __future__ import annotations
 
 import csv
-import math
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +16,29 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.class_names import ClassNames, read_class_names
+from surefoot.inputs.images import MOST_BYTES, Shape, Size, image_files, stack_images
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.inputs.media_files import (
+    NO_LABELS,
+    file_labels,
+    folder_labels,
+    is_sound,
+    label_source,
+    media_files,
+    refuse_irregular,
+)
+from surefoot.inputs.sounds import stack_sounds
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
-_IMAGE_SUFFIXES = {
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".bmp",
-    ".gif",
-    ".webp",
-    ".tif",
-    ".tiff",
-    ".ppm",
-    ".pgm",
-}
-_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
-_MOST_BYTES = 16 * 2**30
-"""Bytes of all inputs: more would not fit into the memory of most machines."""
-Size = tuple[int, int] | None
 
 
 def from_npz(
     path: Path,
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
 ) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
@@ -64,7 +59,7 @@ def from_npz(
                 )
             if labels is None and beside is not None:
                 labels = stored[beside]
-            if not class_names and "class_names" in keys:
+            if not read_class_names(class_names).names and "class_names" in keys:
                 class_names = stored[keys["class_names"]].tolist()
             return from_arrays(
                 stored[points],
@@ -88,7 +83,7 @@ def from_npy(
     path: Path,
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
 ) -> Inputs:
     """An .npy file of inputs."""
     return from_arrays(
@@ -110,39 +105,84 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def _refuse_huge(path: Path, size: int) -> None:
-    if size > _MOST_BYTES:
+    if size > MOST_BYTES:
         raise InvalidArgument(
-            f"{path} unpacks to {size / 2**30:.0f} GiB, more than {_MOST_BYTES // 2**30}: "
+            f"{path} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
             "store a part of it"
         )
 
 
-def from_folder(
-    path: Path, size: Size, scale: float | None, class_names: Sequence[str] = ()
-) -> Inputs:
-    """One folder a class, its name the class or its number; ids are the files' paths in it."""
-    folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    files = [
-        (folder, file)
-        for folder, name in enumerate(folders)
-        for file in sorted((path / name).iterdir())
-        if file.suffix.lower() in _IMAGE_SUFFIXES
-    ]
-    if not files:
+@dataclass(frozen=True)
+class MediaOptions:
+    """How files of images and sounds are read.
+
+    `size` (height, width) and `shape` of one input of the model: see `stack_images`. `length` of
+    sounds in seconds. `labels` and `label_pattern`: see `label_source`.
+    """
+
+    class_names: ClassNames
+    scale: float | None = None
+    size: Size = None
+    shape: Shape = None
+    length: float | None = None
+    labels: Any = None
+    label_pattern: str | None = None
+
+
+def from_folder(path: Path, options: MediaOptions) -> Inputs:
+    """Images or sounds below a folder; ids are the files' paths in it.
+
+    One folder a class, its name the class or its number; or loose files, which have no label
+    unless a pattern or a function gives them one.
+    """
+    label_of = label_source(path, options.labels, options.label_pattern)
+    files = media_files(path)
+    labels = folder_labels(path, files, options.class_names, label_of)
+    ids = [file.relative_to(path).as_posix() for file in files]
+    return _media(path, files, labels, ids, options)
+
+
+def from_csv(path: Path, options: MediaOptions) -> Inputs:
+    """A CSV with the column file and, where labels are known, label; files relative to it."""
+    header, rows = _csv_rows(path)
+    at = header.index("file")
+    of = header.index("label") if "label" in header else None
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(header):
+            raise InvalidArgument(
+                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
+                "cell that holds a comma in quotation marks"
+            )
+        if len(row) <= max(at, of or 0) or not all(row[i].strip() for i in (at, of or at)):
+            raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
+    names = [row[at] for row in rows]
+    files = [path.parent / name for name in names]
+    missing = next((file for file in files if not file.is_file()), None)
+    if missing is not None:
+        raise InvalidArgument(f"{path} names {missing}, which does not exist")
+    again = next((i for i, name in enumerate(names) if name in set(names[:i])), None)
+    if again is not None:
         raise InvalidArgument(
-            f"{path} holds no images: put them in one folder a class, or give a CSV of file,label; "
-            "other files are read with --read-as bytes or text"
+            f"{path}: row {again + 1} names {names[again]} again: inputs need different ids; "
+            "leave out one of the rows"
         )
-    classes = read_labels(folders, str(path), class_names, lambda i: f"folder {folders[i]}")
-    labels = replace(classes, numbers=classes.numbers[[folder for folder, _ in files]])
-    ids = [file.relative_to(path).as_posix() for _, file in files]
-    return _images(path, [file for _, file in files], labels, ids, size, scale)
+    refuse_irregular(files)
+    label_of = label_source(path, options.labels, options.label_pattern)
+    labels: Labels | None = None
+    if label_of is not None and label_of != NO_LABELS and of is not None:
+        raise InvalidArgument(
+            f"{path} has labels of its own: leave out --labels (labels=) and --label-pattern"
+        )
+    if label_of is not None and not isinstance(label_of, str):
+        labels = file_labels(path, files, options.class_names, label_of)
+    elif label_of is None and of is not None:
+        labels = read_labels(
+            [row[of] for row in rows], str(path), options.class_names, lambda i: f"row {i + 1}"
+        )
+    return _media(path, files, labels, names, options)
 
 
-def from_csv(
-    path: Path, size: Size, scale: float | None, class_names: Sequence[str] = ()
-) -> Inputs:
-    """A CSV with the columns file and label; files are taken relative to it."""
+def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -150,73 +190,58 @@ def from_csv(
             rows = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
-    if not rows or not (header.count("file") == header.count("label") == 1):
-        raise InvalidArgument(f"{path} must have the columns file and label, and at least one row")
-    at, of = header.index("file"), header.index("label")
-    for number, row in enumerate(rows, 1):
-        if len(row) > len(header):
-            raise InvalidArgument(
-                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
-                "cell that holds a comma in quotation marks"
-            )
-        if len(row) <= max(at, of) or not (row[at].strip() and row[of].strip()):
-            raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
-    labels = read_labels(
-        [row[of] for row in rows], str(path), class_names, lambda i: f"row {i + 1}"
-    )
-    files = [path.parent / row[at] for row in rows]
-    missing = next((file for file in files if not file.is_file()), None)
-    if missing is not None:
-        raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    return _images(path, files, labels, [row[at] for row in rows], size, scale)
+    if not rows or header.count("file") != 1 or header.count("label") > 1:
+        raise InvalidArgument(
+            f"{path} must have the columns file and label (or file alone, without labels), and at "
+            "least one row"
+        )
+    return header, rows
 
 
-def _images(
+def _media(
     path: Path,
     files: Sequence[Path],
-    labels: Labels,
+    labels: Labels | None,
     ids: list[str],
-    size: Size,
-    scale: float | None,
+    options: MediaOptions,
 ) -> Inputs:
-    from PIL import Image
-
-    if size is not None and min(size) < 1:
-        raise InvalidArgument(f"size must be (height, width) in pixels, both ≥ 1, got {size}")
-    arrays: list[NDArray[np.uint8]] = []
-    for file in files:
-        try:
-            with Image.open(file, formats=_FORMATS) as image:
-                _refuse_deep(file, image.mode)
-                plain = image.convert("L" if image.mode in ("1", "L") else "RGB")
-                if size is not None:
-                    plain = plain.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-                arrays.append(np.asarray(plain, dtype=np.uint8))
-        except InvalidArgument:
-            raise
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise InvalidArgument(f"{file} cannot be read as an image ({error})") from error
-        first = arrays[0].shape
-        if arrays[-1].shape[:2] != first[:2]:
-            raise InvalidArgument(
-                f"{file} is {arrays[-1].shape[:2]} but {files[0]} is {first[:2]}: all images "
-                "need one size: pass --size HEIGHTxWIDTH (size=(height, width))"
-            )
-    if len({a.ndim for a in arrays}) > 1:
-        arrays = [a if a.ndim == 3 else np.repeat(a[:, :, None], 3, axis=2) for a in arrays]
-    _refuse_huge(path, len(arrays) * math.prod(arrays[0].shape) * 4)
-    return from_arrays(
-        np.stack(arrays),
+    if is_sound(files[0]):
+        return _of_sounds(path, files, labels, ids, options)
+    if options.length is not None:
+        raise InvalidArgument(f"{path} holds images: --length (length=) is for sounds")
+    pixels = stack_images(image_files(files), str(path), options.size, options.shape)
+    inputs = from_arrays(
+        pixels.values,
         labels,
         ids=ids,
+        class_names=options.class_names,
         source=str(path),
-        scale=scale,
+        scale=options.scale,
     )
+    return with_reading(inputs, pixels.reading)
 
 
-def _refuse_deep(file: Path, mode: str) -> None:
-    if mode.startswith(("I", "F")):
-        raise InvalidArgument(
-            f"{file} has more than 8 bits a pixel ({mode}), which would be cut off: save it with 8 "
-            "bits, or give the values as .npz"
-        )
+def _of_sounds(
+    path: Path,
+    files: Sequence[Path],
+    labels: Labels | None,
+    ids: list[str],
+    options: MediaOptions,
+) -> Inputs:
+    for name, value in (("size", options.size), ("scale", options.scale)):
+        if value is not None:
+            raise InvalidArgument(
+                f"{path} holds sounds, read as -1 to 1: leave out --{name} ({name}=)"
+            )
+    sounds = stack_sounds(files, str(path), options.length)
+    inputs = from_arrays(
+        sounds.values, labels, ids=ids, class_names=options.class_names, source=str(path)
+    )
+    words = [sounds.reading, *inputs.reading.split("; ")[1:]]
+    return replace(inputs, frame=(), reading="; ".join(words))
+
+
+def with_reading(inputs: Inputs, more: str) -> Inputs:
+    """What was done to the images, after how their values were scaled."""
+    scaled, *others = inputs.reading.split("; ")
+    return replace(inputs, reading="; ".join(filter(None, [scaled, more, *others])))

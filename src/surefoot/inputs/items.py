@@ -13,6 +13,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.items import ItemDigest, as_item_array, is_image, item_digest
 
@@ -58,7 +59,7 @@ def from_items(
     labels: Any = None,  # noqa: ANN401
     *,
     ids: Sequence[str] | None = None,
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
     source: str = "the items",
     reading: str = "items as given",
     digest: ItemDigest | None = None,
@@ -80,13 +81,13 @@ def from_items(
         labels=None if known is None else known.numbers,
         ids=tuple(names),
         source=source,
-        class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
+        class_names=read_class_names(class_names).names if known is None else known.names,
         reading="; ".join(filter(None, [reading, known.reading if known else ""])),
         digest_item=digest,
     )
 
 
-def from_text_file(path: Path, labels: Any, class_names: Sequence[str]) -> Inputs:  # noqa: ANN401
+def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNames) -> Inputs:  # noqa: ANN401
     """A .txt file, one input a line, or a .jsonl file with the fields text, label and id."""
     lines = _read_text(path).split("\n")
     if lines and not lines[-1]:
@@ -119,7 +120,7 @@ def is_text_path(path: Path) -> bool:
 def from_item_path(
     path: Path,
     labels: Any,  # noqa: ANN401
-    class_names: Sequence[str],
+    class_names: Sequence[str] | ClassNames,
     scale: float | None,
     size: tuple[int, int] | None,
     read_as: str | None,
@@ -159,7 +160,7 @@ def is_text_table(path: Path) -> bool:
     return "text" in header and set(header) <= {"text", "label", "id"}
 
 
-def from_text_table(path: Path, class_names: Sequence[str]) -> Inputs:
+def from_text_table(path: Path, class_names: Sequence[str] | ClassNames) -> Inputs:
     """A CSV file with the columns text and, where known, label and id."""
     csv.field_size_limit(_MOST_CELL)
     try:
@@ -178,7 +179,7 @@ def from_text_table(path: Path, class_names: Sequence[str]) -> Inputs:
     return _from_rows(path, rows, "row", class_names)
 
 
-def from_files(path: Path, read_as: str, class_names: Sequence[str]) -> Inputs:
+def from_files(path: Path, read_as: str, class_names: Sequence[str] | ClassNames) -> Inputs:
     """Every file of a folder as one input: bytes, or text in UTF-8; one folder a class, if any."""
     if read_as == "items":
         raise InvalidArgument(
@@ -240,7 +241,7 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _from_rows(
-    path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str]
+    path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str] | ClassNames
 ) -> Inputs:
     """Rows with text and, where all or some have it, label and id."""
     labels: Labels | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.class_names import ClassNames, read_class_names
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MISSING = ("", "nan")
@@ -36,7 +37,7 @@ def _index(i: int) -> str:
 def read_labels(
     labels: Any,  # noqa: ANN401
     source: str,
-    class_names: Sequence[Any] = (),
+    class_names: Sequence[Any] | ClassNames = (),
     where: Where = _index,
 ) -> Labels:
     """Class numbers from numbers, or from names.
@@ -45,15 +46,15 @@ def read_labels(
     numbered alphabetically where there is no such list. Whatever could mean two things is refused.
     """
     column = _column(labels, source)
-    names = tuple(str(name).strip() for name in class_names)
+    listed = read_class_names(class_names)
     if column.dtype.kind in "biuf":
-        return Labels(_whole(column, column.tolist(), source, where), names)
+        return Labels(_whole(column, column.tolist(), source, where), listed.names)
     texts = [_text(value, source, where(i)) for i, value in enumerate(column.tolist())]
     distinct, first, back = np.unique(
         np.array(texts, dtype=str), return_index=True, return_inverse=True
     )
     distinct_labels = _of_texts(
-        [str(t) for t in distinct], source, names, lambda i: where(int(first[i]))
+        [str(t) for t in distinct], source, listed, lambda i: where(int(first[i]))
     )
     return Labels(distinct_labels.numbers[back], distinct_labels.names, distinct_labels.reading)
 
@@ -98,8 +99,12 @@ def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401
     return text
 
 
-def _of_texts(texts: list[str], source: str, names: tuple[str, ...], where: Where) -> Labels:
+def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -> Labels:
     """The class number of each of these different texts."""
+    names = listed.names
+    if any(text in listed.codes for text in texts):
+        numbers = _looked_up(texts, source, listed.codes, where)
+        return Labels(numbers, names, "classes numbered as their list says, by the ids in it")
     if any(text in names for text in texts):
         return Labels(
             _looked_up(texts, source, names, where), names, "classes numbered as their list says"

@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.input_set import Feature, Inputs
+from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.inputs.table_columns import (
     Table,
@@ -62,7 +63,7 @@ def from_frame(
     labels: Any = None,  # noqa: ANN401
     *,
     ids: Sequence[str] | None = None,
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
 ) -> Inputs:
     """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row."""
@@ -75,7 +76,7 @@ def from_table_file(
     path: Path,
     labels: Any = None,  # noqa: ANN401
     *,
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
 ) -> Inputs:
@@ -90,7 +91,7 @@ def _inputs(
     table: Table,
     labels: Any,  # noqa: ANN401
     ids: Sequence[str] | None,
-    class_names: Sequence[str],
+    class_names: Sequence[str] | ClassNames,
     scale: float | None,
 ) -> Inputs:
     source = table.source
@@ -115,7 +116,7 @@ def _inputs(
         labels=None if known is None else known.numbers,
         ids=names or tuple(f"{i:0{width}d}" for i in range(rows)),
         source=source,
-        class_names=tuple(str(n).strip() for n in class_names) if known is None else known.names,
+        class_names=read_class_names(class_names).names if known is None else known.names,
         reading="; ".join(filter(None, ["a table", known.reading if known else ""])),
         features=_features(columns, [float(values[0]) for values in x]),
     )

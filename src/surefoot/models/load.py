@@ -13,9 +13,10 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Feature, Inputs
+from surefoot.models.export_shape import export_input_shape
 from surefoot.models.items import wrap_items
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
-from surefoot.models.onnx import open_onnx
+from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.pickles import open_pickle
 from surefoot.models.python import import_object, is_classifier, wrap_callable
 from surefoot.models.torch import is_module, open_torch, wrap_module
@@ -33,6 +34,7 @@ def load_model(
     std: Sequence[float] | float | None = None,
     scores: str | None = None,
     shape: Sequence[int] | None = None,
+    data_shape: Sequence[int] | None = None,
     output: str | None = None,
     device: str | None = None,
     half: bool = False,
@@ -44,7 +46,8 @@ def load_model(
 
     `bounds`: the range of input values (perturbed inputs are clipped to it). `mean`, `std`:
     normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
-    where the output does not tell. `shape`: of one input, where the model does not say.
+    where the output does not tell. `shape`: of one input, where the model does not say;
+    `data_shape`: of one input of the data, taken where neither says it.
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code. `features`: the columns of the table that the
     model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
@@ -61,9 +64,10 @@ def load_model(
         half=half,
         trust=trust,
         features=tuple(features),
+        data_shape=None if data_shape is None else tuple(int(n) for n in data_shape),
     )
-    if isinstance(source, str) and _PYTHON_NAME.match(source) and not Path(source).exists():
-        source = import_object(source)
+    if _names_python(source):
+        source = _imported(source)
     if examples is not None:
         return _of_items(source, options, examples)
     if isinstance(source, str | Path):
@@ -76,19 +80,57 @@ def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any
     if not isinstance(source, str | Path):
         return wrap_items(source, options, examples)
     path = Path(source)
-    if path.is_file() and _FILES.get(path.suffix.lower()) is not _from_pickle:
+    _refuse_missing(path)
+    if _FILES.get(path.suffix.lower()) is not _from_pickle:
         raise InvalidArgument(
             f"{path} takes arrays of numbers, but the inputs are items: give a function of a list "
             "of items, such as mymodel:classify, or arrays as inputs"
         )
-    if not path.is_file():
-        return _from_file(path, options)  # says that there is none
     return open_pickle(path, options, lambda loaded, own: wrap_items(loaded, own, examples))
 
 
-def _from_file(path: Path, options: LoadOptions) -> Model:
+def declared_shape(source: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401
+    """The shape of one input that a file states, None for an open length; None where it does not.
+
+    Only .onnx and .pt2 files state one. A file or function that is not there is refused.
+    """
+    if _names_python(source):
+        _imported(source)
+        return None
+    if not isinstance(source, str | Path):
+        return None
+    path = Path(source)
+    _refuse_missing(path)
+    read = _SHAPES.get(path.suffix.lower())
+    return None if read is None else read(path)
+
+
+def _names_python(source: Any) -> bool:  # noqa: ANN401
+    """Whether it is `package.module:function` and no file of that name."""
+    is_name = isinstance(source, str) and _PYTHON_NAME.match(source)
+    return bool(is_name) and not Path(source).exists()
+
+
+def _imported(name: str) -> Any:  # noqa: ANN401
+    try:
+        return import_object(name)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"there is no model file {name}, and {error}") from error
+
+
+def _refuse_missing(path: Path) -> None:
+    if path.is_dir():
+        raise InvalidArgument(
+            f"there is no model file {path}: it is a folder; give the file in it, such as "
+            f"{path / 'model.onnx'}"
+        )
     if not path.is_file():
-        raise InvalidArgument(f"there is no model file {path}: check the path")
+        hint = "" if path.suffix else ", or write package.module:function for a Python function"
+        raise InvalidArgument(f"there is no model file {path}: check the path{hint}")
+
+
+def _from_file(path: Path, options: LoadOptions) -> Model:
+    _refuse_missing(path)
     load = _FILES.get(path.suffix.lower())
     if load is None:
         raise InvalidArgument(
@@ -118,6 +160,12 @@ _FILES: Mapping[str, Callable[[Path, LoadOptions], Model]] = {
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), _from_pickle),
 }
 """The loader of each kind of file, by its suffix."""
+
+_SHAPES: Mapping[str, Callable[[Path], tuple[int | None, ...] | None]] = {
+    ".onnx": onnx_input_shape,
+    ".pt2": export_input_shape,
+}
+"""What reads the input shape that a kind of file states."""
 
 _OBJECTS: tuple[tuple[Callable[[Any], bool], Callable[[Any, LoadOptions], Model]], ...] = (
     (is_module, wrap_module),

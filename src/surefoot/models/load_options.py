@@ -30,6 +30,37 @@ class LoadOptions:
     half: bool = False
     trust: bool = False
     features: tuple[Feature, ...] = ()
+    data_shape: tuple[int, ...] | None = None
+
+    def input_shape(self, own: Sequence[int | None] | None, what: str) -> tuple[int, ...]:
+        """The shape of one input: the model's `own` where it states one, else as the user says.
+
+        Where the model leaves lengths open and the user says nothing, that of the data counts.
+        """
+        if own is None:
+            shape = self.shape or self.data_shape
+            if shape is None:
+                raise InvalidArgument(
+                    f"{what} does not say the shape of its input: pass shape=(…) of one input"
+                )
+            return shape
+        words = f"({', '.join('?' if n is None else str(n) for n in own)})"
+        if self.shape is not None and not _fits(self.shape, own):
+            raise InvalidArgument(
+                f"{what} takes inputs of shape {words}, got {self.shape}: leave out --shape "
+                "(shape=), or pass one that fits"
+            )
+        known = [n for n in own if n is not None]
+        if len(known) == len(own):
+            return tuple(known)
+        stated = [self.shape] if self.shape is not None else _layouts(self.data_shape)
+        for shape in stated:
+            if _fits(shape, own):
+                return shape
+        why = "" if self.data_shape is None else f", and the data of shape {self.data_shape} do not"
+        raise InvalidArgument(
+            f"{what} leaves its input shape {words} open{why}: pass shape=(…) of one input"
+        )
 
     def refuse_output(self) -> None:
         """For every model that is not an ONNX file."""
@@ -46,6 +77,23 @@ class LoadOptions:
             )
         if self.half:
             raise InvalidArgument("half precision is for PyTorch models: leave it out")
+
+
+def _fits(shape: Sequence[int], own: Sequence[int | None]) -> bool:
+    return len(shape) == len(own) and all(
+        n is None or n == m for n, m in zip(own, shape, strict=True)
+    )
+
+
+def _layouts(shape: tuple[int, ...] | None) -> list[tuple[int, ...]]:
+    """The shapes into which data are brought without a choice: as they are, with channels moved,
+    with an axis of length one added or dropped.
+    """
+    if shape is None:
+        return []
+    bare = tuple(n for n in shape if n != 1)
+    moved = [(shape[2], *shape[:2]), (*shape[1:], shape[0])] if len(shape) == 3 else []
+    return [shape, *moved, bare, (1, *bare), (*bare, 1)]
 
 
 def normalisation(mean: Numbers, std: Numbers) -> Normalise:

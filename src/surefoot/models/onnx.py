@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.graph.external_weights import read_weight_files, whole_content
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
 from surefoot.graph.score_rows import as_rows
@@ -30,7 +29,6 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
-_LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f]|[\x80-\xff][\x00-\x7f])", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +41,13 @@ class OnnxGraph:
 
     @cached_property
     def content(self) -> bytes:
-        """The bytes of the file; refused where it has changed or keeps weights elsewhere."""
+        """The bytes of the model, its weights inside; refused where a file has changed."""
         try:
-            content = self.path.read_bytes()
+            return whole_content(read_weight_files(self.path), self.digest)
         except OSError as error:
             raise InvalidArgument(
                 f"{self.path} cannot be read ({error.strerror or error}): load the model again"
             ) from error
-        if hashlib.sha256(content).hexdigest() != self.digest:
-            raise InvalidArgument(
-                f"{self.path} is not the file that the model was loaded from, or keeps its weights "
-                "in another file: proofs need them inside; load or export it again"
-            )
-        return content
 
     @property
     def plain(self) -> bool:
@@ -106,11 +98,7 @@ class OnnxModel:
 
     @cached_property
     def _gradient_graph(self) -> GradientGraph:
-        if self.path is None:
-            raise InvalidArgument(
-                "the ONNX file of this model is not known: load the model from its file"
-            )
-        return read_gradient_graph(self.path, self.input_name, self.output_name)
+        return read_gradient_graph(self.graph.content, self.input_name, self.output_name)
 
     def margin_and_gradient(
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
@@ -168,18 +156,14 @@ def open_onnx(
     """Load the file and run it once to learn what it returns."""
     options.refuse_device()
     normalise, scores, output = options.normalise, options.scores, options.output
+    files = read_weight_files(path)
     session = _session(path)
-    feeds = session.get_inputs()
-    if len(feeds) != 1:
-        names = ", ".join(f.name for f in feeds)
-        raise InvalidArgument(
-            f"{path} must take one input, got {len(feeds)} ({names}): export it with one"
-        )
-    feed = feeds[0]
+    feed = _only_input(path, session)
     if feed.type not in _DTYPES:
         raise InvalidArgument(f"{path} must take numbers, got {feed.type}: export it with float32")
     dtype = _DTYPES[feed.type]
-    row, batch = _row_shape(path, list(feed.shape), options.shape)
+    batch, *lengths = _declared(path, feed)
+    row = options.input_shape(lengths, str(path))
     normalise.check(row)
     whole = np.issubdtype(dtype, np.integer)
     output_name = _output_name(path, session, output)
@@ -192,8 +176,8 @@ def open_onnx(
         shape=row,
         classes=0,
         scores=scores or Scores.LOGITS,
-        digest=_digest(path),
-        covers="the bytes of the ONNX file",
+        digest=files.digest,
+        covers="the bytes of the ONNX file" + " and of its weights" * bool(files.beside),
         bounds=options.bounds,
         whole_numbers=bool(whole),
         thread_safe=True,
@@ -215,30 +199,30 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
         ) from error
 
 
-def _row_shape(
-    path: Path, declared: list[Any], hint: tuple[int, ...] | None
-) -> tuple[tuple[int, ...], int | None]:
-    """The shape of one input and the fixed batch size, if any."""
-    if len(declared) < 2:
+def _only_input(path: Path, session: Any) -> Any:  # noqa: ANN401  of onnxruntime
+    feeds = session.get_inputs()
+    if len(feeds) != 1:
+        names = ", ".join(f.name for f in feeds)
         raise InvalidArgument(
-            f"{path} takes an input of shape {declared}, without a batch axis: export it with one"
+            f"{path} must take one input, got {len(feeds)} ({names}): export it with one"
         )
-    batch = declared[0] if isinstance(declared[0], int) and declared[0] > 0 else None
-    row = declared[1:]
-    if all(isinstance(n, int) and n > 0 for n in row):
-        return tuple(row), batch
-    if hint is None:
+    return feeds[0]
+
+
+def _declared(path: Path, feed: Any) -> list[int | None]:  # noqa: ANN401  of onnxruntime
+    """The shape of a batch as the file states it; None for a length that it leaves open."""
+    lengths = list(feed.shape)
+    if len(lengths) < 2:
         raise InvalidArgument(
-            f"{path} leaves its input shape {row} open: pass shape=(…) of one input"
+            f"{path} takes an input of shape {lengths}, without a batch axis: export it with one"
         )
-    fits = len(hint) == len(row) and all(
-        not isinstance(n, int) or n == m for n, m in zip(row, hint, strict=True)
-    )
-    if not fits:
-        raise InvalidArgument(
-            f"{path} takes inputs of shape {row}, got {hint}: pass a shape that fits"
-        )
-    return tuple(hint), batch
+    return [n if isinstance(n, int) and n > 0 else None for n in lengths]
+
+
+def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
+    """The shape of one input as the file states it; None for a length that it leaves open."""
+    read_weight_files(path)
+    return tuple(_declared(path, _only_input(path, _session(path)))[1:])
 
 
 def _output_name(path: Path, session: Any, name: str | None) -> str:  # noqa: ANN401
@@ -258,28 +242,3 @@ def _output_name(path: Path, session: Any, name: str | None) -> str:  # noqa: AN
         + ", ".join(f"{o.name} {o.type}" for o in outputs)
         + "; export the scores of the classes"
     )
-
-
-def _digest(path: Path) -> str:
-    """SHA-256 of the file and of the files of weights that it names."""
-    content = path.read_bytes()
-    whole = hashlib.sha256(content)
-    for name in sorted(_external(content)):
-        weights = path.parent / name
-        if weights.is_file():
-            whole.update(name.encode())
-            with weights.open("rb") as file:
-                while chunk := file.read(1 << 20):
-                    whole.update(chunk)
-    return whole.hexdigest()
-
-
-def _external(content: bytes) -> set[str]:
-    """The values of `location` in external_data entries, read off the protobuf encoding."""
-    names = set()
-    for match in _LOCATION.finditer(content):
-        length, start = match[1][0] & 0x7F, match.end()
-        if len(match[1]) == 2:
-            length |= match[1][1] << 7
-        names.add(content[start : start + length].decode(errors="replace"))
-    return names

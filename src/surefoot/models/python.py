@@ -127,23 +127,19 @@ def wrap_callable(
 ) -> PythonModel:
     """An estimator with `predict_proba`, or a function of a batch."""
     options.refuse_output()
-    shape, scores, normalise = options.shape, options.scores, options.normalise
-    if shape is None and options.features:
-        shape = (len(options.features),)
+    scores, normalise = options.scores, options.normalise
+    own: tuple[int, ...] | None = (len(options.features),) if options.features else None
     run: Callable[[NDArray[Any]], Any]
     if hasattr(source, "predict_proba"):
         options.refuse_device()
-        if shape is None and hasattr(source, "n_features_in_"):
-            shape = (int(source.n_features_in_),)
+        if hasattr(source, "n_features_in_"):
+            own = (int(source.n_features_in_),)
         digest, covers = _object_digest(source)
         run, scores = estimator_run(source, options), Scores.PROBABILITIES
     else:
         digest, covers = _function_digest(source)
         run = source
-    if shape is None:
-        raise InvalidArgument(
-            "a Python callable does not say the shape of its input: pass shape=(…) of one input"
-        )
+    shape = options.input_shape(own, "a Python callable" if own is None else "the estimator")
     normalise.check(shape)
     draft = Signature(
         shape=shape,

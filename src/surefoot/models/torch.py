@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.score_rows import as_rows
+from surefoot.models.export_shape import export_input_shape
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.scores import both_classes, complete_signature, model_errors
@@ -101,6 +102,7 @@ def wrap_module(
     module: Any,  # noqa: ANN401
     options: LoadOptions,
     digest: str = "",
+    own_shape: tuple[int | None, ...] | None = None,
 ) -> TorchModel:
     """A module as a model; `digest` is that of its file, without one it is in memory."""
     options.refuse_output()
@@ -109,11 +111,9 @@ def wrap_module(
             "the module is in training mode, where dropout and batch norm make its answers "
             "random: call module.eval() first"
         )
-    shape = options.shape
-    if shape is None:
-        raise InvalidArgument(
-            "a PyTorch module does not say the shape of its input: pass shape=(…) of one input"
-        )
+    shape = options.input_shape(
+        own_shape, "a PyTorch module" if own_shape is None else "the exported module"
+    )
     options.normalise.check(shape)
     module, where, dtype = _on_device(module, options.device)
     draft = Signature(
@@ -147,7 +147,8 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     """The model in an exported, scripted or (trusted only) pickled file."""
     options.refuse_output()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return wrap_module(read_module(path, options.trust), options, digest)
+    module = read_module(path, options.trust)
+    return wrap_module(module, options, digest, export_input_shape(path))
 
 
 def _on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401

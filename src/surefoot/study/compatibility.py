@@ -87,7 +87,7 @@ def _check_property(study: Parts) -> None:
     if prop.reference is Reference.TRUE and study.inputs.labels is None:
         raise InvalidArgument(
             f"the property '{prop.kind}' is about true labels, but {study.inputs.source} holds "
-            "none: add labels, or study 'same'"
+            "none: add labels (class folders, a CSV, --label-pattern), or study 'same'"
         )
     rank = getattr(prop, "k", 0)
     if rank >= study.model.signature.classes:

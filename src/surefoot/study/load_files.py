@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, load_inputs
-from surefoot.models import load_model
+from surefoot.inputs.images import Shape, frame_of
+from surefoot.inputs.sounds import READING as SOUND_READING
+from surefoot.models import declared_shape, load_model
 from surefoot.store.records import Source
 from surefoot.study.registry import number
 from surefoot.study.select_inputs import select
@@ -28,8 +31,10 @@ class FileOptions:
     shape: str | None = None
     output: str | None = None
     labels: str | None = None
+    label_pattern: str | None = None
     scale: float | None = None
     size: str | None = None
+    length: float | None = None
     class_names: str | None = None
     read_as: str | None = None
     device: str | None = None
@@ -42,8 +47,9 @@ class FileOptions:
 
     def load(self, models: Sequence[str], data: str, seed: int) -> tuple[list[Model], Inputs]:
         """Models, and the inputs chosen for all of them; the seed is for a random choice."""
-        inputs = self._inputs(data, self.scale)
-        bounds = self.bounds or ("0,1" if _is_pixels(inputs) else None)
+        shape = self._shape(models, data)
+        inputs = self._inputs(data, self.scale, shape)
+        bounds = self.bounds or _usual_bounds(inputs)
         loaded = [self._model(path, inputs, bounds) for path in models]
         inputs = self._numbered_as(loaded, inputs, data)
         whole_numbers = {model.signature.whole_numbers for model in loaded}
@@ -53,7 +59,7 @@ class FileOptions:
                 "the same inputs"
             )
         if True in whole_numbers and _is_pixels(inputs) and self.scale is None:
-            inputs = self._inputs(data, 1.0)
+            inputs = self._inputs(data, 1.0, shape)
             loaded = [self._model(path, inputs, self.bounds or "0,255") for path in models]
         selection = Selection(
             classes=_class_numbers(self.classes, inputs),
@@ -89,14 +95,33 @@ class FileOptions:
                 f"write {available} or less, or leave out --random"
             )
 
-    def _inputs(self, data: str, scale: float | None) -> Inputs:
-        names = self.class_names.split(",") if self.class_names else ()
+    def _shape(self, models: Sequence[str], data: str) -> Shape:
+        """The shape that the models state, for images: they are resized to it."""
+        images = Path(data).is_dir() or data.lower().endswith(".csv")
+        if self.shape is not None or not images:
+            return _shape(self.shape)
+        shapes = {name: declared_shape(name) for name in models}
+        stated = {name: shape for name, shape in shapes.items() if shape is not None}
+        frames = {name: frame_of(shape).size for name, shape in stated.items()}
+        sizes = {size: name for name, size in frames.items() if size is not None}
+        if len(sizes) > 1 and self.size is None:
+            (one, first), (other, second) = list(sizes.items())[:2]
+            raise InvalidArgument(
+                f"{first} takes images of {one} pixels and {second} of {other}: models are "
+                "compared on the same images; export them for one size"
+            )
+        return next(iter(stated.values()), None)
+
+    def _inputs(self, data: str, scale: float | None, shape: Shape) -> Inputs:
         return load_inputs(
             data,
             self.labels,
-            class_names=names,
+            class_names=self.class_names or (),
             scale=scale,
             size=_size(self.size),
+            shape=shape,
+            length=self.length,
+            label_pattern=self.label_pattern,
             read_as=self.read_as,
         )
 
@@ -107,7 +132,8 @@ class FileOptions:
             mean=_numbers(self.mean),
             std=_numbers(self.std),
             scores=self.scores,
-            shape=_shape(self.shape) or inputs.x.shape[1:],
+            shape=_shape(self.shape),
+            data_shape=None if inputs.holds_items else inputs.x.shape[1:],
             examples=inputs if inputs.holds_items else None,
             output=self.output,
             device=self.device,
@@ -120,6 +146,13 @@ class FileOptions:
 def recorded_options(source: Source) -> FileOptions:
     """The options with which the files of a record were read."""
     return FileOptions(**source.reading)
+
+
+def _usual_bounds(inputs: Inputs) -> str | None:
+    """The range of pixels and of sounds; other data have none that is known."""
+    if inputs.reading.startswith(SOUND_READING):
+        return "-1,1"
+    return "0,1" if _is_pixels(inputs) else None
 
 
 def _is_pixels(inputs: Inputs) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -63,7 +64,7 @@ def parse_range(
         level = _whole_range(kind, frame, bounds)
     low, dots, high = level.partition("..")
     if not dots:
-        low, high = "0", level
+        low, high = _text(kind, 0.0).partition(":")[2], level
     if kind not in PERTURBATIONS:
         parse_perturbation(f"{kind}:1")  # says what there is
     ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
@@ -74,7 +75,7 @@ def parse_range(
     if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
         raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
     strongest = max(abs(ends[0]), ends[1])
-    perturbation: Any = parse_perturbation(f"{kind}:{strongest!r}{comma}{options}", frame)
+    perturbation: Any = parse_perturbation(f"{_text(kind, strongest)}{comma}{options}", frame)
     return replace(perturbation, level=None), Interval(*ends)
 
 
@@ -97,9 +98,11 @@ def _whole_range(kind: str, frame: tuple[int, ...], bounds: Interval | None) -> 
     class_ = PERTURBATIONS.get(kind)
     if class_ is not None and getattr(class_, "presets", None) is not None:
         return "s5"
-    example = parse_perturbation(f"{kind}:0", frame).levels(bounds)
+    example = parse_perturbation(_text(kind, 0.0), frame).levels(bounds)
     if not math.isfinite(example.high):
-        raise InvalidArgument(f"{kind} needs a range of levels: write {kind}:0..1")
+        raise InvalidArgument(
+            f"{kind} needs a range of levels: write {_text(kind, 0.0)}..{_example(kind)}"
+        )
     return repr(example.high)
 
 
@@ -121,7 +124,9 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
     class_ = PERTURBATIONS[kind]
     if not colon or not rest:
         example = (
-            f"{kind}:s3 for a published severity" if hasattr(class_, "presets") else kind + ":0.1"
+            f"{kind}:s3 for a published severity"
+            if hasattr(class_, "presets")
+            else f"{kind}:{_example(kind)}"
         )
         raise InvalidArgument(f"{kind} needs a level: write {example}")
     level, *pairs = rest.split(",")
@@ -143,8 +148,21 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
 
 
 def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> float:
-    """A number, or a published severity."""
+    """A number, with a unit where the perturbation has two, or a published severity."""
+    if hasattr(class_, "read_level"):
+        with_unit: float = class_.read_level(text)
+        return with_unit
     return _severity(kind, text, class_, frame) if re.match(r"s\d", text) else number(text)
+
+
+def _text(kind: str, level: float) -> str:
+    """A perturbation and its level, as text that is read back to exactly this level."""
+    write = getattr(PERTURBATIONS.get(kind), "write_level", repr)
+    return f"{kind}:{write(level)}"
+
+
+def _example(kind: str) -> str:
+    return "20dB" if hasattr(PERTURBATIONS.get(kind), "read_level") else "0.1"
 
 
 def _near(kind: str) -> str:
@@ -203,6 +221,13 @@ def written_level(text: str) -> str:
     return _with_spread(text).partition(":")[2].partition(",")[0].strip()
 
 
+def level_reader(text: str) -> Callable[[str], float]:
+    """What reads a level of this perturbation: a number, or a number with a unit (20dB)."""
+    class_ = PERTURBATIONS.get(re.split("[:,]", text)[0])
+    read: Callable[[str], float] = getattr(class_, "read_level", number)
+    return read
+
+
 def at_level(text: str, level: float) -> str:
     """The same text at another level, for a single perturbation; other options stay.
 
@@ -217,6 +242,12 @@ def at_level(text: str, level: float) -> str:
     if "|" in text or len(parts_of(text)) > 1:
         raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
     written, comma, options = rest.partition(",")
+    if ".." not in written:
+        return f"{_text(kind, level)}{comma}{options}"
+    if hasattr(PERTURBATIONS.get(kind), "read_level"):
+        raise InvalidArgument(
+            f"{text!r} with several levels: leave out the range, --perturb {kind}"
+        )
     return f"{kind}:{_scaled(written, level, text)}{comma}{options}"
 
 

@@ -7,6 +7,7 @@ a sound in [-1, 1] and the same sound in [0, 255] are perturbed alike.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -27,6 +28,9 @@ from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
 
+_WITH_UNIT = re.compile(
+    r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?) *(?P<unit>db|x)", re.ASCII | re.IGNORECASE
+)
 _GROUP = 16
 """float32 numbers in the widest vector register."""
 _LONG_SIGNAL = 2048
@@ -38,7 +42,8 @@ class NoiseAtSNR:
     """White Gaussian noise; the level is its RMS over the RMS of the row, all channels together.
 
     The signal-to-noise ratio is -20 · log10(level) dB: level 0.1 is 20 dB, level 1 is 0 dB. The
-    ratio holds for the expected power of the noise. Silence stays silent.
+    ratio holds for the expected power of the noise. Silence stays silent. As text a level has a
+    unit: 20dB, or 0.1x for 0.1 times the RMS.
     """
 
     level: float | None = None
@@ -53,6 +58,26 @@ class NoiseAtSNR:
         if not math.isfinite(decibels):
             raise InvalidArgument(f"snr: decibels must be a number, got {decibels}")
         return cls(10 ** (-decibels / 20))
+
+    @classmethod
+    def read_level(cls, text: str) -> float:
+        """The level of a text, 20dB or 0.1x; a bare number could mean either and is refused."""
+        match = _WITH_UNIT.fullmatch(text.strip())
+        if match is None:
+            raise InvalidArgument(
+                f"snr:{text} needs a unit: write snr:20dB for a signal-to-noise ratio of 20 dB, or "
+                "snr:0.1x for noise of 0.1 times the RMS of the signal"
+            )
+        value = float(match["number"])
+        if match["unit"].lower() == "x":
+            return value
+        level = cls.at(value).level
+        return 0.0 if level is None else level
+
+    @classmethod
+    def write_level(cls, level: float) -> str:
+        """The text of a level."""
+        return f"{level!r}x"
 
     @property
     def phrase(self) -> str:

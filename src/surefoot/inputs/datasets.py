@@ -1,0 +1,215 @@
+"""Inputs from datasets by iteration: of torch, torchvision, Hugging Face, or any iterable."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
+from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.class_names import ClassNames, read_class_names
+from surefoot.inputs.files import with_reading
+from surefoot.inputs.images import (
+    MOST_BYTES,
+    Shape,
+    Size,
+    images_in_memory,
+    is_image,
+    stack_images,
+)
+from surefoot.inputs.items import are_items, from_items
+
+_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
+_LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+_MOST_ROWS_WITHOUT_LENGTH = 100_000
+_MOST_BYTES_WITHOUT_LENGTH = 2**30
+"""Of a source that does not say how long it is, and may have no end."""
+
+
+@dataclass(frozen=True)
+class DatasetOptions:
+    """How a dataset is read; `first`: at most so many rows."""
+
+    class_names: ClassNames
+    scale: float | None = None
+    size: Size = None
+    shape: Shape = None
+    first: int | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    x: Any
+    y: Any
+    label_key: str = "label"
+
+
+def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401
+    """The rows of a dataset, in its order."""
+    _refuse_splits(source)
+    first = options.first
+    if first is not None and first < 1:
+        raise InvalidArgument(f"first must be an integer ≥ 1, got {first}")
+    name, rows = type(source).__name__, list(_bounded(source, first))
+    class_names = options.class_names
+    if not class_names.names:
+        class_names = read_class_names(_names_of(source, rows[0].label_key if rows else ""))
+    labels = None if all(row.y is None for row in rows) else [row.y for row in rows]
+    points = [row.x for row in rows]
+    if are_items(points) and not is_image(points[0]):
+        return from_items(points, labels, ids=ids, class_names=class_names, source=name)
+    with_images = [is_image(x) for x in points]
+    if any(with_images):
+        if not all(with_images):
+            i = with_images.index(False)
+            raise InvalidArgument(f"{name}, index {i} is no image, but others are: give one kind")
+        images = images_in_memory(points, name)
+        pixels = stack_images(images, name, options.size, options.shape)
+        values, more = pixels.values, pixels.reading
+    elif options.size is not None:
+        raise InvalidArgument(
+            "size resizes images in files and datasets only: resize arrays before passing them"
+        )
+    else:
+        values, more = _stacked(points), ""
+    if first is not None:
+        more = "; ".join(filter(None, [f"at most the first {first} rows", more]))
+    inputs = from_arrays(
+        values, labels, ids=ids, class_names=class_names, source=name, scale=options.scale
+    )
+    return with_reading(inputs, more)
+
+
+def _refuse_splits(source: Any) -> None:  # noqa: ANN401
+    """A mapping of names to datasets, as Hugging Face gives it, is not one dataset."""
+    if isinstance(source, Mapping):
+        names = ", ".join(map(str, list(source)[:6]))
+        raise InvalidArgument(
+            f"{type(source).__name__} holds several parts ({names}): pass one of them, such as "
+            "dataset['test']"
+        )
+
+
+def _bounded(source: Any, first: int | None) -> Iterator[_Row]:  # noqa: ANN401
+    """The rows up to `first`; of a source without a length only so many are waited for."""
+    if first is not None:
+        yield from islice(_rows(source), first)
+        return
+    sized = isinstance(source, Sized) and not _endless(source)
+    most = MOST_BYTES if sized else _MOST_BYTES_WITHOUT_LENGTH
+    size = 0
+    for n, row in enumerate(_rows(source)):
+        size += 4 * _number_of_values(row.x)
+        if size > most or (not sized and n >= _MOST_ROWS_WITHOUT_LENGTH):
+            what = "" if sized else " and does not say how long it is"
+            raise InvalidArgument(
+                f"{type(source).__name__} holds more than {n} rows ({size / 2**30:.2g} GiB){what}: "
+                "pass first=1000 to read so many"
+            )
+        yield row
+
+
+def _endless(source: Any) -> bool:  # noqa: ANN401
+    """Whether `len` fails, as that of a loader of a stream does."""
+    try:
+        len(source)
+    except TypeError:
+        return True
+    return False
+
+
+def _number_of_values(x: Any) -> int:  # noqa: ANN401
+    if isinstance(x, str | bytes):
+        return len(x) // 4
+    if is_image(x):
+        return int(x.width * x.height * len(x.getbands()))
+    return int(np.asarray(x).size)
+
+
+def _rows(source: Any) -> Iterator[_Row]:  # noqa: ANN401
+    if _is_loader(source):
+        yield from _rows_of_batches(source)
+        return
+    items = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
+    for item in items:
+        yield _row(item)
+
+
+def _is_loader(source: Any) -> bool:  # noqa: ANN401
+    """Whether it is a torch `DataLoader` of batches, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, torch.utils.data.DataLoader)
+
+
+def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401
+    from torch.utils.data import RandomSampler
+
+    samplers = (loader.sampler, getattr(loader.batch_sampler, "sampler", None))
+    if any(isinstance(sampler, RandomSampler) for sampler in samplers):
+        raise InvalidArgument(
+            "the DataLoader shuffles its rows, so that they would have other ids each time: build "
+            "it with shuffle=False, or pass its dataset"
+        )
+    batched = loader.batch_sampler is not None
+    for batch in loader:
+        row = _row(batch)
+        if not batched:
+            yield row
+            continue
+        if row.y is not None and len(row.x) != len(row.y):
+            raise InvalidArgument(
+                f"a batch of the DataLoader holds {len(row.x)} inputs and {len(row.y)} labels: let "
+                "it yield (inputs, labels)"
+            )
+        for i in range(len(row.x)):
+            yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
+
+
+def _row(item: Any) -> _Row:  # noqa: ANN401
+    if isinstance(item, Mapping):
+        x = next((item[k] for k in _POINT_KEYS if k in item), None)
+        key = next((k for k in _LABEL_KEYS if k in item), "")
+        if x is None:
+            raise InvalidArgument(
+                f"a row of the dataset holds {', '.join(map(str, item))}: none is called "
+                + ", ".join(_POINT_KEYS)
+            )
+        return _Row(x, _plain(item[key]) if key else None, key)
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return _Row(item[0], _plain(item[1]))
+    raise InvalidArgument(
+        f"a row of the dataset is {type(item).__name__}: give (input, label) pairs or dicts"
+    )
+
+
+def _plain(label: Any) -> Any:  # noqa: ANN401
+    """A tensor of one number as that number."""
+    return label.item() if hasattr(label, "item") and getattr(label, "ndim", 1) == 0 else label
+
+
+def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401
+    arrays = [np.asarray(x) for x in points]
+    shapes = {a.shape for a in arrays}
+    if len(shapes) > 1:
+        few = sorted(shapes)[:2]
+        raise InvalidArgument(
+            f"the dataset holds inputs of shapes {few[0]} and {few[1]}: resize them"
+        )
+    return np.stack(arrays) if arrays else np.zeros((0, 1))
+
+
+def _names_of(source: Any, label_key: str) -> tuple[str, ...]:  # noqa: ANN401
+    """Class names as torchvision or Hugging Face datasets carry them, if they do."""
+    inner = getattr(source, "dataset", None) if _is_loader(source) else None
+    if isinstance(getattr(source, "classes", None), list | tuple):
+        return tuple(str(name) for name in source.classes)
+    features = getattr(source, "features", None)
+    feature = features.get(label_key or "label") if isinstance(features, Mapping) else None
+    names = tuple(getattr(feature, "names", None) or ())
+    return names or (() if inner is None else _names_of(inner, label_key))

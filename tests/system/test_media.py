@@ -1,0 +1,122 @@
+"""Folders of images and sounds, class names and models, as a user has them: on the command line."""
+
+import json
+import wave
+
+import numpy as np
+import pytest
+from PIL import Image
+
+LOUD = """
+import numpy as np
+def scores(batch):
+    power = (batch.reshape(len(batch), -1) ** 2).mean(axis=1)
+    return np.stack([0.05 - power, power - 0.05], axis=1)
+"""
+
+
+@pytest.fixture
+def photos(workspace):
+    """Ten grey images of different sizes in no class folders; the file names begin with a label."""
+    folder = workspace.folder / "photos"
+    folder.mkdir()
+    for i in range(10):
+        image = Image.fromarray(workspace.x[i])
+        image.resize((28 + i, 28)).save(folder / f"{workspace.y[i]}_{i}.png")
+    return workspace
+
+
+def estimate(workspace, data, *words, perturb="linf:0.02"):
+    return workspace.run(
+        "estimate", "model.onnx", data, "--perturb", perturb, "--width", "0.2", *words
+    )
+
+
+def refused(done):
+    assert done.returncode == 3, done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_flat_folder_of_any_sizes_needs_nothing_else(photos):
+    done = estimate(photos, "photos", "--json")
+    assert done.returncode == 0, done.stderr
+    reading = json.loads(done.stdout)["spec"]["inputs"]["reading"]
+    assert "9 of 10 images resized to 28 × 28 pixels" in reading
+    assert "true labels, but photos holds none" in refused(
+        estimate(photos, "photos", "--property", "true")
+    )
+
+
+def test_a_stored_run_of_resized_images_is_replayed(photos):
+    done = estimate(photos, "photos", "--report", "r.html", "--json")
+    assert "resized to 28 × 28" in (photos.folder / "r.html").read_text()
+    run = json.loads(done.stdout)["digest"][:12]
+    replayed = photos.run("replay", run, f"{photos.y[3]}_3.png", "0")
+    assert replayed.returncode == 0, replayed.stderr
+
+
+def test_labels_from_file_names_can_be_held_against_the_model(photos):
+    done = estimate(
+        photos, "photos", "--label-pattern", r"(?P<label>\d+)_\d+", "--property", "true"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "get their true label" in done.stdout
+    assert "does not match the label pattern" in refused(
+        estimate(photos, "photos", "--label-pattern", r"(?P<label>[a-z]+)_\d+")
+    )
+
+
+def test_class_names_come_from_a_file_and_must_be_as_many_as_the_classes(photos):
+    names = [f"class, no {i}" for i in range(10)]
+    (photos.folder / "names.txt").write_text("\n".join(names))
+    (photos.folder / "few.json").write_text(json.dumps(names[:9]))
+    done = estimate(photos, "photos", "--class-names", "names.txt")
+    assert done.returncode == 0, done.stderr
+    assert "class, no" in done.stdout
+    for few in ("few.json", "a,b,c"):
+        message = refused(estimate(photos, "photos", "--class-names", few))
+        assert "but the model has 10: pass one name for each" in message
+    assert "there is no file gone.txt" in refused(
+        estimate(photos, "photos", "--class-names", "gone.txt")
+    )
+
+
+def test_folders_that_are_no_classes_are_refused_with_the_way_out(photos):
+    (photos.folder / "all").mkdir()
+    (photos.folder / "photos").rename(photos.folder / "all" / "holiday")
+    message = refused(estimate(photos, "all"))
+    assert "names of 1 classes (holiday), but the model has 10" in message
+    assert "--labels none" in message
+    assert estimate(photos, "all", "--labels", "none").returncode == 0
+
+
+def test_a_shape_that_the_model_does_not_take_is_refused(photos):
+    assert "leave out --shape" in refused(estimate(photos, "photos", "--shape", "3,28,28"))
+
+
+def test_a_missing_model_is_not_blamed_on_the_data(photos):
+    for name in ("gone.onnx", "gone:scores", "gone", "photos"):
+        done = photos.run("estimate", name, "photos", "--perturb", "linf:0.1")
+        assert f"there is no model file {name}" in refused(done)
+
+
+def test_sounds_are_estimated_and_need_one_length(workspace):
+    (workspace.folder / "loud.py").write_text(LOUD)
+    for name, level in (("a", 0.2), ("b", 0.9)):
+        (workspace.folder / "sounds").mkdir(exist_ok=True)
+        samples = np.arange(400 if name == "a" else 500)
+        tone = level * np.sin(2 * np.pi * samples / 20)
+        with wave.open(str(workspace.folder / "sounds" / f"{name}.wav"), "wb") as file:
+            file.setparams((1, 2, 1000, 0, "NONE", ""))
+            file.writeframes((tone * 32767).astype("<i2").tobytes())
+    words = ("estimate", "loud:scores", "sounds", "--width", "0.2", "--perturb")
+    assert "--length SECONDS" in refused(workspace.run(*words, "snr:10dB"))
+    done = workspace.run(*words, "snr:10dB", "--length", "0.45")
+    assert done.returncode == 0, done.stderr
+    assert "10 dB SNR" in done.stdout
+    assert "clipped to [-1, 1]" in done.stdout
+    assert "needs a unit: write snr:20dB" in refused(workspace.run(*words, "snr:10"))
+    levels = workspace.run(*words, "snr", "--length", "0.45", "--levels", "20dB,0dB")
+    assert levels.returncode == 0, levels.stderr
+    assert "needs a unit" in refused(workspace.run(*words, "snr", "--levels", "20,10"))
