@@ -13,6 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
+from surefoot.inputs.groups import with_groups
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
@@ -26,6 +27,7 @@ def load_inputs(
     class_names: Sequence[str] = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
+    groups: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), an image folder, or a dataset by iteration.
 
@@ -33,7 +35,21 @@ def load_inputs(
     Face datasets do. uint8 values are divided by 255 unless `scale` says by what to divide.
     Labels are class numbers, or names, which are looked up in `class_names`: one name for each of
     the model's outputs, in their order. Without that list names are numbered alphabetically.
+    `groups`: the group of each input (a video, a patient), where groups were sampled and not single
+    inputs: a list, or text as `--group` takes it (see `with_groups`).
     """
+    inputs = _load(source, labels, ids, class_names, scale, size)
+    return with_groups(inputs, groups, source)
+
+
+def _load(
+    source: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401
+    ids: Sequence[str] | None,
+    class_names: Sequence[str],
+    scale: float | None,
+    size: tuple[int, int] | None,
+) -> Inputs:
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):

@@ -50,7 +50,11 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class InputsSpec:
-    """What names the inputs, how they were read and how they were selected."""
+    """What names the inputs, how they were read and how they were selected.
+
+    `groups` is the number of groups, where these were sampled; `digest` covers which input is in
+    which.
+    """
 
     digest: str
     frame: tuple[int, ...]
@@ -59,6 +63,7 @@ class InputsSpec:
     selection: str
     class_names: tuple[str, ...]
     reading: str
+    groups: int = 0
 
 
 @dataclass(frozen=True)

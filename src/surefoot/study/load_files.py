@@ -31,6 +31,7 @@ class FileOptions:
     scale: float | None = None
     size: str | None = None
     class_names: str | None = None
+    group: str | None = None
     device: str | None = None
     half: bool = False
     trust: bool = False
@@ -65,19 +66,25 @@ class FileOptions:
 
     def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
         """Refuse to draw more inputs than there are."""
-        available, of_classes = len(inputs), ""
+        rows, of_classes = np.ones(len(inputs), dtype=bool), ""
         if classes and inputs.labels is not None:
-            available = int(np.isin(inputs.labels, classes).sum())
+            rows = np.isin(inputs.labels, classes)
             of_classes = f" of classes {self.classes}"
+        available, unit = int(rows.sum()), "inputs"
+        if inputs.groups:
+            available, unit = len({inputs.groups[i] for i in np.flatnonzero(rows)}), "groups"
         if self.random is not None and self.random > available > 0:
             raise InvalidArgument(
-                f"--random {self.random}: {inputs.source} has {available} inputs{of_classes}; "
+                f"--random {self.random}: {inputs.source} has {available} {unit}{of_classes}; "
                 f"write {available} or less, or leave out --random"
             )
 
     def _inputs(self, data: str, scale: float | None) -> Inputs:
         names = self.class_names.split(",") if self.class_names else ()
-        return load_inputs(data, self.labels, class_names=names, scale=scale, size=_size(self.size))
+        return load_inputs(
+            data, self.labels, class_names=names, scale=scale, size=_size(self.size),
+            groups=self.group,
+        )  # fmt: skip
 
     def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:
         return load_model(

@@ -80,10 +80,17 @@ def _generators_differ(parts: Mapping[str, Record]) -> bool:
 
 def _facts(record: Record, comparison: Comparison, *, same_draws: bool) -> list[str]:
     lines = []
+    grouped = bool(record.claims and record.claims[0].about.groups)
     if comparison.differences and same_draws:
+        unit = "group by group" if grouped else "input by input"
         lines.append(
             "All models got the same inputs and the same perturbations; differences are taken "
-            "input by input."
+            f"{unit}."
+        )
+    if grouped:
+        lines.append(
+            "Claims average over the inputs of a group, then over groups: each group counts the "
+            "same."
         )
     if is_tail(record):
         lines.append(
