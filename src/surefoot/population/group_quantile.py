@@ -152,8 +152,9 @@ def _weighted_quantile(
 def _notes(groups: int, share: float, around: Interval) -> list[str]:
     notes = []
     if around.low == 0:
+        number = f"{groups:,} groups" if groups > 1 else "one group"
         notes.append(
-            f"with {groups:,} groups no radius above 0 is shown for the {share:g}-quantile: more "
+            f"with {number} no radius above 0 is shown for the {share:g}-quantile: more "
             "groups, or more seconds for the inputs without a proof, may show one"
         )
     if math.isinf(around.high):

@@ -71,13 +71,19 @@ def unit_word(sampled: Sequence[Any]) -> str:
 
 
 def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[np.float64]:
-    """The value of each input, or the average over the inputs of each group."""
-    return np.array(
-        [
-            float(np.mean([value(member) for member in one.members]))
-            if isinstance(one, Group)
-            else value(one)
-            for one in sampled
-        ],
-        dtype=np.float64,
-    )
+    """The value of each input, or the average over the inputs of each group.
+
+    Each is computed once, however often it is repeated: a forecast repeats them many times.
+    """
+    known = {
+        id(one): float(np.mean([value(member) for member in one.members]))
+        if isinstance(one, Group)
+        else value(one)
+        for one in distinct(sampled)
+    }
+    return np.array([known[id(one)] for one in sampled], dtype=np.float64)
+
+
+def distinct(sampled: Sequence[R]) -> list[R]:
+    """Each of these objects once."""
+    return list({id(one): one for one in sampled}.values())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.groups import Group, Sampled, averages, members_of
+from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
 from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.results import (
     Estimate,
@@ -147,13 +147,14 @@ class _Bounds:
     def of(cls, local: Sequence[Sampled]) -> _Bounds:
         lows = averages(local, lambda r: _input_bounds(counted(r))[0])
         highs = averages(local, lambda r: _input_bounds(counted(r))[1])
-        inputs = [counted(r) for r in members_of(local)]
+        once = distinct(local)
+        inputs = [counted(r) for r in members_of(once)]
         rough = (r for r in inputs if isinstance(r, Estimate) and r.unbiased is None)
         single = all(
             not isinstance(r, Group)
             and isinstance(one := counted(r), Estimate)
             and one.unbiased_from == 1
-            for r in local
+            for r in once
         )
         slack = max((r.guarantee.error for r in rough), default=0.0)
         return cls(lows, highs, slack, single and len(lows) > 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Sampling
 from surefoot.evidence import Counts
-from surefoot.population.groups import Sampled, averages, is_grouped, members_of
+from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
 from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.results import (
@@ -147,7 +147,7 @@ def _not_declared(local: Sequence[Sampled], holds: bool) -> NDArray[np.float64]:
 
 
 def _decision_error(local: Sequence[Sampled]) -> float:
-    decisions = (r for r in members_of(local) if isinstance(r, Decision))
+    decisions = (r for r in members_of(distinct(local)) if isinstance(r, Decision))
     return max((r.guarantee.error for r in decisions), default=0.0)
 
 

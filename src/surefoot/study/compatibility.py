@@ -9,7 +9,7 @@ from surefoot.claims import Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.methods import TAILS
-from surefoot.population import CriticalQuantile, Mean, Population, RobustShare, TailMean
+from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
 from surefoot.subject import Ball, Model, Perturbation, Property, Reference
 
@@ -143,7 +143,7 @@ def _check_groups(study: Parts) -> None:
             "a curve of the population takes single inputs for the sample, and these have groups: "
             "use the scope 'set' (--scope set), which is about exactly these inputs"
         )
-    if isinstance(method, CriticalQuantile):
+    if study.needs is Needs.RADII and hasattr(method, "within"):
         raise InvalidArgument(
             "the search for a quantile counts single inputs, and these have groups: bracket every "
             "input (CriticalLevel; leave out --quantile-only and --within)"
