@@ -235,7 +235,7 @@ def test_the_quantile_over_groups_gets_narrow_and_names_what_it_assumes():
 def test_few_groups_leave_the_quantile_open_and_say_so():
     quantile = GroupQuantile(0.05, 0.1).conclude([Group((bracket(0.1, math.inf),) * 50)], 0.1)
     assert quantile.interval == Interval(0.0, math.inf)
-    assert "with one group no radius above 0 is shown" in quantile.note
+    assert "with one group the lower end of the 0.05-quantile is 0" in quantile.note
     assert "give no upper end" in quantile.note
     assert isinstance(GroupQuantile(0.05, 0.1).conclude([], 0.1), Undecided)
     undecided = requires_of_groups([Group((bracket(0.1, 0.2),))], 0.05, 0.15, 0.1)

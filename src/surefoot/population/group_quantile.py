@@ -154,8 +154,8 @@ def _notes(groups: int, share: float, around: Interval) -> list[str]:
     if around.low == 0:
         number = f"{groups:,} groups" if groups > 1 else "one group"
         notes.append(
-            f"with {number} no radius above 0 is shown for the {share:g}-quantile: more "
-            "groups, or more seconds for the inputs without a proof, may show one"
+            f"with {number} the lower end of the {share:g}-quantile is 0: more groups, or more "
+            "seconds for the inputs without a proof, may raise it"
         )
     if math.isinf(around.high):
         notes.append("so few groups, or so few refuted inputs, give no upper end")

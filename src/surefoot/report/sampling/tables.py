@@ -42,7 +42,8 @@ def class_table(record: Record, samples: Samples) -> Table:
 
 def _size(row: ClassRow) -> str:
     """How many inputs, and in how many groups where groups were sampled."""
-    return f"{row.inputs:,} in {row.groups:,} groups" if row.groups else f"{row.inputs:,}"
+    groups = "1 group" if row.groups == 1 else f"{row.groups:,} groups"
+    return f"{row.inputs:,} in {groups}" if row.groups else f"{row.inputs:,}"
 
 
 def contrast_table(samples: Samples) -> Table | None:
