@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.claims import About, Continues, Sampling
+from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 from tests.unit.small_models import batch, relu_net
@@ -167,6 +169,7 @@ def test_the_search_for_a_quantile_is_refused(tmp_path, within):
         sf.Study(model, inputs, sf.perturb.LinfNoise(), sf.methods.CriticalQuantile(within=within))
 
 
+@pytest.mark.slow
 def test_radii_speak_of_groups_and_are_not_compared_in_pairs(tmp_path):
     model = sf.load_model(relu_net(tmp_path / "m.onnx", (1, 6, 6)), bounds=(0, 1))
     inputs = sf.load_inputs(batch(6, (1, 6, 6)), [0, 0, 1, 1, 2, 2], groups=list("aabbcc"))
@@ -207,3 +210,17 @@ def test_a_result_with_groups_survives_the_store(tmp_path):
     again = sf.read_result(store)
     assert again.claims == first.claims
     assert again.require(0.5).verdicts == first.require(0.5).verdicts
+    assert again.to_frame()["group"].tolist() == NAMES
+
+
+def test_a_run_with_groups_is_read_again_from_its_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    relu_net(tmp_path / "m.onnx", (1, 6, 6))
+    x = batch(6, (1, 6, 6)).astype(np.float32)
+    np.savez("x.npz", x=x, y=[0, 0, 1, 1, 2, 2], clip=list("aabbcc"))
+    words = ["estimate", "m.onnx", "x.npz", "--group", "clip", "--random", "2", "--bounds", "0,1"]
+    done = CliRunner().invoke(app, [*words, "--perturb", "linf:0.1", "--width", "0.3", "--json"])
+    printed = json.loads(done.stdout)
+    assert printed["spec"]["inputs"]["groups"] == 2
+    assert "2 groups drawn at random" in printed["spec"]["inputs"]["selection"]
+    assert sf.read_study("surefoot.db").digest == printed["digest"]

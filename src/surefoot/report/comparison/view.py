@@ -125,7 +125,8 @@ def _agreement(record: Record, comparison: Comparison) -> list[str]:
 
 
 def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
-    caption = "Dot: over the inputs studied. Line: interval for the population."
+    over = ", averaged over groups" if record.study.inputs.groups else ""
+    caption = f"Dot: over the inputs studied{over}. Line: interval for the population."
     caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
     table = member_table(record, comparison)
     figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure")

@@ -191,7 +191,8 @@ def _sections(
         table = baseline_table(record, samples)
         sections.append(Section("baseline", table.title, table=table))
     if samples.classes:
-        caption = "Dot: over the inputs studied. Line: interval for the class's population."
+        over = ", averaged over groups" if record.study.inputs.groups else ""
+        caption = f"Dot: over the inputs studied{over}. Line: interval for the class's population."
         if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
         figure = Figure(partial(class_figure, record, samples), caption, "class-figure")
