@@ -1,8 +1,8 @@
 """Write model.onnx, old.onnx, test.npz and results.csv here: files to try every command on.
 
 Two small ReLU networks, trained here within seconds on 200 of the images that come with the
-package; test.npz holds the other 100. results.csv holds three brackets as another tool might
-write them. Needs pip install 'surefoot[verify]'.
+package; test.npz holds the other 100, four from each shop (made up, for --group shop). results.csv
+holds three brackets as another tool might write them. Needs pip install 'surefoot[verify]'.
 """
 
 import sys
@@ -65,7 +65,8 @@ for_tests = np.arange(len(images)) % 3 == 0
 flat = images[~for_tests].reshape(-1, 28 * 28) / 255
 for file, neurons in (("model.onnx", 40), ("old.onnx", 20)):
     write(file, trained(flat, labels[~for_tests], neurons))
-np.savez("test.npz", x=images[for_tests], y=labels[for_tests], class_names=names)
+shop = np.arange(for_tests.sum()) // 4
+np.savez("test.npz", x=images[for_tests], y=labels[for_tests], class_names=names, shop=shop)
 Path("results.csv").write_text(
     "network,split,image,lower,upper,runtime_s\n"
     "model,test,0,0.01,0.012,1\n"

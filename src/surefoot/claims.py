@@ -24,6 +24,7 @@ class Sampling(StrEnum):
 
     INDEPENDENT = "independent"
     STRATIFIED = "stratified by class"
+    GROUPED = "groups of inputs"
 
 
 class Randomness(StrEnum):
@@ -53,13 +54,16 @@ class Continues(StrEnum):
 class Scope:
     """What a claim is about: `name` is an input's id or a class, `inputs` how many were studied.
 
-    `sampling` says how the inputs came from the population, where the claim is about one.
+    `sampling` says how the inputs came from the population, where the claim is about one. `groups`
+    is the number of groups where these were sampled and not single inputs: then the quantity is
+    the average over groups of the average within a group.
     """
 
     of: About
     inputs: int
     name: str = ""
     sampling: Sampling | None = None
+    groups: int = 0
 
 
 @dataclass(frozen=True)

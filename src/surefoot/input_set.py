@@ -140,25 +140,27 @@ class Inputs:
         return self.class_names[label] if 0 <= label < len(self.class_names) else str(label)
 
     def digest(self) -> str:
-        """A name for exactly these points, labels and ids, in any order."""
+        """A name for exactly these points, labels, ids and groups, in any order."""
         rows = sorted(bytes.fromhex(row) for row in self.row_digests())
         return hashlib.sha256(b"".join(rows)).hexdigest()
 
     def row_digests(self) -> list[str]:
-        """A name for each point with its label and id."""
+        """A name for each point with its label, its id and, where it has one, its group."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
         if self.holds_items:
             return [
                 hashlib.sha256(
-                    f"{name}\0{label}\0item\0{item_digest(item, self.digest_item)}".encode()
+                    f"{name}\0{label}\0item\0{group}{item_digest(item, self.digest_item)}".encode()
                 ).hexdigest()
-                for name, label, item in zip(self.ids, labels, self.x, strict=True)
+                for name, label, group, item in zip(self.ids, labels, groups, self.x, strict=True)
             ]
         return [
             hashlib.sha256(
-                f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()
+                f"{name}\0{label}\0{row.shape}\0{group}".encode()
+                + np.ascontiguousarray(row).tobytes()
             ).hexdigest()
-            for name, label, row in zip(self.ids, labels, self.x, strict=True)
+            for name, label, row, group in zip(self.ids, labels, self.x, groups, strict=True)
         ]
 
     def subjects(self) -> tuple[Subject, ...]:

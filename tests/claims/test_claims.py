@@ -6,8 +6,10 @@ import pytest
 from scipy.stats import binomtest
 
 from surefoot.claims import KINDS
+from tests.claims import groups
 from tests.claims.every_world import WORLDS
-from tests.claims.worlds import Outcome, World, add_up
+from tests.claims.parts import QUICK
+from tests.claims.worlds import Outcome, World, add_up, missed, of_kind
 
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
@@ -45,6 +47,16 @@ def test_claims_are_false_no_more_often_than_stated(
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"
     )
+
+
+@pytest.mark.slow
+def test_without_their_groups_the_same_inputs_make_claims_that_are_false_too_often() -> None:
+    """20 groups of 50 inputs alike are no sample of 1,000: the world of `groups` without names."""
+    outcomes = []
+    for seed in range(12):
+        study, truth = groups.alike(seed, named=False)
+        outcomes.append(missed(of_kind(study.run(**QUICK).claims, "mean_population")[0], truth))
+    assert too_often(add_up(outcomes), 0.1)
 
 
 def test_a_claim_that_is_false_too_often_is_noticed() -> None:

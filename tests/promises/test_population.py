@@ -48,11 +48,12 @@ def test_a_sample_stratified_by_class_keeps_the_promise(world, quota, trials):
 
 def test_the_sampling_is_named_in_the_assumption():
     local = [estimate(0.9)] * 10
-    independent, stratified = (
+    independent, stratified, grouped = (
         Mean(0.05, sampling).conclude(local, 0.05).guarantee.condition for sampling in Sampling
     )
     assert "independent random sample of the population" in independent
     assert "classes in equal shares" in stratified
+    assert "these 10 groups are an independent random sample of groups" in grouped
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])

@@ -139,6 +139,8 @@ def write_data() -> None:
         with wave.open(f"sounds/{i}.wav", "wb") as file:
             file.setparams((1, 2, 1000, 0, "NONE", ""))
             file.writeframes((tone * 32767).astype("<i2").tobytes())
+    rows = [f"{line},patient{i // 4}" for i, line in enumerate(lines[1:])]
+    Path("scans.csv").write_text("\n".join(["file,label,patient", *rows]))
     Image.fromarray(np.repeat(x[0].transpose(1, 2, 0), 3, axis=2)).save("cat.png")
 
 

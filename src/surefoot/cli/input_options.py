@@ -78,6 +78,13 @@ class InputOptions:
     read_as: Annotated[
         str | None, _reading_option("Read every file of a folder as one input: bytes or text.")
     ] = None
+    group: Annotated[
+        str | None,
+        _reading_option(
+            "Column (CSV) or array (.npz) that names the group of each input, such as a patient; "
+            "or pattern:REGEX for file names. Then groups are the sample."
+        ),
+    ] = None
     device: Annotated[str | None, _reading_option("For PyTorch models: cpu or cuda.")] = None
     half: Annotated[
         bool,
@@ -89,8 +96,8 @@ class InputOptions:
     classes: Annotated[
         str | None, _choice_option("Only these classes: numbers or names, comma-separated.")
     ] = None
-    first: Annotated[int | None, _choice_option("At most the first N inputs.")] = None
-    random: Annotated[int | None, _choice_option("N inputs, chosen at random.")] = None
+    first: Annotated[int | None, _choice_option("At most the first N inputs (or groups).")] = None
+    random: Annotated[int | None, _choice_option("N inputs (or groups), chosen at random.")] = None
     correct_only: Annotated[
         bool,
         _choice_option("Only inputs that the model classifies correctly.", "--correct-only"),

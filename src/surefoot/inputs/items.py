@@ -109,8 +109,11 @@ def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNa
     )
 
 
-def is_text_path(path: Path) -> bool:
-    """Whether a file holds texts: .txt, .jsonl, or a CSV file with the column text."""
+def is_text_path(source: Any) -> bool:  # noqa: ANN401
+    """Whether it is a file of texts: .txt, .jsonl, or a CSV file with the column text."""
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
     suffix = path.suffix.lower()
     return path.is_file() and (
         suffix in TEXT_SUFFIXES or (suffix == ".csv" and is_text_table(path))
@@ -121,16 +124,11 @@ def from_item_path(
     path: Path,
     labels: Any,  # noqa: ANN401
     class_names: Sequence[str] | ClassNames,
-    scale: float | None,
-    size: tuple[int, int] | None,
     read_as: str | None,
 ) -> Inputs:
     """Items from a file of texts, or from a folder of files."""
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
-    for name, value in (("--scale (scale=)", scale), ("--size (size=)", size)):
-        if value is not None:
-            raise InvalidArgument(f"{path} holds items: {name} is for arrays and images")
     if path.suffix.lower() == ".txt" and path.is_file() and read_as in (None, "text"):
         return from_text_file(path, labels, class_names)
     if labels is not None:

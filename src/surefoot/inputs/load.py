@@ -20,6 +20,7 @@ from surefoot.inputs.files import (
     from_npz,
     read_npy,
 )
+from surefoot.inputs.groups import with_groups
 from surefoot.inputs.images import Shape
 from surefoot.inputs.items import (
     are_items,
@@ -46,6 +47,7 @@ def load_inputs(
     first: int | None = None,
     read_as: str | None = None,
     digest: ItemDigest | None = None,
+    groups: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), a folder of images or .wav, or a dataset.
 
@@ -60,6 +62,8 @@ def load_inputs(
     `label_pattern` is a regular expression for a file's name, with a group called label.
     A table (a DataFrame of pandas or polars, a .csv or .parquet file) keeps the names of its
     columns; its `labels` are the name of a column, or one label for each row.
+    `groups`: the group of each input (a video, a patient), where groups were sampled and not single
+    inputs: a list, or text as `--group` takes it (see `with_groups`).
 
     Text, bytes and dicts are items: inputs as they are, as are the texts of .txt and .jsonl files
     and of a CSV with the columns text and label. `read_as`: "items" for a sequence of other items,
@@ -67,28 +71,46 @@ def load_inputs(
     numbers, lists, tuples, dicts, arrays, dataclasses and Pillow images.
     """
     if isinstance(source, Inputs):
-        return source
+        return with_groups(source, groups)
     names = read_class_names(class_names)
     check_read_as(read_as)
-    media = MediaOptions(names, scale, size, shape, length, labels, label_pattern)
-    if not isinstance(source, str | Path) and (read_as or are_items(source, labels is not None)):
+    group_column = groups if isinstance(groups, str) else ""
+    if read_as or are_items(source, labels is not None) or is_text_path(source):
         if scale is not None or size is not None:
-            raise InvalidArgument("scale and size are for arrays and images, not for items")
-        return from_items(source, labels, ids=ids, class_names=names, digest=digest)
-    if digest is not None:
+            raise InvalidArgument(
+                "these are items: --scale (scale=) and --size (size=) are for arrays and images"
+            )
+        inputs = _items(source, labels, ids, names, read_as, digest)
+    elif digest is not None:
         raise InvalidArgument("digest names items: for a sequence of items pass read_as='items'")
-    if isinstance(source, str | Path):
+    elif isinstance(source, str | Path):
         if first is not None:
             raise InvalidArgument("first is for datasets: choose among files with sf.Selection")
-        path = Path(source)
-        if read_as or is_text_path(path):
-            inputs = from_item_path(path, labels, names, scale, size, read_as)
-        else:
-            inputs = _from_path(path, labels, names, scale, size, media)
-        return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
-    if label_pattern is not None or length is not None:
+        media = MediaOptions(names, scale, size, shape, length, labels, label_pattern)
+        inputs = _with_ids(_from_path(Path(source), media, group_column), ids)
+    elif label_pattern is not None or length is not None:
         raise InvalidArgument("label_pattern and length are for files of images or sounds")
-    return _in_memory(source, labels, ids, DatasetOptions(names, scale, size, shape, first))
+    else:
+        options = DatasetOptions(names, scale, size, shape, first)
+        inputs = _in_memory(source, labels, ids, options, group_column)
+    return with_groups(inputs, groups, source)
+
+
+def _items(
+    source: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401
+    ids: Sequence[str] | None,
+    names: ClassNames,
+    read_as: str | None,
+    digest: ItemDigest | None,
+) -> Inputs:
+    if isinstance(source, str | Path):
+        return _with_ids(from_item_path(Path(source), labels, names, read_as), ids)
+    return from_items(source, labels, ids=ids, class_names=names, digest=digest)
+
+
+def _with_ids(inputs: Inputs, ids: Sequence[str] | None) -> Inputs:
+    return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
 
 
 def _in_memory(
@@ -96,11 +118,14 @@ def _in_memory(
     labels: Any,  # noqa: ANN401
     ids: Sequence[str] | None,
     options: DatasetOptions,
+    group_column: str,
 ) -> Inputs:
     """A frame, an array, or a dataset by iteration."""
     names, scale = options.class_names, options.scale
     if is_frame(source):
-        return from_frame(source, labels, ids=ids, class_names=names, scale=scale)
+        return from_frame(
+            source, labels, ids=ids, class_names=names, scale=scale, leave_out=group_column
+        )
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
     if array or labels is not None:
         if options.size is not None:
@@ -115,14 +140,8 @@ def _in_memory(
     )
 
 
-def _from_path(
-    path: Path,
-    labels: Any,  # noqa: ANN401
-    class_names: ClassNames,
-    scale: float | None,
-    size: tuple[int, int] | None,
-    media: MediaOptions,
-) -> Inputs:
+def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
+    labels, names, size = media.labels, media.class_names, media.size
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
     if not (path.is_dir() or path.is_file()):
@@ -138,9 +157,11 @@ def _from_path(
             )
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
-        return read(path, scale, label_values, class_names)
+        return read(path, media.scale, label_values, names)
     if is_table_file(path, labels):
-        return from_table_file(path, labels, class_names=class_names, scale=scale, size=size)
+        return from_table_file(
+            path, labels, class_names=names, scale=media.scale, size=size, leave_out=group_column
+        )
     match suffix:
         case "folder":
             return from_folder(path, media)

@@ -19,7 +19,11 @@ _BATCH = 256
 
 @dataclass(frozen=True)
 class Selection:
-    """First the classes, then the order, then (if asked) what the model gets right, then n."""
+    """First the classes, then the order, then (if asked) what the model gets right, then n.
+
+    Where the inputs have groups, n whole groups are taken: single inputs would take large groups
+    more often than small ones.
+    """
 
     classes: tuple[int, ...] = ()
     first: int | None = None
@@ -47,23 +51,64 @@ def select(
         order = _of_classes(inputs, selection.classes)
         names = ", ".join(inputs.class_name(c) for c in selection.classes)
         words.append(f"classes {names}")
+    take = _whole_groups if inputs.groups else _single_inputs
+    chosen, examined, unit = take(inputs, order, selection, predicted)
     if selection.random is not None:
-        order = np.random.default_rng(selection.seed).permutation(order)
-    count = selection.first or selection.random or len(order)
-    examined = min(count, len(order))
-    chosen = order[:count]
-    if selection.correct_only:
-        chosen, examined = _correct(inputs, order, count, predicted)
-    if selection.random is not None:
-        words.append(f"{examined} drawn at random (seed {selection.seed})")
+        words.append(f"{unit} drawn at random (seed {selection.seed})")
     elif selection.first is not None:
-        words.append(f"the first {examined}")
+        words.append(f"the first {unit}")
     if selection.correct_only:
         words.append(f"only the {len(chosen)} of {examined} that {who} correctly")
     if not words:
         return inputs
     description = f"{len(chosen)} of {len(inputs)} inputs: " + ", ".join(words)
     return replace(inputs, selection=description).subset(chosen)
+
+
+def _single_inputs(
+    inputs: Inputs, order: NDArray[np.intp], selection: Selection, predicted: Predicted
+) -> tuple[NDArray[np.intp], int, str]:
+    """The rows chosen, how many inputs were examined, and what was drawn, in words."""
+    if selection.random is not None:
+        order = np.random.default_rng(selection.seed).permutation(order)
+    count = selection.first or selection.random or len(order)
+    if selection.correct_only:
+        chosen, examined = _correct(inputs, order, count, predicted)
+        return chosen, examined, str(examined)
+    return order[:count], min(count, len(order)), str(min(count, len(order)))
+
+
+def _whole_groups(
+    inputs: Inputs, order: NDArray[np.intp], selection: Selection, predicted: Predicted
+) -> tuple[NDArray[np.intp], int, str]:
+    """The same by whole groups: all of a group's rows, or those that are classified correctly.
+
+    Groups are taken until n of them have an input.
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row in order.tolist():
+        rows_of.setdefault(inputs.groups[row], []).append(row)
+    groups = list(rows_of)
+    if selection.random is not None:
+        shuffled = np.random.default_rng(selection.seed).permutation(len(groups))
+        groups = [groups[i] for i in shuffled]
+    count = selection.first or selection.random or len(groups)
+    labels = (
+        _labels(inputs, "keeping only correctly classified inputs")
+        if selection.correct_only
+        else None
+    )
+    chosen: list[int] = []
+    taken = examined = drawn = 0
+    for group in groups:
+        if taken == count:
+            break
+        rows = np.array(rows_of[group], dtype=np.intp)
+        kept = rows if labels is None else rows[predicted(rows) == labels[rows]]
+        chosen.extend(int(row) for row in kept)
+        taken, examined, drawn = taken + (len(kept) > 0), examined + len(rows), drawn + 1
+    unit = "1 group" if drawn == 1 else f"{drawn} groups"
+    return np.array(chosen, dtype=np.intp), examined, unit
 
 
 def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:

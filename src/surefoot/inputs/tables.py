@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,15 @@ def from_frame(
     ids: Sequence[str] | None = None,
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
+    leave_out: str = "",
 ) -> Inputs:
-    """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row."""
+    """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row.
+
+    The column `leave_out`, of groups, is no feature.
+    """
     library = type(frame).__module__.partition(".")[0]
     read = pandas_columns if library == "pandas" else polars_columns
-    return _inputs(read(frame), labels, ids, class_names, scale)
+    return _inputs(_without(read(frame), leave_out), labels, ids, class_names, scale)
 
 
 def from_table_file(
@@ -79,12 +84,19 @@ def from_table_file(
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
+    leave_out: str = "",
 ) -> Inputs:
-    """Inputs from a .csv or .parquet file; `labels` as for `from_frame`."""
+    """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
     if size is not None:
         raise InvalidArgument(f"{path} is a table: --size (size=) resizes images only")
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
-    return _inputs(table, labels, None, class_names, scale)
+    return _inputs(_without(table, leave_out), labels, None, class_names, scale)
+
+
+def _without(table: Table, heading: str) -> Table:
+    """The table without the column of this heading, if it has one."""
+    rest = tuple(column for column in table.columns if column.heading != heading)
+    return replace(table, columns=rest)
 
 
 def _inputs(

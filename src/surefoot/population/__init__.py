@@ -8,6 +8,8 @@ from surefoot.population.comparison import (
     not_worse,
     ranks,
 )
+from surefoot.population.group_quantile import GroupQuantile, requires_of_groups
+from surefoot.population.groups import Group, Sampled, by_group, is_grouped, members_of
 from surefoot.population.lognormal import LogNormalPosterior
 from surefoot.population.mean import Mean
 from surefoot.population.population_mean import PopulationMean, inputs_needed
@@ -46,6 +48,8 @@ __all__ = [
     "CriticalQuantileResult",
     "Difference",
     "Each",
+    "Group",
+    "GroupQuantile",
     "LevelQuantile",
     "LogNormalPosterior",
     "LowerBound",
@@ -58,17 +62,21 @@ __all__ = [
     "Rank",
     "RobustAccuracy",
     "RobustShare",
+    "Sampled",
     "SetMean",
     "ShortestRanks",
     "TailMean",
     "all_robust",
+    "by_group",
     "candidates",
     "differences",
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
     "inputs_needed",
+    "is_grouped",
     "mean_radii",
+    "members_of",
     "not_worse",
     "of_each",
     "quantile_difference",
@@ -77,6 +85,7 @@ __all__ = [
     "requirement",
     "requirement_of_each",
     "requires",
+    "requires_of_groups",
     "requires_of_interval",
     "robust_accuracy",
     "robust_at_least",

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from surefoot.claims import Continues
 from surefoot.errors import InvalidArgument
+from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.requirement import (
     SAMPLED,
     Population,
@@ -16,7 +17,7 @@ from surefoot.population.requirement import (
     more_inputs,
     sound,
 )
-from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Result, Undecided
+from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.multiplicity import shares
 
 Pairs = Collection[frozenset[str]]
@@ -52,7 +53,7 @@ class Rank:
 
 def differences(
     population: Population,
-    local: Mapping[str, Sequence[Result]],
+    local: Mapping[str, Sequence[Sampled]],
     error: float,
     identical: Pairs = (),
 ) -> tuple[Difference, ...]:
@@ -110,7 +111,7 @@ def ranks(names: Sequence[str], pairwise: Sequence[Difference]) -> dict[str, Ran
 
 def not_worse(
     population: Population,
-    local: Mapping[str, Sequence[Result]],
+    local: Mapping[str, Sequence[Sampled]],
     name: str,
     margin: float,
     identical: Pairs = (),
@@ -150,15 +151,15 @@ def not_worse(
     inputs = len(local[name])
     return Undecided(
         f"{name} may be less robust than {', '.join(open_)} by more than {margin!r}: "
-        + more_inputs(inputs, enough(decided, inputs), continues),
+        + more_inputs(inputs, enough(decided, inputs), continues, unit_word(local[name])),
         trials,
     )
 
 
 def _holds(
     population: Population,
-    mine: Sequence[Result],
-    others: Mapping[str, Sequence[Result]],
+    mine: Sequence[Sampled],
+    others: Mapping[str, Sequence[Sampled]],
     margin: float,
 ) -> bool | None:
     """Whether none of the others is better by more than the margin; None if undecided."""
@@ -172,7 +173,7 @@ def _holds(
 
 
 def _gap(
-    population: Population, mine: Sequence[Result], other: Sequence[Result], error: float
+    population: Population, mine: Sequence[Sampled], other: Sequence[Sampled], error: float
 ) -> Interval:
     """The difference, each end by itself wrong with probability at most `error`."""
     return population.difference(mine, other, min(2 * error, _LARGEST_ERROR))

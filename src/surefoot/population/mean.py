@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.population.requirement import Evidence, assumption
+from surefoot.population.groups import Group, Sampled, averages, distinct, members_of
+from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.results import (
     Estimate,
     Extrapolation,
@@ -44,31 +45,33 @@ class Mean:
         if not 0 < self.error < 1:
             raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
 
-    def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
+    def conclude(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
         """The mean, spending `error`; the order of `local` does not matter.
+
+        Of groups: each is one value, the average over its inputs, and all of this holds of it.
 
         Unbiased local estimates are bounded variables whose mean is the population's, so an
         interval for the mean of such variables holds it. An input without one enters the lower
         end with the lower end of its interval, less the probability that this is wrong, and the
         upper end likewise; an undecided input with 0 and 1.
         """
-        estimates = [counted(r) for r in local]
-        known = [r for r in estimates if isinstance(r, Estimate)]
+        known = [one for r in local if (one := _with_estimate(r)) is not None]
         trials = sum(r.trials for r in local)
         if not known:
             return Undecided("no input gave an estimate", trials)
-        value = float(np.mean([r.value if r.unbiased is None else r.unbiased for r in known]))
-        around = self._interval(_InputBounds.of(estimates), error)
-        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
+        value = float(averages(known, _value).mean())
+        around = self._interval(_Bounds.of(local), error)
+        assumed = assumptions_of_sample(self.sampling, local)
+        promise = Guarantee(Footing.CONDITIONAL, error, assumed)
         within = Interval(min(around.low, value), max(around.high, value))
         return Estimate(value, within, promise, trials)
 
-    def continues(self, local: Sequence[Result]) -> Continues:
+    def continues(self, local: Sequence[Sampled]) -> Continues:
         """Whether inputs may be added: always, but where each had one trial and all are counted."""
-        single = _InputBounds.of([counted(r) for r in local]).single
+        single = _Bounds.of(local).single
         return Continues.ONCE if single else Continues.ANYTIME
 
-    def _interval(self, bounds: _InputBounds, error: float) -> Interval:
+    def _interval(self, bounds: _Bounds, error: float) -> Interval:
         if bounds.single:
             spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
             return clopper_pearson(Counts(len(bounds.lows), round(bounds.lows.sum())), spent)
@@ -102,19 +105,19 @@ class Mean:
         return Estimate(value, around, Guarantee(Footing.SOUND, self.error), total)
 
     def difference(
-        self, first: Sequence[Result], second: Sequence[Result], error: float
+        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
     ) -> Interval:
         """How much larger the first mean is: an interval from the same inputs seen twice."""
-        a, b = (_InputBounds.of([counted(r) for r in local]) for local in (first, second))
+        a, b = (_Bounds.of(local) for local in (first, second))
         slack = a.slack + b.slack
         low = 2 * lower_end((1 + a.lows - b.highs) / 2, error / 2) - 1 - slack
         high = 1 - 2 * lower_end((1 - a.highs + b.lows) / 2, error / 2) + slack
         low, high = max(-1.0, low), min(1.0, high)
         return Interval(low, max(low, high))
 
-    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
         """How surely the mean is at least `least`, and how surely it is less."""
-        bounds = _InputBounds.of([counted(r) for r in local])
+        bounds = _Bounds.of(local)
         if bounds.single:
             n, kept = len(bounds.lows), round(bounds.lows.sum())
             above, below = tail_above(kept, n, least), tail_above(n - kept, n, 1 - least)
@@ -127,8 +130,12 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class _InputBounds:
-    """The bounds that inputs contribute to both ends, and how often at most they are wrong."""
+class _Bounds:
+    """The bounds that inputs, or groups, contribute to both ends, and how often they are wrong.
+
+    Those of a group are the averages of its inputs' bounds: expectations add up, so what holds of
+    each input's bound in expectation holds of the average, with the largest `slack`.
+    """
 
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
@@ -137,12 +144,39 @@ class _InputBounds:
     """Whether every input had one trial: then all of them are one sample of yes and no."""
 
     @classmethod
-    def of(cls, local: Sequence[Result]) -> _InputBounds:
-        lows, highs = np.array([_input_bounds(r) for r in local], dtype=np.float64).reshape(-1, 2).T
-        rough = (r for r in local if isinstance(r, Estimate) and r.unbiased is None)
-        single = all(isinstance(r, Estimate) and r.unbiased_from == 1 for r in local)
+    def of(cls, local: Sequence[Sampled]) -> _Bounds:
+        lows = averages(local, lambda r: _input_bounds(counted(r))[0])
+        highs = averages(local, lambda r: _input_bounds(counted(r))[1])
+        once = distinct(local)
+        inputs = [counted(r) for r in members_of(once)]
+        rough = (r for r in inputs if isinstance(r, Estimate) and r.unbiased is None)
+        single = all(
+            not isinstance(r, Group)
+            and isinstance(one := counted(r), Estimate)
+            and one.unbiased_from == 1
+            for r in once
+        )
         slack = max((r.guarantee.error for r in rough), default=0.0)
         return cls(lows, highs, slack, single and len(lows) > 0)
+
+
+def _with_estimate(one: Sampled) -> Sampled | None:
+    """What the trials say of it; of a group, its inputs with an estimate. None if there is none."""
+    if isinstance(one, Group):
+        known = tuple(r for m in one.members if isinstance(r := counted(m), Estimate))
+        return Group[Result](known) if known else None
+    plain = counted(one)
+    return plain if isinstance(plain, Estimate) else None
+
+
+def _value(result: Result) -> float:
+    match result:
+        case Estimate(unbiased=float(exact)):
+            return exact
+        case Estimate(value=value):
+            return value
+        case _:
+            return math.nan
 
 
 def unequal_error(error: float) -> float:

@@ -12,7 +12,7 @@ from surefoot.claims import About, Sampling
 from surefoot.evidence import Counts
 from surefoot.population.mean import unequal_error
 from surefoot.population.precision import Asks, Tally, check_precision, design_fits
-from surefoot.population.requirement import assumption
+from surefoot.population.requirement import assumptions_of_sample
 from surefoot.procedure import Needs
 from surefoot.results import Footing, Guarantee, Interval
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
@@ -104,7 +104,7 @@ class PopulationMean:
 
     @property
     def _guarantee(self) -> Guarantee:
-        return Guarantee(Footing.CONDITIONAL, self.error, (assumption(self.sampling),))
+        return Guarantee(Footing.CONDITIONAL, self.error, assumptions_of_sample(self.sampling, ()))
 
 
 def _worth_more(tally: Tally) -> bool:

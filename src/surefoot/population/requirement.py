@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from surefoot.claims import Continues, Sampling
 from surefoot.errors import InvalidArgument
+from surefoot.population.groups import Sampled, is_grouped, unit_word
 from surefoot.results import (
     Decision,
     Estimate,
@@ -29,14 +30,25 @@ STRATIFIED = (
     "classes in equal shares"
 )
 SAMPLED_WITHIN = "within each class the inputs are an independent random sample of it"
+GROUPS_SAMPLED = "the groups are an independent random sample of groups"
+WHOLE_GROUPS = "the inputs of a group are all of its inputs or a random sample of them"
 
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
 
 
-def assumption(sampling: Sampling) -> str:
+def assumptions_of_sample(sampling: Sampling, sampled: Sequence[Any]) -> tuple[str, ...]:
     """What a statement about the population takes for granted of the inputs."""
-    return SAMPLED if sampling is Sampling.INDEPENDENT else STRATIFIED
+    if sampling is Sampling.GROUPED or is_grouped(sampled):
+        number = f"these {len(sampled):,} groups are" if len(sampled) > 1 else "this one group is"
+        return (GROUPS_SAMPLED.replace("the groups are", number), WHOLE_GROUPS)
+    return (STRATIFIED if sampling is Sampling.STRATIFIED else SAMPLED,)
+
+
+def assumptions_within(sampling: Sampling | None) -> tuple[str, ...]:
+    """What a statement about one class takes for granted of its inputs."""
+    grouped = sampling is Sampling.GROUPED
+    return (GROUPS_SAMPLED, WHOLE_GROUPS) if grouped else (SAMPLED_WITHIN,)
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class Population(Protocol):
         """What it is about, in words."""
         ...
 
-    def conclude(self, local: Sequence[Result], error: float) -> Whole:
+    def conclude(self, local: Sequence[Sampled], error: float) -> Whole:
         """The statement, spending `error`. The order of `local` must not depend on the values."""
         ...
 
@@ -74,12 +86,12 @@ class Population(Protocol):
         ...
 
     def difference(
-        self, first: Sequence[Result], second: Sequence[Result], error: float
+        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
     ) -> Interval:
         """How much larger the first quantity is, from two results for each input."""
         ...
 
-    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
         """How surely the quantity is at least `least`, and how surely it is less."""
         ...
 
@@ -95,7 +107,7 @@ def sound(whole: Whole) -> Estimate | Undecided:
 
 def requirement(
     population: Population,
-    local: Sequence[Result],
+    local: Sequence[Sampled],
     least: float,
     continues: Continues = Continues.ONCE,
 ) -> Decision | Undecided:
@@ -122,7 +134,7 @@ def requirement(
 
     return Undecided(
         "the evidence is not enough for either answer: "
-        + more_inputs(len(local), enough(decided, len(local)), continues),
+        + more_inputs(len(local), enough(decided, len(local)), continues, unit_word(local)),
         whole.trials,
     )
 
@@ -143,21 +155,24 @@ def enough(decided: Callable[[int], bool], inputs: int) -> int | None:
     return _rounded(high)
 
 
-def as_many(local: Sequence[Result], inputs: int) -> list[Result]:
+def as_many(local: Sequence[Sampled], inputs: int) -> list[Sampled]:
     """These results over again, until they are so many."""
     return list(islice(cycle(local), inputs))
 
 
-def more_inputs(inputs: int, needed: int | None, continues: Continues) -> str:
-    """What would decide a question that these inputs leave open, and at what price."""
+def more_inputs(inputs: int, needed: int | None, continues: Continues, unit: str = "inputs") -> str:
+    """What would decide a question that these inputs leave open, and at what price.
+
+    `unit` says what was sampled: inputs or groups.
+    """
     many = f"more than {max(_MOST_FORECAST, inputs):,}" if needed is None else f"about {needed:,}"
     if continues is Continues.ANYTIME:
         return (
-            f"{many} inputs in all would likely decide it. Inputs of the same population may be "
-            "added to these"
+            f"{many} {unit} in all would likely decide it. {unit.capitalize()} of the same "
+            "population may be added to these"
         )
     return (
-        f"a new run planned with {many} inputs would likely decide it. Adding inputs to these and "
+        f"a new run planned with {many} {unit} would likely decide it. Adding {unit} to these and "
         "testing again would not keep the error"
     )
 
@@ -177,7 +192,7 @@ class Each:
 
 
 def requirement_of_each(
-    population: Population, groups: Mapping[str, Sequence[Result]], least: float
+    population: Population, groups: Mapping[str, Sequence[Sampled]], least: float
 ) -> Each:
     """Whether the quantity of every class is at least `least`.
 
@@ -193,7 +208,8 @@ def requirement_of_each(
     above, below = (
         holm([getattr(e, side) for e in evidence_by_class.values()]) for side in ("above", "below")
     )
-    promise = Guarantee(Footing.CONDITIONAL, error, (SAMPLED_WITHIN,))
+    grouped = Sampling.GROUPED if any(map(is_grouped, groups.values())) else None
+    promise = Guarantee(Footing.CONDITIONAL, error, assumptions_within(grouped))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):

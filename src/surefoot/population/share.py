@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Sampling
 from surefoot.evidence import Counts
+from surefoot.population.groups import Sampled, averages, distinct, is_grouped, members_of
 from surefoot.population.mean import counted, unequal_error, unequal_p_value
-from surefoot.population.requirement import Evidence, assumption
+from surefoot.population.requirement import Evidence, assumptions_of_sample
 from surefoot.results import (
     Decision,
     Estimate,
@@ -26,7 +27,7 @@ from surefoot.results import (
 )
 from surefoot.statistics.binomial_test import tail_above
 from surefoot.statistics.bounds import clopper_pearson
-from surefoot.statistics.intervals import betting
+from surefoot.statistics.intervals import betting, lower_end, p_value_above
 from surefoot.statistics.kappa import upwards
 from surefoot.statistics.limits import check_error
 
@@ -56,29 +57,41 @@ class RobustShare:
     def __post_init__(self) -> None:
         check_error(self.error)
 
-    def conclude(self, local: Sequence[Result], error: float) -> Estimate | Undecided:
+    def conclude(self, local: Sequence[Sampled], error: float) -> Estimate | Undecided:
         """The share declared robust, with an interval for the share that is."""
-        decisions = [r for r in local if isinstance(r, Decision)]
+        decisions = [r for r in members_of(local) if isinstance(r, Decision)]
         trials = sum(r.trials for r in local)
         if not decisions:
             return Undecided("no input could be decided", trials)
         a = max(r.guarantee.error for r in decisions)
-        n, robust = len(local), sum(r.holds for r in decisions)
-        fragile = len(decisions) - robust
-        spent = error if self.sampling is Sampling.INDEPENDENT else unequal_error(error)
-        low = (clopper_pearson(Counts(n, robust), spent).low - a) / (1 - a)
-        high = clopper_pearson(Counts(n, n - fragile), spent).high / (1 - a)
-        value = robust / n
+        declared = self._declared_between(local, error)
+        low, high = (declared.low - a) / (1 - a), declared.high / (1 - a)
+        value = float(_declared(local, True).mean())
         around = Interval(min(max(0.0, low), value), max(min(1.0, high), value))
-        promise = Guarantee(Footing.CONDITIONAL, error, (assumption(self.sampling),))
-        return Estimate(value, around, promise, trials)
+        assumed = assumptions_of_sample(self.sampling, local)
+        return Estimate(value, around, Guarantee(Footing.CONDITIONAL, error, assumed), trials)
+
+    def _declared_between(self, local: Sequence[Sampled], error: float) -> Interval:
+        """From P(declared robust) to 1 - P(declared fragile), each end at half the error.
+
+        Single inputs are counted; of groups, each has a share of its own, and a bet on the mean
+        of these takes the place of the count.
+        """
+        robust, fragile = _declared(local, True), _declared(local, False)
+        if is_grouped(local):
+            low = lower_end(robust, error / 2)
+            return Interval(low, max(low, 1 - lower_end(fragile, error / 2)))
+        n, kept, failed = len(local), round(robust.sum()), round(fragile.sum())
+        spent = error if self.sampling is not Sampling.STRATIFIED else unequal_error(error)
+        low = clopper_pearson(Counts(n, kept), spent).low
+        return Interval(low, clopper_pearson(Counts(n, n - failed), spent).high)
 
     def studied(self, local: Sequence[Result]) -> Estimate | None:
         """Nothing: each input has its own decision, and `all_robust` speaks of all of them."""
         return None
 
     def difference(
-        self, first: Sequence[Result], second: Sequence[Result], error: float
+        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
     ) -> Interval:
         """How much larger the first share is: an interval from the same inputs decided twice."""
         a = max(_decision_error(first), _decision_error(second))
@@ -87,7 +100,7 @@ class RobustShare:
         low, high = 2 * betting(lows, error).low - 1, 2 * betting(highs, error).high - 1
         return Interval(max(-1.0, (low - a) / (1 - a)), min(1.0, (high + a) / (1 - a)))
 
-    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
         """How surely the share is at least `least`, and how surely it is less.
 
         One-sided p-values: a requirement that is met where the first is at most the error, and not
@@ -96,11 +109,16 @@ class RobustShare:
         1 - least(1 - a) fragile.
         """
         a, n = _decision_error(local), len(local)
-        robust, fragile = int(_declared(local, True).sum()), int(_declared(local, False).sum())
-        above = tail_above(robust, n, least * (1 - a) + a)
-        below = tail_above(fragile, n, 1 - least * (1 - a))
-        if self.sampling is not Sampling.INDEPENDENT:
-            above, below = unequal_p_value(above), unequal_p_value(below)
+        robust, fragile = _declared(local, True), _declared(local, False)
+        most_robust, most_fragile = least * (1 - a) + a, 1 - least * (1 - a)
+        if is_grouped(local):
+            above = p_value_above(robust, most_robust, self.error)
+            below = p_value_above(fragile, most_fragile, self.error)
+        else:
+            above = tail_above(round(robust.sum()), n, most_robust)
+            below = tail_above(round(fragile.sum()), n, most_fragile)
+            if self.sampling is Sampling.STRATIFIED:
+                above, below = unequal_p_value(above), unequal_p_value(below)
         return Evidence(above if least > 0 else 0.0, below)
 
 
@@ -119,16 +137,18 @@ def every_input_at_most(local: Sequence[Result]) -> Estimate | None:
     return Estimate(bound, Interval(0.0, bound), promise, sum(r.trials for r in local))
 
 
-def _declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
-    return np.array([isinstance(r, Decision) and r.holds is holds for r in local], dtype=float)
+def _declared(local: Sequence[Sampled], holds: bool) -> NDArray[np.float64]:
+    """1 for an input that was declared so, else 0; of a group, the share of its inputs."""
+    return averages(local, lambda r: float(isinstance(r, Decision) and r.holds is holds))
 
 
-def _not_declared(local: Sequence[Result], holds: bool) -> NDArray[np.float64]:
+def _not_declared(local: Sequence[Sampled], holds: bool) -> NDArray[np.float64]:
     return 1.0 - _declared(local, holds)
 
 
-def _decision_error(local: Sequence[Result]) -> float:
-    return max((r.guarantee.error for r in local if isinstance(r, Decision)), default=0.0)
+def _decision_error(local: Sequence[Sampled]) -> float:
+    decisions = (r for r in members_of(distinct(local)) if isinstance(r, Decision))
+    return max((r.guarantee.error for r in decisions), default=0.0)
 
 
 def all_robust(local: Sequence[Result]) -> Decision | Undecided:

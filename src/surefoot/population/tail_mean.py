@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.claims import Continues, Sampling
+from surefoot.population.groups import Sampled, members_of
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import Evidence
 from surefoot.results import (
@@ -47,9 +48,10 @@ class TailMean:
     def _mean(self) -> Mean:
         return Mean(self.error, self.sampling)
 
-    def conclude(self, local: Sequence[Result], error: float) -> ExtrapolatedMean | Undecided:
+    def conclude(self, local: Sequence[Sampled], error: float) -> ExtrapolatedMean | Undecided:
         """Average, variance, number and completeness; the counted mean spends `error`."""
-        fitted = [r for r in local if isinstance(r, Extrapolation)]
+        inputs = members_of(local)
+        fitted = [r for r in inputs if isinstance(r, Extrapolation)]
         counted = self._mean.conclude(local, error)
         trials = sum(r.trials for r in local)
         if not fitted:
@@ -61,14 +63,14 @@ class TailMean:
             failure=float(np.mean([r.failure for r in fitted])),
             variance=float(values.var(ddof=1)) if len(values) > 1 else None,
             fitted=len(fitted),
-            inputs=len(local),
+            inputs=len(inputs),
             contradicted=sum(r.contradicted for r in fitted),
             counted=counted,
             guarantee=Guarantee(Footing.NONE, 1.0, (FITTED_ONLY,)),
             trials=trials,
         )
 
-    def continues(self, local: Sequence[Result]) -> Continues:
+    def continues(self, local: Sequence[Sampled]) -> Continues:
         """Whether inputs may be added and the counted mean be read again."""
         return self._mean.continues(local)
 
@@ -77,11 +79,11 @@ class TailMean:
         return self._mean.studied(local)
 
     def difference(
-        self, first: Sequence[Result], second: Sequence[Result], error: float
+        self, first: Sequence[Sampled], second: Sequence[Sampled], error: float
     ) -> Interval:
         """How much larger the first counted mean is."""
         return self._mean.difference(first, second, error)
 
-    def evidence(self, local: Sequence[Result], least: float) -> Evidence:
+    def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
         """How surely the counted mean is at least `least`, and how surely it is less."""
         return self._mean.evidence(local, least)

@@ -12,6 +12,7 @@ from surefoot.report.clauses import (
     confidence_clause,
     interval_percent,
     limit_phrase,
+    over_groups,
     scope_phrase,
     subject,
     with_condition,
@@ -103,7 +104,7 @@ def _mean(claim: Claim) -> str:
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of the perturbations make the model fail on "
-        f"{scope_phrase(claim)}{bracketed(claim)}",
+        f"{scope_phrase(claim)}{over_groups(claim)}{bracketed(claim)}",
     )
 
 
@@ -132,7 +133,8 @@ def _all_kappa(claim: Claim) -> str:
 def _share_kappa(claim: Claim) -> str:
     return subject(claim) + with_condition(
         claim,
-        f"{interval_percent(claim)} of {scope_phrase(claim)} fail under at most "
+        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} fail under "
+        "at most "
         f"{limit_phrase(claim)}{bracketed(claim)}",
     )
 
@@ -153,7 +155,7 @@ def _quantile(claim: Claim) -> str:
     around = claim.interval
     if around is None:
         return f"{subject(claim)}undecided: {claim.reason}"
-    inputs = f"all but {share} of {scope_phrase(claim)}"
+    inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
     text = f"{inputs} have a critical radius above {at_least(around.low)}"
     if around.low == 0:
         text = f"no radius above 0 is shown that {inputs} exceed"
@@ -176,7 +178,7 @@ def _difference(claim: Claim) -> str:
         text = f"has a robust share that is {points_apart(value)} {larger} than that of"
     return with_condition(
         claim,
-        f"on the same inputs and perturbations {first} {text} {second}"
+        f"on the same inputs and perturbations{over_groups(claim, ',')} {first} {text} {second}"
         f"{bracketed(claim, points_range(around))}: {outcome}",
     )
 
@@ -190,7 +192,7 @@ def _best(claim: Claim) -> str:
         text = f"{names[0]} is the most robust of {number} models"
     else:
         text = f"the most robust of {number} models is {', '.join(names[:-1])} or {names[-1]}"
-    return with_condition(claim, text + bracketed(claim))
+    return with_condition(claim, text + over_groups(claim) + bracketed(claim))
 
 
 def _quantile_difference(claim: Claim) -> str:

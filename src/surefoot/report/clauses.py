@@ -30,6 +30,13 @@ def continuation_note(claims: Sequence[Claim]) -> str:
     if not about:
         return ""
     if all(claim.continues is Continues.ANYTIME for claim in about):
+        if about[0].about.groups:
+            return (
+                "May be continued: whole groups of the same population, chosen independently of "
+                "the results, may be added, and the claim about the population may be read again "
+                "at the same error. Further inputs of a group that is here already, another seed "
+                "or another selection make another claim."
+            )
         evenly = about[0].about.sampling is Sampling.STRATIFIED
         quota = ", equally many of each class," if evenly else ","
         return (
@@ -37,9 +44,10 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
+    unit = "groups" if about[0].about.groups else "inputs"
     return (
-        "Not to be continued: the claim about the population is for a number of inputs fixed in "
-        "advance. Adding inputs and reading it again would not keep the error."
+        f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
+        f"advance. Adding {unit} and reading it again would not keep the error."
     )
 
 
@@ -71,6 +79,14 @@ def scope_phrase(claim: Claim) -> str:
             return f"these {scope.inputs:,} inputs"
         case About.POPULATION:
             return "inputs of this kind"
+
+
+def over_groups(claim: Claim, after: str = "") -> str:
+    """That the quantity is an average over groups, after a comma; empty where it is not.
+
+    `after` is put behind it, as the comma that ends a clause in the middle of a sentence.
+    """
+    return f", averaged over groups{after}" if claim.about.groups else ""
 
 
 def bracketed(claim: Claim, around: str = "") -> str:

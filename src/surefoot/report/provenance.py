@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,6 +21,21 @@ def about_run(record: Record) -> str:
         f"{model} on {file_name(words.source)}: {inputs.selection} ({inputs.reading}); "
         f"{words.perturbation}; perturbed inputs must {words.property}, else they fail."
     )
+
+
+def group_facts(record: Record) -> list[str]:
+    """How many groups there are, and what that means; nothing where single inputs were sampled."""
+    sizes = Counter(row.group for row in record.inputs if row.group)
+    if not sizes:
+        return []
+    least, most = min(sizes.values()), max(sizes.values())
+    each = f"{least:,} to {most:,} inputs" if most > least else f"{most:,} inputs each"
+    each = "1 input each" if most == 1 else each
+    number = f"{len(sizes):,} groups of {each}" if len(sizes) > 1 else "one group"
+    return [
+        f"The {len(record.inputs):,} inputs are in {number}. Claims about the population average "
+        "over the inputs of a group, then over groups: each group counts the same."
+    ]
 
 
 def preflight_cautions(record: Record, name: str = "") -> tuple[str, ...]:
@@ -56,7 +72,8 @@ def provenance(record: Record) -> list[tuple[str, str]]:
     spec = record.study
     model, inputs, words = spec.model, spec.inputs, spec.words
     prepared = f"; inputs {model.preparation}" if model.preparation else ""
-    selected = f"{inputs.selection} ({inputs.number:,}; {inputs.reading})"
+    groups = f" in {inputs.groups:,} groups" if inputs.groups else ""
+    selected = f"{inputs.selection} ({inputs.number:,}{groups}; {inputs.reading})"
     rows = [
         ("Study", record.digest),
         ("Model", f"sha256 {model.digest} (covers {model.covers})"),

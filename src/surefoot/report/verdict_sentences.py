@@ -9,6 +9,7 @@ from surefoot.report.clauses import (
     assumption,
     confidence_clause,
     limit_phrase,
+    over_groups,
     scope_phrase,
     subject,
 )
@@ -42,15 +43,20 @@ def _mean(claim: Claim) -> tuple[str, str]:
     most = exact_percent(claim.requirement or 0.0)
     fails = "of the perturbations make the model fail on"
     some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
-    return f"at most {most} {fails} {scope_phrase(claim)}", f"more than {most} {fails} {some}"
+    over = over_groups(claim)
+    return (
+        f"at most {most} {fails} {scope_phrase(claim)}{over}",
+        f"more than {most} {fails} {some}{over}",
+    )
 
 
 def _share(claim: Claim) -> tuple[str, str]:
     least, limit = exact_percent(claim.requirement or 0.0), limit_phrase(claim)
     some = "inputs of at least one class" if _is_every_class(claim) else scope_phrase(claim)
+    over = over_groups(claim, ",")
     return (
-        f"at least {least} of {scope_phrase(claim)} fail under at most {limit}",
-        f"fewer than {least} of {some} fail under at most {limit}",
+        f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
+        f"fewer than {least} of {some}{over} fail under at most {limit}",
     )
 
 
@@ -59,7 +65,8 @@ def _is_every_class(claim: Claim) -> bool:
 
 
 def _quantile(claim: Claim) -> tuple[str, str]:
-    share, inputs = exact_percent(claim.limit or 0.0), scope_phrase(claim)
+    share = exact_percent(claim.limit or 0.0)
+    inputs = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
     least = f"{claim.requirement or 0.0:.12g}"
     return (
         f"all but {share} of {inputs} have a critical radius of {least} or more",
@@ -70,8 +77,9 @@ def _quantile(claim: Claim) -> tuple[str, str]:
 def _not_worse(claim: Claim) -> tuple[str, str]:
     first, *others = claim.names
     most = f"{100 * (claim.requirement or 0.0):.12g}"
-    every = " and ".join(others)
-    some = every if len(others) == 1 else f"one of {', '.join(others)}"
+    over = over_groups(claim)
+    every = " and ".join(others) + over
+    some = every if len(others) == 1 else f"one of {', '.join(others)}{over}"
     if claim.limit is not None:
         share = f"of {first} the share of inputs that fail under at most {limit_phrase(claim)} is"
         return (

@@ -19,6 +19,10 @@ Pair = tuple[str, str]
 MOST_GROUPS = 20
 """Groups, so at most 190 pairs: about 5 s where all differ at an error of .01, else far less."""
 EXCHANGEABLE = "two classes that do not differ have the same distribution of values"
+EXCHANGEABLE_GROUPS = (
+    "the groups are an independent random sample of groups and two classes that do not differ have "
+    "the same distribution of the averages of groups"
+)
 
 _FEWEST_WELCH = 10
 """Values in either group for Welch's test: with 2 to 5 beside 60 it errs in .4 to .8 of runs."""

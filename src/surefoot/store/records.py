@@ -35,7 +35,7 @@ class Source:
 class InputRow:
     """One input: its label, the label that the model predicts when clean, and its own result.
 
-    `digest` names its values and label.
+    `digest` names its values and label. `group` is empty where single inputs were sampled.
     """
 
     id: str
@@ -43,15 +43,17 @@ class InputRow:
     predicted: int
     result: InputResult
     digest: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One class of inputs."""
+    """One class of inputs; `groups` is how many groups have one, where groups were sampled."""
 
     name: str
     inputs: int
     result: Whole
+    groups: int = 0
 
 
 @dataclass(frozen=True)
@@ -198,12 +200,16 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class QuantileRow:
-    """A quantile of the critical radius, by one estimator; of all inputs or of a class."""
+    """A quantile of the critical radius, by one estimator; of all inputs or of a class.
+
+    `groups` is how many groups the inputs are in, where groups were sampled.
+    """
 
     name: str
     inputs: int
     estimator: str
     result: Quantile | Undecided
+    groups: int = 0
 
 
 @dataclass(frozen=True)

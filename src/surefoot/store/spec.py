@@ -61,7 +61,8 @@ class ColumnSpec:
 class InputsSpec:
     """What names the inputs, how they were read and how they were selected.
 
-    `columns` is empty where the inputs are no table.
+    `columns` is empty where the inputs are no table. `groups` is the number of groups, where these
+    were sampled; `digest` covers which input is in which.
     """
 
     digest: str
@@ -72,6 +73,7 @@ class InputsSpec:
     class_names: tuple[str, ...]
     reading: str
     columns: tuple[ColumnSpec, ...] = ()
+    groups: int = 0
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,14 @@ def adopt_evidence(study: Setup, store: Store) -> str:
     if study.needs is not Needs.SAMPLES:
         return ""
     own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
+    groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
     earlier = [
         record
         for record in store.finished()
         if record.digest != study.digest
         and _same_question(record.spec, study.spec)
         and _adds_to(record, own)
+        and _whole_groups(record, groups)
     ]
     if not earlier:
         return ""
@@ -50,3 +52,9 @@ def _adds_to(record: Record, own: dict[str, str]) -> bool:
     return len(record.inputs) < len(own) and all(
         row.digest and own.get(row.id) == row.digest for row in record.inputs
     )
+
+
+def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
+    """Whether no group of the record has got further inputs: the added ones are new groups."""
+    known, studied = {row.group for row in record.inputs}, {row.id for row in record.inputs}
+    return not any(group in known and name not in studied for name, group in groups.items())

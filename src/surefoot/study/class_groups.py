@@ -1,11 +1,12 @@
-"""Inputs by class."""
+"""Inputs by class, and by the groups in which they were sampled."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from surefoot.population import by_group, is_grouped
 from surefoot.store.records import InputRow
 
 
@@ -16,11 +17,29 @@ def distinct_names(labels: Iterable[int], class_name: Callable[[int], str]) -> d
     return {label: n if uses[n] == 1 else f"{n} ({label})" for label, n in names.items()}
 
 
-def by_class(rows: Sequence[InputRow]) -> dict[int, list[Any]]:
-    """Results by true label, or by the model's where there is none."""
+def sampled_of(rows: Sequence[InputRow]) -> list[Any]:
+    """What was sampled: the result of each input, or the results of each group of inputs."""
+    local = [row.result for row in rows]
+    grouped = any(row.group for row in rows)
+    return by_group(local, [row.group for row in rows]) if grouped else local
+
+
+def groups_in(sampled: Sequence[Any]) -> int:
+    """How many groups these are; 0 where single inputs were sampled."""
+    return len(sampled) if is_grouped(sampled) else 0
+
+
+def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
+    """The inputs by true label, or by the model's where there is none."""
     unlabelled = any(row.label is None for row in rows)
-    groups: dict[int, list[Any]] = {}
+    classes: dict[int, list[InputRow]] = {}
     for row in rows:
         label = row.predicted if unlabelled or row.label is None else row.label
-        groups.setdefault(label, []).append(row.result)
-    return dict(sorted(groups.items()))
+        classes.setdefault(label, []).append(row)
+    return dict(sorted(classes.items()))
+
+
+def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:
+    """Whether no group has inputs of several classes; true where there are no groups."""
+    names = [{row.group for row in rows if row.group} for rows in classes.values()]
+    return sum(map(len, names)) == len(set().union(*names))

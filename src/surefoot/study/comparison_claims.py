@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.claims import About, Claim, Scope
+from surefoot.claims import About, Claim
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Difference,
@@ -21,6 +21,7 @@ from surefoot.statistics.agreement import Agreement, agreement
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Member, Radii, Record, Samples
 from surefoot.store.spec import BracketFileSpec
+from surefoot.study.class_groups import sampled_of
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -53,9 +54,7 @@ def compare_samples(
     over = population_of(first)
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
-    local: dict[str, list[Any]] = {
-        name: [row.result for row in rows_by_id(record)] for name, record in records.items()
-    }
+    local = {name: sampled_of(rows_by_id(record)) for name, record in records.items()}
     same = identical_pairs(records)
     pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
     places = ranks(list(records), pairs)
@@ -84,12 +83,12 @@ def _claims(
     """Which may be the best, every difference, then each by itself; all of it together."""
     first = next(iter(records.values()))
     model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    scope = Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling)
+    scope = replace(model.about, inputs=len(first.inputs))
     trials = sum(r.trials for r in records.values())
     together = f"everything said of these {len(records)} {comparison.along}s"
     blank = replace(
         model, about=scope, value=None, interval=None, reason="", trials=trials,
-        continues=continues_of(population_of(first), [row.result for row in first.inputs]),
+        continues=continues_of(population_of(first), sampled_of(first.inputs)),
     )  # fmt: skip
     claims = []
     if comparison.differences:
@@ -176,9 +175,14 @@ def _common_ids(records: Mapping[str, Record]) -> set[str]:
 
 
 def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
-    """None where a network chose how many inputs to look at, or where there is no quantile."""
+    """None where a network chose how many inputs to look at, or where there is no quantile.
+
+    None of groups either: McNemar's test takes the inputs for independent.
+    """
     first = next(iter(records.values())).claims[0]
-    fixed = all(isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values())
+    fixed = not any(r.claims[0].about.groups for r in records.values()) and all(
+        isinstance(r.details, Radii) and not r.chooses_inputs for r in records.values()
+    )
     if not fixed or first.limit is None or first.guarantee.footing is Footing.NONE:
         return ()
     _check_same_points(records)
@@ -222,7 +226,7 @@ def _check_same_question(records: Mapping[str, Record], along: str) -> None:
     (name, first), *others = records.items()
     for other, record in others:
         _refuse_other_parts(name, first, other, record, _SHARED, along)
-        mine, theirs = ({r.id: r.label for r in one.inputs} for one in (first, record))
+        mine, theirs = ({r.id: (r.label, r.group) for r in one.inputs} for one in (first, record))
         if mine != theirs or _other_inputs(first, record):
             raise InvalidArgument(f"{name} and {other} were studied on different inputs")
         a, b = (one.study.perturbation for one in (first, record))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Protocol
 
+from surefoot.claims import About, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.methods import TAILS
@@ -69,6 +70,7 @@ def check_compatibility(study: Parts) -> None:
             f"{_name(study.method)} spends its trials on the mean over all inputs, and says "
             "nothing by class: leave out by_class, or give a width (--width) instead of a precision"
         )
+    _check_groups(study)
     if study.needs is Needs.REGION and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
@@ -128,6 +130,39 @@ def _check_population(study: Parts) -> None:
         raise InvalidArgument(
             f"TailMean averages extrapolations, and {name} makes none: use "
             f"population=sf.population.Mean({over.error:g}), or leave it out"
+        )
+
+
+def _check_groups(study: Parts) -> None:
+    """Refuse what would take the inputs of a group for independent."""
+    over, method = study.population, study.method
+    sampling = getattr(over, "sampling", None)
+    if not study.inputs.groups:
+        if sampling is Sampling.GROUPED:
+            raise InvalidArgument(
+                "the population is one of groups, but the inputs have none: name the group of each "
+                "with sf.load_inputs(…, groups=[…])"
+            )
+        return
+    if over is not None and sampling in (None, Sampling.STRATIFIED):
+        raise InvalidArgument(
+            f"the inputs have groups, and {type(over).__name__} takes single inputs for the "
+            "sample: leave out population, or load the inputs without groups"
+        )
+    if study.needs is Needs.MEAN and method.about is About.POPULATION:
+        raise InvalidArgument(
+            "a mean of the population to a precision takes single inputs for the sample, and these "
+            "have groups: give a width (--width) instead, or ask for these inputs (--about these)"
+        )
+    if study.needs is Needs.LEVELS and getattr(method, "scope", "set") == "population":
+        raise InvalidArgument(
+            "a curve of the population takes single inputs for the sample, and these have groups: "
+            "use the scope 'set' (--scope set), which is about exactly these inputs"
+        )
+    if study.needs is Needs.RADII and hasattr(method, "within"):
+        raise InvalidArgument(
+            "the search for a quantile counts single inputs, and these have groups: bracket every "
+            "input (CriticalLevel; leave out --quantile-only and --within)"
         )
 
 

@@ -86,7 +86,7 @@ def _record(
     content = path.read_bytes()
     brackets = [_timed(row) for row in rows]
     inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
-    quantiles, _ = quantiles_of(method, brackets, None, {})
+    quantiles, _ = quantiles_of(method, inputs, None, {})
     radii = Radii(quantiles, (), (), None, published=True)
     return Record(
         digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),

@@ -36,6 +36,7 @@ class FileOptions:
     size: str | None = None
     length: float | None = None
     class_names: str | None = None
+    group: str | None = None
     read_as: str | None = None
     device: str | None = None
     half: bool = False
@@ -85,13 +86,16 @@ class FileOptions:
 
     def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
         """Refuse to draw more inputs than there are."""
-        available, of_classes = len(inputs), ""
+        rows, of_classes = np.ones(len(inputs), dtype=bool), ""
         if classes and inputs.labels is not None:
-            available = int(np.isin(inputs.labels, classes).sum())
+            rows = np.isin(inputs.labels, classes)
             of_classes = f" of classes {self.classes}"
+        available, unit = int(rows.sum()), "inputs"
+        if inputs.groups:
+            available, unit = len({inputs.groups[i] for i in np.flatnonzero(rows)}), "groups"
         if self.random is not None and self.random > available > 0:
             raise InvalidArgument(
-                f"--random {self.random}: {inputs.source} has {available} inputs{of_classes}; "
+                f"--random {self.random}: {inputs.source} has {available} {unit}{of_classes}; "
                 f"write {available} or less, or leave out --random"
             )
 
@@ -123,6 +127,7 @@ class FileOptions:
             length=self.length,
             label_pattern=self.label_pattern,
             read_as=self.read_as,
+            groups=self.group,
         )
 
     def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:

@@ -115,10 +115,11 @@ def _means(
         if c.trials
     ]
     complete = len(once) == len(first)
+    counted_once = complete and study.sampling is not Sampling.GROUPED
     if study.method.about is About.POPULATION:
         return (over.studied(once) if complete else None), kept
     whole: Any = Undecided("too few inputs had a trial for a statement about the population")
-    if once and (complete or study.sampling is Sampling.INDEPENDENT):
+    if once and (counted_once or study.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
         around = whole.interval
         whole = replace(whole, value=min(max(kept.value, around.low), around.high))

@@ -9,43 +9,50 @@ from typing import Any
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.population import (
     CriticalQuantile,
+    GroupQuantile,
     LogNormalPosterior,
     OrderStatistics,
     ShortestRanks,
     of_each,
 )
-from surefoot.results import Bracket, Footing, Guarantee, Quantile, Undecided
+from surefoot.results import Footing, Guarantee, Quantile, Undecided
 from surefoot.store.records import InputRow, QuantileRow, Radii
+from surefoot.study.class_groups import groups_in, sampled_of
 
 ALL = "all inputs"
 
 
 def quantiles_of(
     method: Any,  # noqa: ANN401  any method that brackets radii
-    local: Sequence[Bracket],
+    rows: Sequence[InputRow],
     searched_quantile: Quantile | Undecided | None,
-    groups: Mapping[str, Sequence[Bracket]],
+    classes: Mapping[str, Sequence[InputRow]],
 ) -> tuple[tuple[QuantileRow, ...], tuple[QuantileRow, ...]]:
     """Of all inputs by each estimator, the headline first; and of each class.
 
     Where the method chose how many inputs to look at, its own estimate stands alone: the others
-    are right for a number fixed beforehand.
+    are right for a number fixed beforehand. Where groups were sampled, the one for groups does:
+    the others take the inputs for independent.
     """
     share, error = method.quantile, method.error
-    ours = ShortestRanks(share, error)
+    local = sampled_of(rows)
+    groups = groups_in(local)
+    ours: Any = GroupQuantile(share, error) if groups else ShortestRanks(share, error)
     first = ours.conclude(local, error) if searched_quantile is None else searched_quantile
-    rows = [QuantileRow(ALL, len(local), ours.kind, first)]
+    quantiles = [QuantileRow(ALL, len(rows), ours.kind, first, groups)]
     searched = isinstance(method, CriticalQuantile)
-    if not (searched and method.within is not None):
+    if not groups and not (searched and method.within is not None):
         others: list[Any] = [OrderStatistics(share, error)]
         if share < 0.5 and not searched:  # its prior puts the quantile below the median
             others.append(LogNormalPosterior(share, error))
-        rows += [
-            QuantileRow(ALL, len(local), over.kind, over.conclude(local, error)) for over in others
+        quantiles += [
+            QuantileRow(ALL, len(rows), over.kind, over.conclude(local, error)) for over in others
         ]
-    each = of_each(ours, groups, error) if groups else {}
-    return tuple(rows), tuple(
-        QuantileRow(name, len(groups[name]), ours.kind, one) for name, one in each.items()
+    sampled = {name: sampled_of(members) for name, members in classes.items()}
+    each = of_each(ours, sampled, error) if classes else {}
+    return tuple(quantiles), tuple(
+        QuantileRow(name, len(classes[name]), ours.kind, one, groups_in(sampled[name]))
+        for name, one in each.items()
     )
 
 
@@ -60,9 +67,10 @@ def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
 
 def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:
     name = "" if of is About.POPULATION else row.name
+    sampling = Sampling.GROUPED if row.groups else Sampling.INDEPENDENT
     blank = Claim(
         "radius_quantile",
-        Scope(of, row.inputs, name, Sampling.INDEPENDENT),
+        Scope(of, row.inputs, name, sampling, row.groups),
         Randomness.NOTHING,
         "quantile of the critical radius",
         Guarantee(Footing.NONE, 1.0),

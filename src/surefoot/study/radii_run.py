@@ -17,7 +17,7 @@ from surefoot.region.critical_level import bracket_of
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.store import Journal
 from surefoot.store.records import Counterexample, InputRow, Radii
-from surefoot.study.class_groups import distinct_names
+from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import WHOLE, shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.radii_claims import claims_of, quantiles_of
@@ -103,32 +103,26 @@ def _conclude(
     ordered = sorted(brackets)
     rows = tuple(_row(study, i, brackets[i]) for i in ordered)
     local = [brackets[i] for i in ordered]
-    quantiles, classes = quantiles_of(study.method, local, searched, _groups(study, ordered, local))
+    quantiles, classes = quantiles_of(study.method, rows, searched, _classes(study, rows))
     radii = Radii(quantiles, classes, _examples(study, rows), reader)
     claims = claims_of(radii, rows)
     return RecordBody(rows, radii, claims, sum(b.trials for b in local))
 
 
 def _row(study: Setup, i: int, bracket: Bracket) -> InputRow:
-    labels = study.fitted.labels
-    label = None if labels is None else int(labels[i])
-    return InputRow(study.fitted.ids[i], label, int(study.predicted[i]), bracket)
+    inputs = study.fitted
+    label = None if inputs.labels is None else int(inputs.labels[i])
+    group = inputs.groups[i] if inputs.groups else ""
+    return InputRow(inputs.ids[i], label, int(study.predicted[i]), bracket, group=group)
 
 
-def _groups(
-    study: Setup, rows: Sequence[int], local: Sequence[Bracket]
-) -> dict[str, list[Bracket]]:
-    """The brackets of each class, where classes are wanted."""
+def _classes(study: Setup, rows: Sequence[InputRow]) -> dict[str, list[InputRow]]:
+    """The inputs of each class, where classes are wanted."""
     if not study.class_by_class:
         return {}
-    inputs = study.fitted
-    every = study.predicted if inputs.labels is None else inputs.labels
-    labels = every[list(rows)]
-    names = distinct_names(sorted({int(label) for label in labels}), inputs.class_name)
-    return {
-        name: [b for b, own in zip(local, labels, strict=True) if own == label]
-        for label, name in names.items()
-    }
+    classes = by_class(rows)
+    names = distinct_names(classes, study.fitted.class_name)
+    return {names[label]: members for label, members in classes.items()}
 
 
 def _examples(study: Setup, rows: Sequence[InputRow]) -> tuple[Counterexample, ...]:

@@ -15,6 +15,7 @@ from surefoot.population import (
     requirement,
     requirement_of_each,
     requires,
+    requires_of_groups,
     requires_of_interval,
     robust_accuracy,
 )
@@ -33,7 +34,7 @@ from surefoot.results import (
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
-from surefoot.study.class_groups import by_class, distinct_names
+from surefoot.study.class_groups import by_class, distinct_names, groups_in, sampled_of
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -86,25 +87,25 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
         return (_of_precision(record, required),)
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
-    local: list[Any] = [row.result for row in record.inputs]
+    local = sampled_of(record.inputs)
     claims = []
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
-        scope = Scope(About.POPULATION, len(local))
+        scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
         claims.append(_sampled_claim(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
         names = record.study.inputs.class_names
-        groups = by_class(record.inputs)
-        named = distinct_names(groups, lambda i: names[i] if 0 <= i < len(names) else str(i))
-        own = {named[label]: members for label, members in groups.items()}
+        classes = by_class(record.inputs)
+        named = distinct_names(classes, lambda i: names[i] if 0 <= i < len(names) else str(i))
+        rows = {named[label]: members for label, members in classes.items()}
+        own = {name: sampled_of(members) for name, members in rows.items()}
         least = required.of_each_class
         each = requirement_of_each(over, own, least)
-        every = Scope(About.CLASS, len(local))
+        every = Scope(About.CLASS, len(record.inputs), groups=groups_in(local))
         claims.append(_sampled_claim(record, over, each.together, least, every))
-        claims += [
-            _sampled_claim(record, over, one, least, Scope(About.CLASS, len(own[name]), name))
-            for name, one in each.classes.items()
-        ]
+        for name, one in each.classes.items():
+            scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
+            claims.append(_sampled_claim(record, over, one, least, scope))
     return tuple(claims)
 
 
@@ -226,6 +227,8 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
     if record.chooses_inputs and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
+    elif model.about.groups:
+        decided = requires_of_groups(sampled_of(record.inputs), model.limit, least, error)
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
@@ -259,9 +262,7 @@ def _of_models(
     if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
     over: Any = population_of(first)
-    local: dict[str, list[Any]] = {
-        other: [row.result for row in rows_by_id(part)] for other, part in parts.items()
-    }
+    local = {other: sampled_of(rows_by_id(part)) for other, part in parts.items()}
     over = replace(over, error=record.shared_error or over.error)
     continues = continues_of(over, local[name])
     decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
@@ -271,7 +272,7 @@ def _of_models(
     return (
         Claim(
             "not_worse",
-            Scope(About.POPULATION, len(first.inputs), sampling=model.about.sampling),
+            replace(model.about, inputs=len(first.inputs)),
             model.random,
             model.quantity,
             guarantee,

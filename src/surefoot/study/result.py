@@ -159,6 +159,7 @@ def _table_row(row: InputRow, claim: Claim) -> dict[str, Any]:
     around = claim.interval
     return {
         "id": row.id,
+        **({"group": row.group} if row.group else {}),
         "label": row.label,
         "predicted": row.predicted,
         "quantity": claim.quantity,

@@ -16,7 +16,7 @@ from surefoot.population import (
     sound,
     weakest,
 )
-from surefoot.population.requirement import SAMPLED_WITHIN
+from surefoot.population.requirement import assumptions_within
 from surefoot.results import (
     Decision,
     ExtrapolatedMean,
@@ -27,8 +27,9 @@ from surefoot.results import (
     Undecided,
     Whole,
 )
-from surefoot.statistics.contrasts import EXCHANGEABLE, differing
+from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
 from surefoot.store.records import InputRow, Samples
+from surefoot.study.class_groups import sampled_of
 from surefoot.study.setup import Setup
 
 FAILURE = "failure probability"
@@ -64,6 +65,12 @@ class Common:
     inputs: int
     sampling: Sampling
     trials: int
+    groups: int = 0
+
+    @property
+    def population(self) -> Scope:
+        """The population that the inputs stand for."""
+        return Scope(About.POPULATION, self.inputs, sampling=self.sampling, groups=self.groups)
 
     def these(
         self,
@@ -95,7 +102,8 @@ class Common:
 def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
     """What all claims of this study share."""
     trials = sum(r.trials for r in local)
-    return Common(study.randomness, len(local), study.sampling, trials)
+    groups = len(set(study.fitted.groups))
+    return Common(study.randomness, len(local), study.sampling, trials, groups)
 
 
 def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
@@ -107,7 +115,8 @@ def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple
         claims = _about_kappa(common, local, kappa, study.method.error)
     else:
         claims = _about_these(common, details)
-    once = not isinstance(study.aggregate, Mean | TailMean) or _counted_once(study.aggregate, local)
+    over, sampled = study.aggregate, sampled_of(rows)
+    once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled)
     continues = Continues.ONCE if once else Continues.ANYTIME
     claims += _about_populations(common, details, kappa, study.aggregate.error, continues)
     claims += _about_every_input(common, local, kappa)
@@ -187,11 +196,9 @@ def _about_populations(
     common: Common, details: Samples, kappa: float | None, error: float, continues: Continues
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
-    scopes: list[tuple[Scope, Whole]] = [
-        (Scope(About.POPULATION, common.inputs, sampling=common.sampling), details.whole)
-    ]
+    scopes: list[tuple[Scope, Whole]] = [(common.population, details.whole)]
     scopes += [
-        (Scope(About.CLASS, row.inputs, row.name, common.sampling), row.result)
+        (Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups), row.result)
         for row in details.classes
     ]
     together = f"the {len(details.classes)} classes and all inputs" if details.classes else ""
@@ -218,7 +225,9 @@ def _about_population(
     if isinstance(plain, Undecided):
         reason = plain.reason
         return common.of(scope, kind, quantity, NO_GUARANTEE, continues, limit=kappa, reason=reason)
-    sampled = plain.guarantee.assumptions if scope.of is About.POPULATION else (SAMPLED_WITHIN,)
+    sampled = plain.guarantee.assumptions
+    if scope.of is About.CLASS:
+        sampled = assumptions_within(common.sampling)
     guarantee = Guarantee(plain.guarantee.footing, error, sampled, together)
     value, interval = plain.value, plain.interval
     if kappa is None:
@@ -245,12 +254,11 @@ def _about_classes(common: Common, details: Samples, error: float) -> Claim:
     guarantee = Guarantee(
         Footing.CONDITIONAL,
         error,
-        (EXCHANGEABLE,),
+        (EXCHANGEABLE if not common.groups else EXCHANGEABLE_GROUPS,),
         f"all {pairs:,} pairs" if pairs > 1 else "",
     )
     differ = len(differing(details.contrasts, error))
-    scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
     return common.of(
-        scope, "classes", "pairs of classes that differ", guarantee,
+        common.population, "classes", "pairs of classes that differ", guarantee,
         value=float(differ), limit=float(pairs),
     )  # fmt: skip

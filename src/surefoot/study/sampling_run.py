@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.engine.batching import LARGEST_BATCH, LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
+from surefoot.population.groups import averages
 from surefoot.procedure import Pinned
-from surefoot.results import Estimate, Extrapolation, Result
+from surefoot.results import Estimate, Extrapolation
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import ClassRow, InputRow, Samples
-from surefoot.study.class_groups import by_class, distinct_names
+from surefoot.study.class_groups import (
+    by_class,
+    distinct_names,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+)
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import claims_of
 from surefoot.study.setup import Setup
@@ -64,6 +72,7 @@ def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
             int(study.predicted[i]),
             one,
             digests[i],
+            study.fitted.groups[i] if study.fitted.groups else "",
         )
         for i, (name, one) in enumerate(zip(study.fitted.ids, local, strict=True))
     )
@@ -74,10 +83,11 @@ def _conclude(
 ) -> RecordBody:
     """Half of the error goes to the whole, the other half is shared by the classes."""
     over, rows = study.aggregate, input_rows(study, local)
-    groups = by_class(rows) if study.class_by_class else {}
-    several = len(groups) > 1
-    names = distinct_names(groups, study.fitted.class_name)
-    whole = over.conclude(local, over.error / 2 if several else over.error)
+    classes = by_class(rows) if study.class_by_class else {}
+    several = len(classes) > 1
+    sampled = {label: sampled_of(members) for label, members in classes.items()}
+    names = distinct_names(classes, study.fitted.class_name)
+    whole = over.conclude(sampled_of(rows), over.error / 2 if several else over.error)
     details = Samples(
         whole=whole,
         studied=over.studied(local),
@@ -85,28 +95,36 @@ def _conclude(
             ClassRow(
                 names[label],
                 len(members),
-                over.conclude(members, shares(over.error / 2, len(groups))),
+                over.conclude(sampled[label], shares(over.error / 2, len(classes))),
+                groups_in(sampled[label]),
             )
-            for label, members in groups.items()
+            for label, members in classes.items()
             if several
         ),
-        contrasts=_contrasts(groups, names, study.digest, over.error) if several else (),
+        contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
         examples=failed_examples(bench, local, study.level, study.predicted, batch),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 
 
 def _contrasts(
-    groups: dict[int, list[Result]], names: dict[int, str], digest: str, error: float
+    classes: Mapping[int, Sequence[InputRow]], names: dict[int, str], digest: str, error: float
 ) -> tuple[Contrast, ...]:
-    """Which classes differ in the mean of their inputs' values, unless there are too many."""
-    values = {
-        names[label]: np.array(
-            [r.value for r in members if isinstance(r, Estimate | Extrapolation)]
-        )
-        for label, members in groups.items()
-    }
+    """Which classes differ in the mean of their inputs' values, unless there are too many.
+
+    Of groups, each has one value, the average over its inputs. Where a group has inputs of several
+    classes the values of two classes depend on each other, and no permutation test is exact.
+    """
+    if not groups_within_classes(classes):
+        return ()
+    values = {names[label]: _values(members) for label, members in classes.items()}
     if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
         return ()
     seed = int.from_bytes(hashlib.sha256(digest.encode()).digest()[:8])
     return contrasts(values, np.random.default_rng(seed), error)
+
+
+def _values(rows: Sequence[InputRow]) -> NDArray[np.float64]:
+    """One value for each input with an estimate, or for each group that has such inputs."""
+    known = [row for row in rows if isinstance(row.result, Estimate | Extrapolation)]
+    return averages(sampled_of(known), lambda result: float(result.value))

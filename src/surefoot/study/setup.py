@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -100,6 +100,8 @@ class Setup:
     @cached_property
     def sampling(self) -> Sampling:
         """How the inputs stand for the population: equally many of each class are a quota."""
+        if self.fitted.groups:
+            return Sampling.GROUPED
         labels = self.fitted.labels
         sizes = Counter(() if labels is None else labels.tolist())
         even = len(sizes) > 1 and min(sizes.values()) == max(sizes.values()) > 1
@@ -124,7 +126,7 @@ class Setup:
     def aggregate(self) -> Population:
         """What sampling says of the population; by default what suits the method, at its error."""
         if self.population is not None:
-            return self.population
+            return _of_groups(self.population) if self.fitted.groups else self.population
         error = self.method.error
         if isinstance(self.method, tuple(TESTS.values())):
             return RobustShare(error, self.sampling)
@@ -189,6 +191,7 @@ class Setup:
                 columns=tuple(
                     ColumnSpec(f.heading, f.dtype, f.categories) for f in inputs.features
                 ),
+                groups=len(set(inputs.groups)),
             ),
             bounds=signature.bounds,
             perturbation=_part(describe_perturbation(self.perturbation)),
@@ -219,6 +222,11 @@ class Setup:
     def digest(self) -> str:
         """The name of the run: two studies with the same digest have the same result."""
         return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
+
+
+def _of_groups(population: Any) -> Population:  # noqa: ANN401  one with a `sampling`
+    grouped: Population = replace(population, sampling=Sampling.GROUPED)
+    return grouped
 
 
 def _part(described: dict[str, Any]) -> PartSpec:

@@ -80,10 +80,17 @@ def _generators_differ(parts: Mapping[str, Record]) -> bool:
 
 def _facts(record: Record, comparison: Comparison, *, same_draws: bool) -> list[str]:
     lines = []
+    grouped = bool(record.claims and record.claims[0].about.groups)
     if comparison.differences and same_draws:
+        unit = "group by group" if grouped else "input by input"
         lines.append(
             "All models got the same inputs and the same perturbations; differences are taken "
-            "input by input."
+            f"{unit}."
+        )
+    if grouped:
+        lines.append(
+            "Claims average over the inputs of a group, then over groups: each group counts the "
+            "same."
         )
     if is_tail(record):
         lines.append(
@@ -118,7 +125,8 @@ def _agreement(record: Record, comparison: Comparison) -> list[str]:
 
 
 def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
-    caption = "Dot: over the inputs studied. Line: interval for the population."
+    over = ", averaged over groups" if record.study.inputs.groups else ""
+    caption = f"Dot: over the inputs studied{over}. Line: interval for the population."
     caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
     table = member_table(record, comparison)
     figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure")

@@ -17,6 +17,7 @@ ESTIMATORS = {
     "shortest-ranks": "nearest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
+    "groups": "mean over groups",
 }
 _WEAKEST_ROWS = 12
 _ROUNDING = 1e-6

@@ -11,7 +11,12 @@ from surefoot.population import mean_radii
 from surefoot.report.clauses import capitalised, continuation_note
 from surefoot.report.figures import svg
 from surefoot.report.formatting import at_least, file_name, four_digits
-from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
+from surefoot.report.provenance import (
+    findings_sections,
+    group_facts,
+    preflight_cautions,
+    provenance,
+)
 from surefoot.report.radii.figures import radii_chart, times_figure
 from surefoot.report.radii.tables import (
     bracket_table,
@@ -105,12 +110,17 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     own = [
         f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
+    if len(records) > 1 and any(r.claims[0].about.groups for r in records.values()):
+        shared.append(
+            "The quantiles of two networks are not compared: that test takes inputs for "
+            "independent, and these are in groups."
+        )
     return (*own, *shared)
 
 
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), *_footing(record, brackets)]
+    lines = [_widths(record, brackets), *_footing(record, brackets), *group_facts(record)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(
@@ -118,7 +128,7 @@ def _facts_of(record: Record) -> list[str]:
             "included."
         )
         share = record.claims[0].limit or 0.0
-        if wrong >= share * len(brackets):
+        if wrong >= share * len(brackets) and not record.claims[0].about.groups:
             lines[-1] += " They make the quantile 0; --correct-only leaves them out."
     lines += _summaries(brackets)
     inside = [s for b in brackets for s in b.sampled if s.radius <= b.low]

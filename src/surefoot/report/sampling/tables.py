@@ -23,7 +23,7 @@ from surefoot.report.tables import (
     tail_cells,
 )
 from surefoot.results import Bracket, Decision, Estimate, InputResult, Interval
-from surefoot.store.records import Example, Record, Samples
+from surefoot.store.records import ClassRow, Example, Record, Samples
 
 _CONTRAST_ROWS = 12
 
@@ -34,15 +34,17 @@ def class_table(record: Record, samples: Samples) -> Table:
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
     if is_tail(record):
-        rows = tuple(
-            (r.name, f"{r.inputs:,}", *tail_cells(record, r.result)) for r in samples.classes
-        )
+        rows = tuple((r.name, _size(r), *tail_cells(record, r.result)) for r in samples.classes)
         return Table("Results by class", ("class", "inputs", *TAIL_HEADINGS), rows, note=note)
-    rows = tuple(
-        (r.name, f"{r.inputs:,}", *claim_cells(claims.get(r.name))) for r in samples.classes
-    )
+    rows = tuple((r.name, _size(r), *claim_cells(claims.get(r.name))) for r in samples.classes)
     headings = ("class", "inputs", quantity_heading(record), "interval")
     return Table("Results by class", headings, rows, note=note)
+
+
+def _size(row: ClassRow) -> str:
+    """How many inputs, and in how many groups where groups were sampled."""
+    groups = "1 group" if row.groups == 1 else f"{row.groups:,} groups"
+    return f"{row.inputs:,} in {groups}" if row.groups else f"{row.inputs:,}"
 
 
 def contrast_table(samples: Samples) -> Table | None:

@@ -10,7 +10,13 @@ from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.figures import svg
 from surefoot.report.formatting import confidence, percent, with_full_stop
-from surefoot.report.provenance import about_run, findings_section, preflight_cautions, provenance
+from surefoot.report.provenance import (
+    about_run,
+    findings_section,
+    group_facts,
+    preflight_cautions,
+    provenance,
+)
 from surefoot.report.sampling.figures import class_figure, inputs_chart, tail_figure
 from surefoot.report.sampling.tables import (
     class_table,
@@ -138,11 +144,23 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         right = sum(row.label == row.predicted for row in labelled)
         lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
+    lines += group_facts(record)
+    if _groups_cross_classes(record, samples):
+        lines.append(
+            "Pairs of classes are not compared: some groups have inputs of several classes, whose "
+            "values depend on each other."
+        )
     if record.extends:
         lines.append(
             f"The inputs of run {record.extends[:12]} are among these; its trials were reused."
         )
     return lines
+
+
+def _groups_cross_classes(record: Record, samples: Samples) -> bool:
+    """Whether a group is counted in more than one class."""
+    groups = len({row.group for row in record.inputs if row.group})
+    return sum(row.groups for row in samples.classes) > groups
 
 
 def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
@@ -175,7 +193,8 @@ def _sections(
         table = baseline_table(record, samples)
         sections.append(Section("baseline", table.title, table=table))
     if samples.classes:
-        caption = "Dot: over the inputs studied. Line: interval for the class's population."
+        over = ", averaged over groups" if record.study.inputs.groups else ""
+        caption = f"Dot: over the inputs studied{over}. Line: interval for the class's population."
         if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
         figure = Figure(partial(class_figure, record, samples), caption, "class-figure")

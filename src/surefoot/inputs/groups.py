@@ -1,0 +1,171 @@
+"""The group of each input: from a list, a column, an array, a file, or the names of the inputs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs, plain
+
+PATTERN = "pattern:"
+"""Before a regular expression that is searched in the id of each input."""
+_ARRAY = "groups"
+"""The array of an .npz file that holds groups, where none is named."""
+
+
+def with_groups(inputs: Inputs, groups: Any, source: Any = None) -> Inputs:  # noqa: ANN401
+    """The inputs with the group of each.
+
+    `groups`: a name for each input, in their order; or text: the column of a table or CSV, the
+    array of an .npz file, an .npy file, or pattern: and a regular expression for the ids. `source`
+    is what the inputs were loaded from. None: the array `groups` of an .npz file, if it has one.
+    """
+    if isinstance(groups, str):
+        return _from_text(inputs, groups, source)
+    if groups is not None:
+        return _named(inputs, groups, "")
+    stored = _npz_array(source, _ARRAY, needed=False) if _is_file(source, ".npz") else None
+    return inputs if stored is None else _named(inputs, stored, f"array {_ARRAY}")
+
+
+def group_names(values: Sequence[Any], source: str) -> tuple[str, ...]:
+    """The names of groups as text; every input must have one."""
+    names = tuple(plain(_as_text(value)) for value in values)
+    empty = next((i for i, name in enumerate(names) if not name), None)
+    if empty is not None:
+        raise InvalidArgument(
+            f"{source}: input {empty + 1} of {len(names)} has no group: name one for every input"
+        )
+    return names
+
+
+def _as_text(value: Any) -> str:  # noqa: ANN401
+    """A number without a fraction is written as an integer: 7 and 7.0 are the same group."""
+    if value is None or str(value) in ("nan", "NaT", "<NA>"):
+        return ""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return text.strip()
+
+
+def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
+    column = values.tolist() if hasattr(values, "tolist") else values
+    plain_list = isinstance(column, list | tuple)
+    if not plain_list or any(isinstance(one, list | tuple | dict | set) for one in column):
+        raise InvalidArgument(
+            f"{inputs.source}: groups must be a list with one name for each input, got "
+            f"{type(values).__name__}"
+        )
+    if len(column) != len(inputs):
+        raise InvalidArgument(
+            f"{inputs.source} holds {len(inputs)} inputs but {len(column)} groups: give one for "
+            "each input"
+        )
+    names = group_names(column, inputs.source)
+    words = f"groups from {where}" if where else "groups given"
+    reading = "; ".join(filter(None, [inputs.reading, words]))
+    return replace(inputs, groups=names, reading=reading)
+
+
+def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN401
+    """What `--group` names."""
+    if text.startswith(PATTERN):
+        return _named(inputs, _matches(inputs, text.removeprefix(PATTERN)), text)
+    if hasattr(source, "columns"):
+        if text not in source.columns:
+            raise InvalidArgument(
+                f"there is no column {text!r} for groups: it is one of "
+                + ", ".join(map(str, source.columns))
+            )
+        return _named(inputs, source[text], f"column {text}")
+    if Path(text).suffix == ".npy":
+        from surefoot.inputs.files import read_npy
+
+        return _named(inputs, read_npy(Path(text)), f"file {Path(text).name}")
+    if _is_file(source, ".npz"):
+        return _named(inputs, _npz_array(source, text, needed=True), f"array {text}")
+    if _is_file(source, ".csv"):
+        return _named(inputs, _csv_column(inputs, Path(source), text), f"column {text}")
+    raise InvalidArgument(
+        f"{inputs.source} has no column {text!r} for groups: use --group 'pattern:(patient[0-9]+)' "
+        "(groups='pattern:…') for the names of the inputs, or a file of groups in .npy"
+    )
+
+
+def _matches(inputs: Inputs, pattern: str) -> list[str]:
+    """What the first bracket of the pattern matches in each id; without brackets, all it matches.
+
+    A bracket called `group` goes before the others.
+    """
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise InvalidArgument(
+            f"--group {PATTERN}{pattern} is no regular expression ({error}): try "
+            f"{PATTERN}(patient[0-9]+)"
+        ) from error
+    part: str | int = min(1, expression.groups)
+    part = "group" if "group" in expression.groupindex else part
+    names = []
+    for name in inputs.ids:
+        match = expression.search(name)
+        if match is None or not (match[part] or "").strip():
+            raise InvalidArgument(
+                f"--group {PATTERN}{pattern} names no group in {name!r} of {inputs.source}: every "
+                "input needs one"
+            )
+        names.append(match[part])
+    return names
+
+
+def _is_file(source: Any, suffix: str) -> bool:  # noqa: ANN401
+    return isinstance(source, str | Path) and Path(source).suffix.lower() == suffix
+
+
+def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401
+    """The array of this name; None where there is none and none is needed."""
+    try:
+        with np.load(source, allow_pickle=False) as stored:
+            keys = {key.lower(): key for key in stored.files}
+            if name.lower() in keys:
+                return stored[keys[name.lower()]]
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{source}: the array {name} holds Python objects ({error}): save text or integers"
+        ) from error
+    if not needed:
+        return None
+    raise InvalidArgument(
+        f"there is no array {name!r} for groups in {source}: it holds {', '.join(keys.values())}"
+    )
+
+
+def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
+    """The column of a CSV: by the file of each input, or by rows where it names no files."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = [name.strip() for name in next(reader, [])]
+        rows = [row for row in reader if row]
+    if header.count(column) != 1:
+        raise InvalidArgument(
+            f"{path} has no column {column!r} for groups, or has it twice: it has the columns "
+            + ", ".join(header)
+        )
+    at = header.index(column)
+    cells = [row[at] if at < len(row) else "" for row in rows]
+    if "file" not in header:
+        return cells
+    of = header.index("file")
+    by_file = {plain(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
+    missing = next((name for name in inputs.ids if name not in by_file), None)
+    if missing is not None:
+        raise InvalidArgument(f"{path}: there is no row of file {missing!r} to read its group from")
+    return [by_file[name] for name in inputs.ids]

@@ -1,0 +1,89 @@
+"""Groups of inputs that were sampled as a whole: the frames of a video, the images of a patient.
+
+Inputs of one group depend on each other; groups do not. So a group is one value of the sample,
+however many inputs it has: the average over its inputs. The population's quantity is the average
+over groups of the average within a group. Each group counts the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.results import Result
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Group(Generic[R]):
+    """The results of the inputs of one group."""
+
+    members: tuple[R, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise InvalidArgument("a group holds one input or more, got none")
+
+    @property
+    def trials(self) -> int:
+        """Trials of all its inputs."""
+        of_members: Sequence[Any] = self.members
+        return sum(member.trials for member in of_members)
+
+
+Sampled = Result | Group[Result]
+"""What was sampled: an input, or a group of them."""
+
+
+def by_group(local: Sequence[R], names: Sequence[str]) -> list[Group[R]]:
+    """The results of each group; `names` holds the group of each result, in the same order."""
+    groups: dict[str, list[R]] = {}
+    for name, result in zip(names, local, strict=True):
+        groups.setdefault(name, []).append(result)
+    return [Group(tuple(members)) for members in groups.values()]
+
+
+def members_of(sampled: Sequence[Any]) -> list[Any]:
+    """The results of all inputs, those of a group one after the other."""
+    flat: list[Any] = []
+    for one in sampled:
+        if isinstance(one, Group):
+            flat.extend(one.members)
+        else:
+            flat.append(one)
+    return flat
+
+
+def is_grouped(sampled: Sequence[Any]) -> bool:
+    """Whether groups were sampled, and not single inputs."""
+    return any(isinstance(one, Group) for one in sampled)
+
+
+def unit_word(sampled: Sequence[Any]) -> str:
+    """What these are, in words."""
+    return "groups" if is_grouped(sampled) else "inputs"
+
+
+def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[np.float64]:
+    """The value of each input, or the average over the inputs of each group.
+
+    Each is computed once, however often it is repeated: a forecast repeats them many times.
+    """
+    known = {
+        id(one): float(np.mean([value(member) for member in one.members]))
+        if isinstance(one, Group)
+        else value(one)
+        for one in distinct(sampled)
+    }
+    return np.array([known[id(one)] for one in sampled], dtype=np.float64)
+
+
+def distinct(sampled: Sequence[R]) -> list[R]:
+    """Each of these objects once."""
+    return list({id(one): one for one in sampled}.values())
