@@ -65,8 +65,8 @@ def test_a_requirement_decides_the_exit_code(small):
         (("--quantile", "2"), "got 2"),
         (("--seconds-per-input", "-1"), "got -1"),
         (("--figure", "f.pdf"), ".svg, .png, .json"),
-        (("--require", "-1"), "--require must be a radius above 0, got -1"),
-        (("--require", "0"), "--require must be a radius above 0, got 0"),
+        (("--require", "-1"), "(--require) must be a radius above 0, got -1"),
+        (("--require", "0"), "(--require) must be a radius above 0, got 0"),
         (("--vnnlib", "points.npz"), "points.npz is a file"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 import surefoot as sf
-from surefoot.cli.curve_options import CurveOptions
+from surefoot.commands.curve_options import CurveOptions
 from surefoot.curves import SequentialCurve
 from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, Grid
 from surefoot.report.curve.tables import reading_row
