@@ -175,7 +175,7 @@ def test_brackets_of_others_are_read(workspace):
     (workspace.folder / "r.csv").write_text(twice)
     refused = workspace.run("brackets", "r.csv", "--networks", "a")
     assert refused.returncode == 3
-    assert "choose by --split test or train" in refused.stderr
+    assert "choose by split (--split) test or train" in refused.stderr
     none = workspace.run("brackets", "r.csv", "--networks", "c")
     assert "no rows of network 'c'" in none.stderr
 

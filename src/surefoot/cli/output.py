@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.terminal import exit_code, print_view
+from surefoot.cli.terminal import print_view
 from surefoot.commands.caller import Caller
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def present(result: Result, *, as_json: bool = False, store: str | None = None) 
         _say(f"evidence in {store}, run {', '.join(runs)}")
         if result.record.stopped_early:
             _say("stopped by --time-limit: the same command continues the run")
-    return exit_code(result.view.verdicts)
+    return result.exit_code
 
 
 def say_files(figure: str | None = None, report: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -161,5 +162,12 @@ def range_of(
 def _strongest(perturbation: Any, frame: tuple[int, ...], bounds: Interval | None) -> float:  # noqa: ANN401
     """The end of the range of a perturbation that names no level."""
     from surefoot.study.parse_perturbation import parse_range
+    from surefoot.study.registry import PERTURBATIONS
 
-    return parse_range(perturbation.kind, frame, bounds)[1].high
+    kind = perturbation.kind
+    if kind in PERTURBATIONS:
+        return parse_range(kind, frame, bounds)[1].high
+    strongest = float(perturbation.levels(bounds).high)
+    if math.isfinite(strongest):
+        return strongest
+    raise InvalidArgument(f"{kind} names no level: give it one, and the levels go from 0 to it")

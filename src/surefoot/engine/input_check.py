@@ -16,8 +16,8 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     if bounds is not None and (low < bounds.low or high > bounds.high):
         raise InvalidArgument(
             f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
-            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
-            "bounds (--bounds)"
+            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (scale=, --scale) or "
+            "pass other bounds (bounds=, --bounds)"
         )
     if inputs.labels is not None and inputs.labels.max() >= signature.classes:
         raise InvalidArgument(

@@ -140,7 +140,7 @@ class SubjectRun:
         if any(self._unused[level] for level in levels):
             raise ReplayMismatch(
                 f"the store holds trials of input {self.subject.name} that this procedure does not "
-                "ask for: it belongs to another study; use another --store"
+                "ask for: it belongs to another study; use another store (store=, --store)"
             )
 
 

@@ -77,7 +77,7 @@ def _from_path(
         case ".csv":
             return from_csv(path, size, scale, class_names)
     raise InvalidArgument(
-        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
+        f"{path}: data are read from .npz, .npy (with labels=, --labels), .csv of file,label and "
         f"image folders; {suffix or 'no suffix'} is none of them"
     )
 

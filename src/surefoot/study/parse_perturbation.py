@@ -16,7 +16,7 @@ from surefoot.results import Interval
 from surefoot.study.registry import PERTURBATIONS, number
 from surefoot.subject import Perturbation
 
-_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` shows all"
+_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` (docs/catalogue.md) shows all"
 
 
 def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
