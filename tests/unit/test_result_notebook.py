@@ -1,6 +1,7 @@
 """A result in a notebook: light, without scripts, and whatever names hold is text."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -81,6 +82,19 @@ def test_a_result_from_a_store_says_so(tmp_path):
     assert "finished before" not in first._repr_html_()
     assert f"its result is from {store}" in again._repr_html_()
     assert first.record.digest == again.record.digest
+
+
+def test_verdicts_come_first_and_decide_the_exit_code():
+    result = run((np.random.default_rng(3).random((6, 4)), [0, 1] * 3))
+    assert result.exit_code == 0
+    codes = {sf.Verdict.PASS: 0, sf.Verdict.FAIL: 1, sf.Verdict.UNDECIDED: 2}
+    for least in (0.0, 0.5, 1.0):
+        required = result.require(least)
+        (claim,) = required.verdicts
+        assert required.exit_code == codes[claim.verdict]
+        assert repr(required).startswith(f"<Result {claim.verdict}: ")
+        each = tuple(replace(claim, verdict=verdict, reason="so") for verdict in codes)
+        assert replace(required, verdicts=each).exit_code == 1
 
 
 @pytest.mark.parametrize("progress", [None, False])
