@@ -232,7 +232,7 @@ def test_another_prover_in_place_of_ours(small):
     assert "in its own arithmetic, and were not checked here" in plain.stdout
     for words, said in (
         (("--verifier", "tool {onnx}"), "must name {onnx} and {vnnlib}"),
-        (("--verifier", command, "--within", "0.1"), "leave out --quantile-only"),
+        (("--verifier", command, "--within", "0.1"), "leave out quantile_only (--quantile-only)"),
         (("--verifier", command, "--mean", "0.5", "--std", "0.5"), "normalises by itself"),
         (("--verifier", "/no/such {onnx} {vnnlib}"), "cannot be started"),
     ):

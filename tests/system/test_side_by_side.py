@@ -179,9 +179,15 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
     [
         (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two or more models"),
         (("compare", "model.onnx", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "twice"),
-        ((*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"), "either --kappa or --limit"),
-        ((*BOTH, "--kappa", "0.1"), "either --width or --kappa"),
-        ((*BOTH[:-2], "--limit", "0.6", "--property", "true"), "leave out --property true"),
+        (
+            (*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"),
+            "kappa (--kappa) or limit",
+        ),
+        ((*BOTH, "--kappa", "0.1"), "either width (--width) or kappa (--kappa)"),
+        (
+            (*BOTH[:-2], "--limit", "0.6", "--property", "true"),
+            "leave out property (--prop",
+        ),
         ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
         ((*BOTH, "--not-worse", "7"), "(--not-worse) must be between 0 and 1"),
         ((*TAIL, "--limit", "0.4"), "between 0.5 and 1"),
