@@ -23,7 +23,7 @@ from curve_steps import forced_width, wiggle_of
 from scipy.stats import binomtest
 from tables import print_table
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 
 ERROR, RESOLUTION = 0.05, 0.001
 LEVEL = 0.001

@@ -14,7 +14,7 @@ from asap import PublishedAsap
 from curve_cases import Answer, Floats, Right, Run, scored
 
 import surefoot as sf
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.loop import measure
 from surefoot.engine.sampling_bench import SamplingBench

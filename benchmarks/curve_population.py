@@ -44,7 +44,7 @@ from curve_steps import (
 from scipy.stats import beta, norm
 from tables import print_table
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 
 UNIFORM = points((0, 1), (1, 0))
 DIP = points((0, 0.9), (0.4, 0.88), (0.4, 0.7), (0.5, 0.7), (0.5, 0.88), (0.8, 0.85), (1, 0.5))

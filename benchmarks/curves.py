@@ -38,7 +38,7 @@ from curve_steps import StepCurve, turns_of
 from prerequisites import need_file, need_folder
 from tables import print_table
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 
 PARTS = ("published", "network", "worlds", "population", "noise")
 THRESHOLDS, OWN_SHARES = (0.8, 0.7), (0.5, 0.8)

@@ -22,11 +22,20 @@ if TYPE_CHECKING:
         testing,
     )
     from surefoot.claims import Claim, Verdict
+    from surefoot.commands.functions import (
+        certify,
+        compare,
+        critical,
+        curve,
+        doctor,
+        estimate,
+        plan,
+        tail,
+    )
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.results import Undecided
-    from surefoot.study import Result, Study, compare, select, sweep
-    from surefoot.study.doctor import doctor
+    from surefoot.study import Result, Study, select, sweep
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
     from surefoot.study.parse_perturbation import parse_perturbation
@@ -42,16 +51,21 @@ __all__ = [
     "Undecided",
     "Verdict",
     "brackets",
+    "certify",
     "claims",
     "compare",
     "contact_sheet",
+    "critical",
+    "curve",
     "doctor",
     "errors",
+    "estimate",
     "load_inputs",
     "load_model",
     "methods",
     "parse_perturbation",
     "perturb",
+    "plan",
     "population",
     "properties",
     "read_result",
@@ -61,6 +75,7 @@ __all__ = [
     "select",
     "statistics",
     "sweep",
+    "tail",
     "testing",
 ]
 
@@ -72,9 +87,11 @@ _MODULE_OF = {
     "Undecided": "results",
     "Verdict": "claims",
     "brackets": "study.external_brackets",
-    "compare": "study",
+    **dict.fromkeys(
+        ("certify", "compare", "critical", "curve", "doctor", "estimate", "plan", "tail"),
+        "commands.functions",
+    ),
     "contact_sheet": "study.draw_sheet",
-    "doctor": "study.doctor",
     "load_inputs": "inputs",
     "load_model": "models",
     "parse_perturbation": "study.parse_perturbation",

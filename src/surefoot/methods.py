@@ -6,7 +6,7 @@ that yields questions, is sent evidence, and returns its result. `Session` runs 
 
 from typing import Any
 
-from surefoot.curve import (
+from surefoot.curves import (
     AdaptiveCurve,
     QuadCurve,
     RandomCurve,

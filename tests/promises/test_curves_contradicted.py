@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 from tests.curve_worlds import drive, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from surefoot.curve import SequentialCurve
-from surefoot.curve.levels import MOST_DRAWS, MOST_NOISY_LEVELS
+from surefoot.curves import SequentialCurve
+from surefoot.curves.levels import MOST_DRAWS, MOST_NOISY_LEVELS
 from surefoot.results import Interval
 from tests.curve_worlds import drive_fresh, false_too_often, within
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, false_too_often, within
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.curve import SequentialCurve
+from surefoot.curves import SequentialCurve
 from surefoot.results import Curve, Interval
 from tests.curve_worlds import drive, drive_fresh, false_too_often, ordered, within
 from tests.step_curves import StepCurve, follow

@@ -58,5 +58,5 @@ def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(works
 def test_effort_without_an_attack_is_refused(workspace):
     done = workspace.run(*(w for w in CERTIFY if w != "--attack"))
     assert done.returncode == 3
-    assert "--attack-starts 1 needs --attack" in done.stderr
+    assert "(--attack-starts) 1 needs attack=True (--attack)" in done.stderr
     assert "surefoot.db" not in workspace.files()

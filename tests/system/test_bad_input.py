@@ -77,7 +77,7 @@ CASES = [
     ("", (*FINE, "--first", "0"), "first must be an integer ≥ 1, got 0"),
     ("", (*FINE, "--first", "3", "--random", "3"), "not both"),
     ("", (*FINE, "--require", "90"), "between 0 and 1, got 90: write 0.9 for 90 %"),
-    ("", (*FINE, "--random", "41"), "--random 41: test.npz has 40 inputs"),
+    ("", (*FINE, "--random", "41"), "(--random) 41: test.npz has 40 inputs"),
     ("", (*FINE, "--bounds", "1,0"), "the lower first"),
     ("", (*FINE, "--std", "0"), "above 0, got (0.0,)"),
     ("", (*FINE, "--mean", "1,2", "--std", "1,2,3"), "give as many of each"),

@@ -249,8 +249,8 @@ def test_certify_can_require_a_share(workspace):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "either --kappa"),
-        (("--kappa", "0.1", "--sil", "2"), "either --kappa"),
+        ((), "either kappa (--kappa"),
+        (("--kappa", "0.1", "--sil", "2"), "either kappa (--kappa"),
         (("--kappa", "2"), "kappa must lie between 0 and 1, got 2"),
         (("--sil", "5"), "--sil"),
         (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
@@ -276,7 +276,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     plan = ("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255")
     both = workspace.run(*plan, "--width", "0.1", "--kappa", "0.1")
     assert both.returncode == 3
-    assert "either --width (for estimate) or --kappa (for certify)" in both.stderr
+    assert "either width (--width, for estimate) or kappa (--kappa, for certify)" in both.stderr
     done = workspace.run(*plan, "--json", "--confidence", "0.99")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)

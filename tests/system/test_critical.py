@@ -65,8 +65,8 @@ def test_a_requirement_decides_the_exit_code(small):
         (("--quantile", "2"), "got 2"),
         (("--seconds-per-input", "-1"), "got -1"),
         (("--figure", "f.pdf"), ".svg, .png, .json"),
-        (("--require", "-1"), "--require must be a radius above 0, got -1"),
-        (("--require", "0"), "--require must be a radius above 0, got 0"),
+        (("--require", "-1"), "(--require) must be a radius above 0, got -1"),
+        (("--require", "0"), "(--require) must be a radius above 0, got 0"),
         (("--vnnlib", "points.npz"), "points.npz is a file"),
     ],
 )
@@ -175,7 +175,7 @@ def test_brackets_of_others_are_read(workspace):
     (workspace.folder / "r.csv").write_text(twice)
     refused = workspace.run("brackets", "r.csv", "--networks", "a")
     assert refused.returncode == 3
-    assert "choose by --split test or train" in refused.stderr
+    assert "choose by split (--split) test or train" in refused.stderr
     none = workspace.run("brackets", "r.csv", "--networks", "c")
     assert "no rows of network 'c'" in none.stderr
 
@@ -232,7 +232,7 @@ def test_another_prover_in_place_of_ours(small):
     assert "in its own arithmetic, and were not checked here" in plain.stdout
     for words, said in (
         (("--verifier", "tool {onnx}"), "must name {onnx} and {vnnlib}"),
-        (("--verifier", command, "--within", "0.1"), "leave out --quantile-only"),
+        (("--verifier", command, "--within", "0.1"), "leave out quantile_only (--quantile-only)"),
         (("--verifier", command, "--mean", "0.5", "--std", "0.5"), "normalises by itself"),
         (("--verifier", "/no/such {onnx} {vnnlib}"), "cannot be started"),
     ):

@@ -75,7 +75,7 @@ def test_the_figure_is_a_image_of_its_own(workspace, width, confidence):
         (("--width", "1e-4"), "width 0.0001 with error 0.05 is too narrow for an exact method"),
         (("--width", "wide"), "'wide' is not a number: write it as 0.03"),
         (("--width", "2"), "width must lie between 0 and 1, got 2"),
-        (("--confidence", "99"), "--confidence must be between 0 and 1, got 99: write 0.99"),
+        (("--confidence", "99"), "(--confidence) must be between 0 and 1, got 99: write 0.99"),
         (("--confidence", "1"), "error must lie between 0 and 1, got 0"),
         (("--figure", "no/such/design.svg"), "there is no folder"),
         (("--figure", "design.png"), "must be an .svg file, got design.png: write design.svg"),

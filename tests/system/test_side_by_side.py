@@ -101,7 +101,7 @@ def test_every_measuring_command_takes_levels(workspace, command):
                     "0.05,0.3", "--first", "5", *how[command], "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [m["level"] for m in json.loads(done.stdout)["details"]["members"]] == [0.05, 0.3]
-    assert "0.1 in --perturb linf:0.1 is not used with --levels" in done.stderr
+    assert "0.1 in perturb (--perturb) linf:0.1 is not used with levels (--levels)" in done.stderr
 
 
 def test_two_models_are_ranked_on_the_same_inputs(pair):
@@ -171,7 +171,7 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
     assert {row["result"]["trials"] for row in output["inputs"]} == {60}
     refused = workspace.run(*words, "--looks", "3")
     assert refused.returncode == 3
-    assert "--looks is for --method exact-binomial" in refused.stderr
+    assert "(--looks) is for method exact-binomial" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -179,20 +179,29 @@ def test_a_fixed_size_is_the_exact_test_with_one_look(workspace):
     [
         (("compare", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "two or more models"),
         (("compare", "model.onnx", "model.onnx", "test.npz", "--perturb", "linf:0.1"), "twice"),
-        ((*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"), "either --kappa or --limit"),
-        ((*BOTH, "--kappa", "0.1"), "either --width or --kappa"),
-        ((*BOTH[:-2], "--limit", "0.6", "--property", "true"), "leave out --property true"),
+        (
+            (*BOTH[:-2], "--kappa", "0.1", "--limit", "0.6"),
+            "kappa (--kappa) or limit",
+        ),
+        ((*BOTH, "--kappa", "0.1"), "either width (--width) or kappa (--kappa)"),
+        (
+            (*BOTH[:-2], "--limit", "0.6", "--property", "true"),
+            "leave out property (--prop",
+        ),
         ((*BOTH, "--reference", "0.9"), "1 numbers for 2 models"),
-        ((*BOTH, "--not-worse", "7"), "--not-worse must be between 0 and 1"),
+        ((*BOTH, "--not-worse", "7"), "(--not-worse) must be between 0 and 1"),
         ((*TAIL, "--limit", "0.4"), "between 0.5 and 1"),
         ((*TAIL, "--transforms", "cube"), "there is no transform 'cube'"),
-        ((*TAIL, "--normality", "2"), "--normality must be between 0 and 1"),
+        ((*TAIL, "--normality", "2"), "(--normality) must be between 0 and 1"),
         ((*TAIL, "--levels", "0.1"), "two different levels"),
         ((*TAIL, "--levels", "0.1,x"), "'x' is not a number"),
-        ((*TAIL, "--figure", "a.svg"), "--figure a.svg needs several levels: add --levels"),
+        (
+            (*TAIL, "--figure", "a.svg"),
+            "a.svg needs several levels: add levels (--levels",
+        ),
         ((*TAIL, "--levels", "0.1,0.2", "--figure", "a.gif"), "written as .svg, .png, .json"),
         ((*TAIL, "--levels", "0.1,0.2", "--require", "0.5"), "about one level"),
-        ((*TAIL, "--require-each", "5"), "--require-each must be between 0 and 1"),
+        ((*TAIL, "--require-each", "5"), "(--require-each) must be between 0 and 1"),
     ],
 )
 def test_bad_questions_are_one_sentence(workspace, words, said):

@@ -35,19 +35,18 @@ STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {
     "Attack": {  # goes beside a study that samples
-        "cli/attack_options.py", "cli/levels_options.py", "cli/run_options.py",
-        "engine/attack_bench.py", "study/comparison.py", "study/run.py", "study/study.py",
+        "commands/options.py", "commands/sampling.py", "engine/attack_bench.py",
+        "study/comparison.py", "study/run.py", "study/study.py",
     },
-    "CriticalLevel": {"cli/critical.py", "study/external_brackets.py"},
+    "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
-        "cli/critical.py", "study/radii_claims.py", "study/radii_run.py",
+        "commands/critical.py", "study/radii_claims.py", "study/radii_run.py",
     },
-    "ExactSequential": {"cli/demo.py"},
-    "NormalTail": {"cli/methods.py"},
-    "LinfNoise": {"cli/critical.py", "study/sampled_check.py"},  # the ball that proofs are about
+    "NormalTail": {"commands/methods.py"},
+    "LinfNoise": {"commands/critical.py", "study/sampled_check.py"},  # the ball of proofs
     "TableNoise": {"perturb/table/match_columns.py"},  # its scales come from the inputs
-    "SameLabel": {"cli/critical.py", "engine/preflight.py", "study/setup.py"},  # the default
-    "TrueLabel": {"cli/critical.py"},
+    "SameLabel": {"commands/critical.py", "engine/preflight.py", "study/setup.py"},  # the default
+    "TrueLabel": {"commands/critical.py"},
 }  # fmt: skip
 
 

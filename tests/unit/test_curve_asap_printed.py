@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.curve.published.asap import AdaptiveCurve
+from surefoot.curves.published.asap import AdaptiveCurve
 from surefoot.results import Footing, Interval
 from tests.curve_worlds import drive_until, drive_whole
 

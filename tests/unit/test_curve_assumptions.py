@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.curve.assumptions import COARSE, Assumption
-from surefoot.curve.known_curve import KnownCurve
-from surefoot.curve.levels import FINE, Grid, Level, Sampling
+from surefoot.curves.assumptions import COARSE, Assumption
+from surefoot.curves.known_curve import KnownCurve
+from surefoot.curves.levels import FINE, Grid, Level, Sampling
 from surefoot.errors import InvalidArgument
 
 NAMES = "choose wiggle:0.01, one-crossing, monotone or curvature:128"

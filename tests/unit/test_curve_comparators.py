@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from surefoot.curve.published.asap import AdaptiveCurve
-from surefoot.curve.published.comparators import QuadCurve, RandomCurve, UniformCurve
+from surefoot.curves.published.asap import AdaptiveCurve
+from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.evidence import Counts
 from surefoot.procedure import Session
 from surefoot.results import Footing, Interval

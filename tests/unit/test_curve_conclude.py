@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.curve import SequentialCurve
-from surefoot.curve.assumptions import Assumption
-from surefoot.curve.conclude import length_within
-from surefoot.curve.levels import Grid
-from surefoot.curve.population import POPULATION_CELLS, STEPS, Walks, rank_thresholds
+from surefoot.curves import SequentialCurve
+from surefoot.curves.assumptions import Assumption
+from surefoot.curves.conclude import length_within
+from surefoot.curves.levels import Grid
+from surefoot.curves.population import POPULATION_CELLS, STEPS, Walks, rank_thresholds
 from surefoot.procedure import Session
 from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, ordered

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from surefoot.curve.published.geometry import (
+from surefoot.curves.published.geometry import (
     between_parabolas,
     exact_points,
     linear_crossings,

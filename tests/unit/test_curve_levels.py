@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from surefoot.curve.levels import (
+from surefoot.curves.levels import (
     FIRST_LOOK,
     MOST_DRAWS,
     TRIALS_APART,

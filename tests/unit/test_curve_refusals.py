@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from surefoot.curve import SequentialCurve
-from surefoot.curve.published.asap import AdaptiveCurve
-from surefoot.curve.published.comparators import QuadCurve, RandomCurve, UniformCurve
+from surefoot.curves import SequentialCurve
+from surefoot.curves.published.asap import AdaptiveCurve
+from surefoot.curves.published.comparators import QuadCurve, RandomCurve, UniformCurve
 from surefoot.errors import InvalidArgument
 from surefoot.procedure import Session
 

@@ -5,9 +5,9 @@ import pytest
 from pytest import approx
 
 import surefoot as sf
-from surefoot.cli.curve_options import CurveOptions
-from surefoot.curve import SequentialCurve
-from surefoot.curve.levels import FINE, MOST_NOISY_LEVELS, Grid
+from surefoot.commands.curve_options import CurveOptions
+from surefoot.curves import SequentialCurve
+from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, Grid
 from surefoot.report.curve.tables import reading_row
 from surefoot.results import Interval
 from tests.curve_worlds import breaking, drive, drive_fresh

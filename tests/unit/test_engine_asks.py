@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from surefoot.curve import AdaptiveCurve, SequentialCurve
+from surefoot.curves import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
 from surefoot.errors import InvalidArgument, OutOfMemory, ReplayMismatch
 from surefoot.evidence import Counts, Outcomes

@@ -8,8 +8,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.curve_options import CurveOptions
 from surefoot.cli.main import app, running_text
+from surefoot.commands.curve_options import CurveOptions
 from surefoot.methods import METHODS
 from surefoot.study.external_brackets import brackets
 from surefoot.study.registry import number

@@ -128,20 +128,49 @@ def test_every_result_can_be_drawn(results, kind, tmp_path):
         result.plot(tmp_path / "f.gif")
 
 
+def expected_rows(result):
+    if isinstance(result.details, Curves):
+        curves = [result.details.curve, *(row.curve for row in result.details.classes)]
+        return sum(len(curve.points) for curve in curves)
+    return len(result.inputs)
+
+
 @every_kind
-def test_the_table_of_inputs_is_a_frame(results, kind):
+def test_a_frame_has_one_row_an_input_or_a_level(results, kind):
     pytest.importorskip("pandas")
     result = results[kind]
     table = result.to_frame()
-    members = [result, *result.parts.values()]
-    assert len(table) == sum(len(member.inputs) for member in members)
+    members = result.parts.values() or [result]
+    assert len(table) == sum(map(expected_rows, members)) > 0
+    assert {"quantity", "value", "low", "high", "trials"} <= set(table.columns)
     if result.parts:
-        assert set(table.get("part", ())) <= set(result.parts)
+        assert set(table["part"]) == set(result.parts)
+    if kind in ("curve", "curves", "levels"):
+        assert table["level"].notna().all()
     if result.inputs:
         row = table.set_index("id").loc[result.inputs[0].id]
         claim = result.claim_about(result.inputs[0].id)
         assert (row["quantity"], row["trials"]) == (claim.quantity, claim.trials)
         assert row["low"] == claim.interval.low if claim.interval else math.isnan(row["low"])
+
+
+def test_a_frame_of_a_curve_rises_with_the_level_and_names_the_classes(results):
+    pytest.importorskip("pandas")
+    table = results["curve"].to_frame()
+    assert set(table["curve"]) == {"all inputs", "class 0", "class 1", "class 2"}
+    for _, rows in table.groupby("curve"):
+        assert rows["level"].is_monotonic_increasing
+        assert (rows["low"] <= rows["value"]).all()
+        assert (rows["value"] <= rows["high"]).all()
+
+
+@every_kind
+def test_a_result_is_one_short_line_for_a_debugger(results, kind):
+    line = repr(results[kind])
+    assert "\n" not in line
+    assert len(line) < 200
+    assert line.startswith("<Result ")
+    assert f"{results[kind].record.trials:,} trials" in line
 
 
 ABOUT = {

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.cli.main import app
-from surefoot.cli.numbers import duration
 from surefoot.cli.output import present
+from surefoot.commands.values import duration
 from surefoot.errors import InvalidArgument
 from surefoot.report.provenance import provenance
 from surefoot.study.run import RunOptions
@@ -78,15 +78,16 @@ def test_the_limit_is_no_part_of_what_names_a_study():
     [("30", 30), ("30s", 30), ("5m", 300), ("1h", 3600), ("1.5 m", 90), (".5", 0.5), (" 2 ", 2)],
 )
 def test_a_time_is_read_as_a_person_writes_it(text, seconds):
-    assert duration("--time-limit", text) == seconds
+    assert duration("time_limit", text) == seconds
 
 
 @pytest.mark.parametrize("text", ["0", "0s", "-5", "soon", "", "5d", "1e9999", "m", "1h30m", "nan"])
 def test_what_is_no_time_is_refused_in_one_sentence(text):
     with pytest.raises(InvalidArgument) as refused:
-        duration("--time-limit", text)
+        duration("time_limit", text)
     assert str(refused.value) == (
-        f"--time-limit is a number of seconds above 0, got {text}: write 60, 90s or 10m"
+        f"time_limit (--time-limit) is a number of seconds above 0, got {text}: write 60, 90s or "
+        "10m"
     )
 
 
@@ -96,8 +97,9 @@ def test_every_measuring_command_reads_the_limit_before_the_files(command):
     words = [command, *files, "--perturb", "linf:0..1" if command == "curve" else "linf:0.1"]
     words += ["--kappa", "0.1"] * (command == "certify")
     outcome = CliRunner().invoke(app, [*words, "--time-limit", "0"])
-    assert "--time-limit is a number of seconds above 0, got 0: write 60, 90s or 10m" in str(
-        outcome.exception or outcome.output
+    assert (
+        "time_limit (--time-limit) is a number of seconds above 0, got 0: write 60, 90s or 10m"
+        in str(outcome.exception or outcome.output)
     )
 
 

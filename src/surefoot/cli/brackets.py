@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.numbers import error_from, share
-from surefoot.cli.output import command_line, present
-from surefoot.cli.output_files import check_figure_file, check_file
+from surefoot.cli.output import command_line, present, say_files
+from surefoot.commands.options import RunOptions
+from surefoot.commands.output_files import check_figure_file
+from surefoot.commands.values import error_from, share
 
 
 def brackets(
@@ -43,17 +44,20 @@ def brackets(
     from surefoot.study.external_brackets import brackets as read_brackets
     from surefoot.study.registry import number
 
-    check_file(report)
+    running = RunOptions(report=report)
+    running.check()
     check_figure_file(figure)
     result = read_brackets(
         path,
         networks=tuple(networks.split(",")) if networks else (),
         split=split,
         source=source,
-        quantile=share("--quantile", quantile),
+        quantile=share("quantile", quantile),
         error=error_from(confidence),
     )
     result = replace(result, command=command_line())
     if require is not None:
         result = result.require(number(require))
-    return present(result, report=report, figure=figure, as_json=json)
+    running.write(result, figure)
+    say_files(figure, report)
+    return present(result, as_json=json)

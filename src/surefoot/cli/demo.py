@@ -11,13 +11,21 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.input_options import InputOptions
-from surefoot.cli.requirement_options import RequirementOptions
-from surefoot.cli.run_options import RunOptions, StudyRequest, run_study
+from surefoot.cli.output import run_command
+from surefoot.commands.estimate import estimate
+from surefoot.commands.options import (
+    BatchOptions,
+    EstimateOptions,
+    LevelsOptions,
+    PropertyOptions,
+    RequirementOptions,
+    RunOptions,
+)
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"
-_WIDTH, _ERROR = 0.02, 0.01
-"""Narrower error than the default: the demo takes seconds anyway, and the README quotes it."""
+_MEASUREMENT = EstimateOptions(width=0.02, confidence=0.99)
+"""More confidence than the default: the demo takes seconds anyway, and the README quotes it."""
 
 
 def demo(
@@ -30,8 +38,6 @@ def demo(
 
     Example: surefoot demo --out .
     """
-    from surefoot.statistics import ExactSequential
-
     folder = Path(out)
     if not folder.is_dir():
         raise InvalidArgument(f"there is no folder {out}: create it first")
@@ -43,9 +49,19 @@ def demo(
             "30 of each class, perturbed by random noise of up to 32/255 per pixel. How often\n"
             "does its answer change?\n\n"
         )
-        method = ExactSequential(_WIDTH, _ERROR)
-        request = StudyRequest(InputOptions(bounds="0,1"), str(images), _PERTURB, "same", method)
-        options = RunOptions(report=report, store=store, json=json)
-        code = run_study(request, str(model), options, RequirementOptions())
+        code = run_command(
+            estimate,
+            str(model),
+            str(images),
+            _PERTURB,
+            json=json,
+            inputs=InputOptions(bounds="0,1").files(),
+            measurement=_MEASUREMENT,
+            prop=PropertyOptions(),
+            levels=LevelsOptions(),
+            requirement=RequirementOptions(),
+            running=RunOptions(report=report, store=store),
+            batches=BatchOptions(),
+        )
     sys.stderr.write(f"open {report} in a browser\n")
     return code

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.methods import estimate_method
-from surefoot.cli.output_files import check_file
 from surefoot.cli.terminal import HOLDS
+from surefoot.commands.methods import estimate_method
+from surefoot.commands.output_files import check_file
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def design(
     from surefoot.report.design.cost import cost
 
     _check_figure(figure)
-    method = estimate_method("exact-sequential", width, confidence)
+    method = estimate_method(width, confidence)
     with Console(stderr=True).status("computing the design and proving it"):
         stopping_design: Design = method.design
         costs = cost(stopping_design, _FAILURE_PROBABILITIES)

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from surefoot.cli import options as o
-from surefoot.cli.input_options import InputOptions
-from surefoot.cli.levels_options import LevelsOptions, run_at_levels
-from surefoot.cli.methods import estimate_method
-from surefoot.cli.requirement_options import RequirementOptions
-from surefoot.cli.run_options import RunOptions, StudyRequest
+from surefoot.cli.output import run_command
+from surefoot.commands import estimate as function
 
 
-@o.expand_options
+@o.options_of(function.estimate)
 def estimate(
     model: o.ModelArg,
     data: o.DataArg,
     *,
-    inputs: InputOptions,
     perturb: o.PerturbOption,
-    width: o.WidthOption = o.DEFAULT_WIDTH,
-    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
-    method: Annotated[
-        str, typer.Option(help="exact-sequential, bu-sun, fixed-size or okamoto.")
-    ] = "exact-sequential",
-    prop: o.PropertyOption = "same",
-    levels: LevelsOptions,
-    requirement: RequirementOptions,
-    options: RunOptions,
+    json: o.Json = False,
+    **options: Any,  # noqa: ANN401
 ) -> int:
     """Estimate how often each input fails under random perturbations, with intervals.
 
@@ -38,5 +25,4 @@ def estimate(
 
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
     """
-    request = StudyRequest(inputs, data, perturb, prop, estimate_method(method, width, confidence))
-    return run_at_levels(request, model, options, levels, requirement)
+    return run_command(function.estimate, model, data, perturb, json=json, **options)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from surefoot.input_set import Inputs
-    from surefoot.store.records import Source
-    from surefoot.subject import Model
+    from surefoot.study.load_files import FileOptions
 
 _READING_PANEL, _CHOICE_PANEL = "Reading model and data", "Choosing inputs"
 
@@ -103,22 +100,8 @@ class InputOptions:
         _choice_option("Only inputs that the model classifies correctly.", "--correct-only"),
     ] = False
 
-    def source(self, model: str, data: str, **more: Any) -> Source:  # noqa: ANN401
-        """Where model and data came from, for the record."""
-        from surefoot.store.records import Source
-
-        options = {k: v for k, v in asdict(self).items() if v is not None}
-        return Source(model, data, options, **more)
-
-    def load(self, name: str, data: str, seed: int = 1) -> tuple[Model, Inputs]:
-        """Model and chosen inputs; the seed is for a random choice."""
-        models, inputs = self.load_all([name], data, seed)
-        return models[0], inputs
-
-    def load_all(
-        self, paths: Sequence[str], data: str, seed: int = 1
-    ) -> tuple[list[Model], Inputs]:
-        """Models, and the inputs chosen for all of them."""
+    def files(self) -> FileOptions:
+        """The same options, for the function that reads the files."""
         from surefoot.study.load_files import FileOptions
 
-        return FileOptions(**asdict(self)).load(paths, data, seed)
+        return FileOptions(**asdict(self))

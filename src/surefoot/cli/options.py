@@ -1,21 +1,21 @@
-"""The options that commands share."""
+"""Parameters of commands: those of the command line alone, and those of a function of Python."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-DEFAULT_STORE = "surefoot.db"
-DEFAULT_CONFIDENCE = "0.95"
-"""Of every command. In Python `error` is 1 − confidence; where it has a default, it is 0.05."""
-DEFAULT_WIDTH = "0.02"
+from surefoot.cli.input_options import InputOptions
+from surefoot.commands.option import Groups, Option, Parameter
+from surefoot.commands.options import CONFIDENCE, STORE, WIDTH
 
-RUN_PANEL = "Running"
+DEFAULT_STORE, DEFAULT_CONFIDENCE, DEFAULT_WIDTH = STORE, str(CONFIDENCE), str(WIDTH)
+"""As typed."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 ModelArg = Annotated[
@@ -42,14 +42,6 @@ PerturbOption = Annotated[
         "lists all."
     ),
 ]
-PropertyOption = Annotated[
-    str,
-    typer.Option(
-        "--property",
-        help="When an output counts as kept: same (as the clean label), true (label), topk:5, "
-        "confident:0.6.",
-    ),
-]
 ConfidenceOption = Annotated[str, typer.Option(help="Confidence of the result.")]
 WidthOption = Annotated[str, typer.Option(help="How far each estimate may be from the truth.")]
 QuantileOption = Annotated[
@@ -67,52 +59,56 @@ StoreOption = Annotated[
     str,
     typer.Option("--store", help="File with the evidence; the same command resumes from it."),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Worker threads (default: chosen for the model).", rich_help_panel=RUN_PANEL
-    ),
-]
-BatchOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Trials per batch (default: measured).", rich_help_panel=RUN_PANEL),
-]
-TimeLimitOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Conclude each curve with what is known after this time: 60, 90s, 10m, 1h. The same "
-        "command goes on from there. Only for methods that can conclude early.",
-        rich_help_panel=RUN_PANEL,
-    ),
-]
 
 
-def expand_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with every dataclass among its parameters replaced by the dataclass's fields."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if name not in groups:
-            parameters.append(_parameter(name, hints[name], parameter.default))
-            continue
-        inner = get_type_hints(groups[name], include_extras=True)
-        for f in fields(groups[name]):
-            default = inspect.Parameter.empty if f.default is MISSING else f.default
-            parameters.append(_parameter(f.name, inner[f.name], default))
+def options_of(function: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A decorator: the command takes every option of the function too, as `**options`.
 
-    @functools.wraps(command)
-    def run(**values: Any) -> int:  # noqa: ANN401
-        parts = {
-            name: kind(**{f.name: values.pop(f.name) for f in fields(kind)})
-            for name, kind in groups.items()
-        }
-        return command(**parts, **values)
+    They come as the classes that the function takes: `function(…, **options)`.
+    """
+    groups = Groups.of(function, {"FileOptions": InputOptions})
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+    def expand(command: Callable[..., int]) -> Callable[..., int]:
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            p.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, p in inspect.signature(command).parameters.items()
+            if p.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        of_function = [_typer_parameter(p) for p in groups.options()]
+        parameters = [*own, *of_function]
+        parameters.sort(key=lambda p: p.name == "json")
+
+        @functools.wraps(command)
+        def run(**values: Any) -> int:  # noqa: ANN401
+            chosen = groups.build(values)
+            chosen["inputs"] = chosen["inputs"].files()
+            return command(**values, **chosen)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return expand
 
 
-def _parameter(name: str, kind: object, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
+    """The option as typer takes it; what has no help of its own is annotated for typer already."""
+    default = inspect.Parameter.empty if parameter.default is MISSING else parameter.default
+    hint = parameter.hint
+    if parameter.option is not None:
+        hint = _typer_hint(parameter, parameter.option)
+        if parameter.kind is str and default is not None:
+            default = str(default)
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+    )
+
+
+def _typer_hint(parameter: Parameter, option: Option) -> Any:  # noqa: ANN401
+    flag = "--" + parameter.name.replace("_", "-")
+    kind: Any = list[str] if option.repeats else parameter.kind
+    described = typer.Option(
+        flag, help=option.text, min=option.least, max=option.most, rich_help_panel=option.panel
+    )
+    return Annotated[kind if parameter.default is not None else kind | None, described]

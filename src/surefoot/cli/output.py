@@ -1,44 +1,77 @@
-"""How every result is printed and written, and the exit code that its verdicts give."""
+"""How every result is printed, and the exit code that its verdicts give."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from surefoot.cli.terminal import exit_code, print_view
+from surefoot.cli.progress import progress_on_stderr
+from surefoot.cli.terminal import print_view
+from surefoot.commands.caller import Caller
 
 if TYPE_CHECKING:
     from surefoot.study import Result
 
 
-def present(
-    result: Result,
-    *,
-    report: str | None = None,
-    figure: str | None = None,
-    as_json: bool = False,
-    store: str | None = None,
+def run_command(
+    function: Callable[..., Result],
+    *arguments: Any,  # noqa: ANN401
+    json: bool = False,
+    **options: Any,  # noqa: ANN401
 ) -> int:
-    """Write figure and report, print the result; the exit code answers the requirement."""
-    if figure is not None:
-        result.plot(figure)
-        sys.stderr.write(f"figure written to {figure}\n")
-    if report is not None:
-        result.report(report)
-        sys.stderr.write(f"report written to {report}\n")
+    """Run a function of `surefoot.commands` and print its result; the exit code."""
+    caller = Caller(
+        command=command_line(),
+        display=progress_on_stderr,
+        announce=_say,
+        remark=_say,
+        on_interrupt=partial(_print_interrupted, as_json=json),
+    )
+    result = function(*arguments, **options, caller=caller)
+    store = options["running"].store
+    say_what_is_from_store(result, store)
+    for group in options.values():
+        say_files(getattr(group, "figure", None), getattr(group, "report", None))
+    return present(result, as_json=json, store=store)
+
+
+def present(result: Result, *, as_json: bool = False, store: str | None = None) -> int:
+    """Print the result; the exit code answers the requirement."""
     if as_json:
         typer.echo(result.to_json())
     else:
         print_view(result.view)
     if store is not None:
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
-        sys.stderr.write(f"evidence in {store}, run {', '.join(runs)}\n")
+        _say(f"evidence in {store}, run {', '.join(runs)}")
         if result.record.stopped_early:
-            sys.stderr.write("stopped by --time-limit: the same command continues the run\n")
-    return exit_code(result.view.verdicts)
+            _say("stopped by --time-limit: the same command continues the run")
+    return result.exit_code
+
+
+def say_files(figure: str | None = None, report: str | None = None) -> None:
+    """Say which files were written."""
+    for kind, file in (("figure", figure), ("report", report)):
+        if file is not None:
+            _say(f"{kind} written to {file}")
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+
+
+def _print_interrupted(result: Result, *, as_json: bool) -> None:
+    """Print the brackets of an interrupted run."""
+    if as_json:
+        typer.echo(result.to_json())
+        return
+    typer.echo("Interrupted. The brackets so far:\n")
+    print_view(result.view)
 
 
 def say_what_is_from_store(result: Result, store: str) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.numbers import number_list
-from surefoot.cli.output_files import check_file
 from surefoot.cli.terminal import HOLDS, open_console, print_table
+from surefoot.commands.output_files import check_file
+from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def perturb(
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image
 
     pixels = read_image(image)
-    chosen = None if levels is None else number_list(levels)
+    chosen = None if levels is None else as_numbers("levels", levels)
     perturbation, columns = perturbation_and_levels(name, pixels.shape[1:], chosen)
     _write(pixels, perturbation, columns, rows, seed, path)
     if json:

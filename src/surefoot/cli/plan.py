@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import json as jsonlib
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.input_options import InputOptions
-from surefoot.cli.methods import estimate_method, kappa_method
-from surefoot.cli.numbers import share
-from surefoot.cli.run_options import StudyRequest
 from surefoot.cli.terminal import HOLDS
-from surefoot.errors import InvalidArgument
+from surefoot.commands import plan as function
 
 if TYPE_CHECKING:
     from surefoot.study.cost_plan import Plan
 
 
-@o.expand_options
+@o.options_of(function.plan)
 def plan(
     model: o.ModelArg,
     data: o.DataArg,
     *,
-    inputs: InputOptions,
     perturb: o.PerturbOption,
-    width: Annotated[
-        str | None,
-        typer.Option(help=f"Plan `estimate` with this width (default: {o.DEFAULT_WIDTH})."),
-    ] = None,
-    kappa: Annotated[
-        str | None, typer.Option(help="Plan `certify` with this kappa instead.")
-    ] = None,
-    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
-    assume: Annotated[
-        str, typer.Option(help="Assumed probabilities that a perturbed input is kept.")
-    ] = "1,0.999,0.99,0.9,0.5",
-    prop: o.PropertyOption = "same",
-    seed: o.SeedOption = 1,
     json: o.Json = False,
-    workers: o.WorkersOption = None,
+    **options: Any,  # noqa: ANN401
 ) -> int:
     """Predict how many trials and how much time a run will take.
 
@@ -50,23 +32,12 @@ def plan(
 
     Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01
     """
-    assumed = [share("--assume", part) for part in assume.split(",")]
-    request = StudyRequest(inputs, data, perturb, prop, _method(width, kappa, confidence))
-    study, _ = request.study(model, seed)
-    forecast = study.plan(assumed, workers)
+    forecast = function.plan(model, data, perturb, **options)
     if json:
         typer.echo(jsonlib.dumps(asdict(forecast)))
     else:
         _print(forecast)
     return HOLDS
-
-
-def _method(width: str | None, kappa: str | None, confidence: str) -> Any:  # noqa: ANN401
-    if kappa is None:
-        return estimate_method("exact-sequential", width or o.DEFAULT_WIDTH, confidence)
-    if width is not None:
-        raise InvalidArgument("give either --width (for estimate) or --kappa (for certify)")
-    return kappa_method("kappa-test", kappa, confidence)
 
 
 def _print(forecast: Plan) -> None:

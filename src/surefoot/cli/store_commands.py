@@ -11,8 +11,8 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import present
-from surefoot.cli.output_files import check_file
 from surefoot.cli.terminal import HOLDS, open_console, print_table
+from surefoot.commands.output_files import check_file
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from surefoot.cli import options as o
-from surefoot.cli.input_options import InputOptions
-from surefoot.cli.levels_options import LevelsOptions, run_at_levels
-from surefoot.cli.methods import tail_method
-from surefoot.cli.requirement_options import RequirementOptions
-from surefoot.cli.run_options import RunOptions, StudyRequest
+from surefoot.cli.output import run_command
+from surefoot.commands import tail as function
 
 
-@o.expand_options
+@o.options_of(function.tail)
 def tail(
     model: o.ModelArg,
     data: o.DataArg,
     *,
-    inputs: InputOptions,
     perturb: o.PerturbOption,
-    limit: Annotated[
-        str,
-        typer.Option(help="Confidence that no wrong class may reach, from 0.5 to 1."),
-    ] = "0.6",
-    draws: Annotated[int, typer.Option(min=20, help="Trials per input.")] = 1000,
-    normality: Annotated[
-        str, typer.Option(help="Level of the Anderson-Darling test of normality.")
-    ] = "0.05",
-    transforms: Annotated[
-        str,
-        typer.Option(help="Transforms to try, in this order: none, box-cox, logit, yeo-johnson."),
-    ] = "none,box-cox",
-    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
-    levels: LevelsOptions,
-    requirement: RequirementOptions,
-    options: RunOptions,
+    json: o.Json = False,
+    **options: Any,  # noqa: ANN401
 ) -> int:
     """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
 
@@ -47,6 +27,4 @@ def tail(
 
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """
-    method = tail_method(confidence, draws, normality, transforms)
-    request = StudyRequest(inputs, data, perturb, f"confident:{limit}", method)
-    return run_at_levels(request, model, options, levels, requirement)
+    return run_command(function.tail, model, data, perturb, json=json, **options)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from surefoot.claims import Claim
     from surefoot.report.tables import Table
     from surefoot.report.view import View
     from surefoot.store.records import Finding
 
-HOLDS, REFUTED, UNDECIDED = 0, 1, 2
+HOLDS = 0
 
 
 def print_view(view: View) -> None:
@@ -72,13 +70,3 @@ def print_findings(findings: tuple[Finding, ...]) -> None:
         mark, colour = marks[finding.status]
         console.print(f"[{colour}]{mark}[/]", end="  ")
         console.print(f"{finding.name}: {finding.finding}", markup=False)
-
-
-def exit_code(verdicts: Sequence[Claim]) -> int:
-    """0: every requirement holds or there is none; 1: one is refuted; 2: one is undecided."""
-    from surefoot.claims import Verdict
-
-    distinct = {claim.verdict for claim in verdicts}
-    if Verdict.FAIL in distinct:
-        return REFUTED
-    return UNDECIDED if Verdict.UNDECIDED in distinct else HOLDS

@@ -41,8 +41,8 @@ def _refuse_outside(inputs: Inputs, bounds: Interval) -> None:
     if low < bounds.low or high > bounds.high:
         raise InvalidArgument(
             f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "
-            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (--scale) or pass other "
-            "bounds (--bounds)"
+            f"{bounds.high:g}], got {low:g} to {high:g}: scale the data (scale=, --scale) or "
+            "pass other bounds (bounds=, --bounds)"
         )
 
 

@@ -20,7 +20,10 @@ _LEAST_SKILL = 0.25
 """Part of the way from guessing to perfect below which a model is hardly better than a guess."""
 _MOST_CLASSES = 1000
 """Classes beyond which the best permutation is not searched: it would take seconds."""
-WAY_OUT = "number the classes from 0, or pass their names in the model's order (--class-names)"
+WAY_OUT = (
+    "number the classes from 0, or pass their names in the model's order (class_names=, "
+    "--class-names)"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def names_doubt(named: int, classes: int) -> str:
         return ""
     return (
         f"the data name {named} classes and the model has {classes}: pass all class names in the "
-        "model's order (--class-names), or leave the labels out (--labels none)"
+        "model's order (class_names=, --class-names), or leave the labels out (--labels none)"
     )
 
 

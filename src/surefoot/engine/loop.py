@@ -128,7 +128,7 @@ def _start(
     if journalled:
         raise ReplayMismatch(
             f"the store holds trials of input {next(iter(journalled))}, which is not in these "
-            "data: it belongs to another study; use another --store"
+            "data: it belongs to another study; use another store (store=, --store)"
         )
     return runs
 

@@ -167,7 +167,7 @@ class SubjectRun:
         if unused is not None:
             raise ReplayMismatch(
                 f"the store holds trials of input {unused[0]} that this procedure does not "
-                "ask for: it belongs to another study; use another --store"
+                "ask for: it belongs to another study; use another store (store=, --store)"
             )
 
 

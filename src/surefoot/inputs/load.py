@@ -168,7 +168,7 @@ def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
         case ".csv":
             return from_csv(path, media)
     raise InvalidArgument(
-        f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label or text,label, "
-        "tables (.csv and .parquet, with --labels), .jsonl, .txt, and folders of images or .wav "
-        f"files; {suffix or 'no suffix'} is none of them"
+        f"{path}: data are read from .npz, .npy (with labels=, --labels), .csv of file,label or "
+        "text,label, tables (.csv and .parquet, with labels=, --labels), .jsonl, .txt, and folders "
+        f"of images or .wav files; {suffix or 'no suffix'} is none of them"
     )

@@ -135,7 +135,7 @@ def _from_file(path: Path, options: LoadOptions) -> Model:
     if load is None:
         raise InvalidArgument(
             f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "
-            f"--trust .pkl and .joblib; {path.suffix or 'no suffix'} is none of them"
+            f"trust=True (--trust) .pkl and .joblib; {path.suffix or 'no suffix'} is none of them"
         )
     return load(path, options)
 

@@ -132,7 +132,7 @@ def wrap_module(
     except ModelFailed as error:
         raise ModelFailed(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, pass "
-            "--shape)"
+            "shape=, --shape)"
         ) from error
     model = replace(model, signature=signature, private=private)
     return _halved(model) if options.half else model

@@ -174,7 +174,7 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
         f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(decisions)} "
         "stayed undecided. That shows neither that all are robust nor that one is not. The latter "
         f"needs {enough} inputs declared fragile, or strong evidence against one, for which a "
-        "fixed size (--method exact-binomial --looks 1) is better",
+        "fixed size (method exact-binomial, looks=1, --looks 1) is better",
         trials,
     )
 

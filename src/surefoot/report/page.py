@@ -10,8 +10,8 @@ from surefoot.errors import ReportFailed
 from surefoot.report.view import View
 
 
-def html_of(view: View, *, fragment: bool = False) -> str:
-    """The page as text; a fragment is what a notebook shows."""
+def html_of(view: View, template: str = "page.html.j2", **more: object) -> str:
+    """The page as text, or another template with the same view."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -22,8 +22,7 @@ def html_of(view: View, *, fragment: bool = False) -> str:
         lstrip_blocks=True,
     )
     pages.filters["unbroken"] = _unbroken
-    name = "fragment.html.j2" if fragment else "page.html.j2"
-    return pages.get_template(name).render(view=view)
+    return pages.get_template(template).render(view=view, **more)
 
 
 def _unbroken(line: str) -> str:

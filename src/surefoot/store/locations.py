@@ -23,10 +23,11 @@ def error_message(where: Path, message: str) -> str:
             "the same command again; what was stored stays"
         )
     if "not a database" in text or "malformed" in text:
-        return f"{where} is not a surefoot store ({message}): use another --store"
+        return f"{where} is not a surefoot store ({message}): use another store (store=, --store)"
     if "locked" in text:
         return (
-            f"{where} is in use by another process ({message}): wait for it, or use another --store"
+            f"{where} is in use by another process ({message}): wait for it, or use another store "
+            "(store=, --store)"
         )
     if "readonly" in text or "unable to open" in text:
         return f"{where} cannot be written ({message}): check its permissions"

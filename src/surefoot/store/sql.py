@@ -94,7 +94,7 @@ class SqlStore:
             if not same and decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
                 raise StoreFailed(
                     f"{self.where} holds another study under the name {digest[:12]}: "
-                    "use another --store"
+                    "use another store (store=, --store)"
                 )
 
     def journal(self, digest: str) -> SqlJournal:
@@ -198,7 +198,7 @@ class SqlStore:
         if names and META.name not in names:
             raise StoreFailed(
                 f"{self.where} is a database of another program (it holds {names[0]}): "
-                "use another --store"
+                "use another store (store=, --store)"
             )
         return names
 
@@ -211,7 +211,8 @@ class SqlStore:
             if schema != str(SCHEMA):
                 raise StoreFailed(
                     f"{self.where} was written by another version of surefoot (schema {schema}, "
-                    f"this one reads {SCHEMA}): use another --store, or that version"
+                    f"this one reads {SCHEMA}): use another store (store=, --store), or that "
+                    "version"
                 )
 
     @contextmanager

@@ -39,6 +39,19 @@ class Plan:
         """The trials of the whole run if every input were like this."""
         return rehearsal.mean if self.together else self.inputs * rehearsal.mean
 
+    def __str__(self) -> str:
+        """One line on the model, then one for each assumed probability."""
+        lines = [
+            f"{self.inputs:,} inputs; the model does about {self.rate:,.0f} trials per second with "
+            f"{self.workers} {'worker' if self.workers == 1 else 'workers'}."
+        ]
+        lines += [
+            f"If every input is kept with probability {r.p:g}: {r.mean:,.0f} trials per input, "
+            f"{self.inputs * r.mean:,.0f} in total, about {self.seconds(r):,.0f} s."
+            for r in self.rehearsals
+        ]
+        return "\n".join(lines)
+
     def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""
         return self.trials(rehearsal) / self.rate

@@ -62,7 +62,7 @@ def _check(
     image, times = Counter(row.image for row in rows).most_common(1)[0]
     if times > 1:
         ways = [
-            f"--{option} {' or '.join(sorted(values))}"
+            f"{option} (--{option}) {' or '.join(sorted(values))}"
             for option, chosen, values in (
                 ("split", split, {row.split for row in rows}),
                 ("source", source, {row.source for row in rows}),

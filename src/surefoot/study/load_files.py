@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,43 +15,54 @@ from surefoot.inputs import Selection, load_inputs
 from surefoot.inputs.images import Shape, frame_of
 from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
+from surefoot.results import Interval
 from surefoot.store.records import Source
-from surefoot.study.registry import number
+from surefoot.study import option_values
 from surefoot.study.select_inputs import select
-from surefoot.subject import Model
+from surefoot.subject import Model, Signature
+
+_READING_OF_DATA = (
+    "labels", "label_pattern", "scale", "size", "length", "class_names", "group", "read_as",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are read and which inputs are chosen; as text, the way a person writes it."""
+    """How files are read and which inputs are chosen.
 
-    bounds: str | None = None
-    mean: str | None = None
-    std: str | None = None
+    As text, the way a person writes it, or as Python values: bounds "0,1" or (0, 1).
+    """
+
+    bounds: str | Sequence[float] | Interval | None = None
+    mean: str | float | Sequence[float] | None = None
+    std: str | float | Sequence[float] | None = None
     scores: str | None = None
-    shape: str | None = None
+    shape: str | Sequence[int] | None = None
     output: str | None = None
-    labels: str | None = None
+    labels: str | Any = None
     label_pattern: str | None = None
     scale: float | None = None
-    size: str | None = None
+    size: str | Sequence[int] | None = None
     length: float | None = None
-    class_names: str | None = None
-    group: str | None = None
+    class_names: str | Sequence[str] | None = None
+    group: str | Sequence[Any] | None = None
     read_as: str | None = None
     device: str | None = None
     half: bool = False
     trust: bool = False
-    classes: str | None = None
+    classes: str | Sequence[int | str] | None = None
     first: int | None = None
     random: int | None = None
     correct_only: bool = False
 
-    def load(self, models: Sequence[str], data: str, seed: int) -> tuple[list[Model], Inputs]:
-        """Models, and the inputs chosen for all of them; the seed is for a random choice."""
+    def load(self, models: Sequence[Any], data: Any, seed: int) -> tuple[list[Model], Inputs]:  # noqa: ANN401
+        """Models, and the inputs chosen for all of them; the seed is for a random choice.
+
+        Models and data as `load_model` and `load_inputs` take them, `(x, y)` too, or loaded ones.
+        """
         shape = self._shape(models, data)
         inputs = self._inputs(data, self.scale, shape)
-        bounds = self.bounds or _usual_bounds(inputs)
+        pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
         loaded = [self._model(path, inputs, bounds) for path in models]
         inputs = self._numbered_as(loaded, inputs, data)
         whole_numbers = {model.signature.whole_numbers for model in loaded}
@@ -59,9 +71,14 @@ class FileOptions:
                 "some of these models take integers (uint8) and some do not: they cannot be given "
                 "the same inputs"
             )
-        if True in whole_numbers and _is_pixels(inputs) and self.scale is None:
+        if True in whole_numbers and pixels and self.scale is None:
+            if isinstance(data, Inputs):
+                raise InvalidArgument(
+                    f"{data.source} was divided by 255, and the model takes integers (uint8): load "
+                    "it with scale=1"
+                )
             inputs = self._inputs(data, 1.0, shape)
-            loaded = [self._model(path, inputs, self.bounds or "0,255") for path in models]
+            loaded = [self._model(path, inputs, "0,255") for path in models]
         selection = Selection(
             classes=_class_numbers(self.classes, inputs),
             first=self.first,
@@ -72,17 +89,18 @@ class FileOptions:
         self._check_random(inputs, selection.classes)
         return loaded, select(inputs, loaded, selection)
 
-    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: str) -> Inputs:
+    def _numbered_as(self, models: Sequence[Model], inputs: Inputs, data: Any) -> Inputs:  # noqa: ANN401
         """The inputs with labels numbered as the classes that estimators were fitted with."""
         names = {getattr(model, "class_names", ()) for model in models}
-        if self.class_names or not inputs.features or inputs.labels is None or names == {()}:
+        loaded = isinstance(data, Inputs) or self.class_names
+        if loaded or not inputs.features or inputs.labels is None or names == {()}:
             return inputs
         if len(names) > 1:
             raise InvalidArgument(
                 "these models were fitted with other classes than one another: they cannot be "
                 "compared on the same labels"
             )
-        return load_inputs(data, self.labels, class_names=names.pop())
+        return replace(self, class_names=names.pop())._inputs(data, None, None)
 
     def _check_random(self, inputs: Inputs, classes: Sequence[int]) -> None:
         """Refuse to draw more inputs than there are."""
@@ -95,16 +113,19 @@ class FileOptions:
             available, unit = len({inputs.groups[i] for i in np.flatnonzero(rows)}), "groups"
         if self.random is not None and self.random > available > 0:
             raise InvalidArgument(
-                f"--random {self.random}: {inputs.source} has {available} {unit}{of_classes}; "
-                f"write {available} or less, or leave out --random"
+                f"random (--random) {self.random}: {inputs.source} has {available} {unit}"
+                f"{of_classes}; write {available} or less, or leave it out"
             )
 
-    def _shape(self, models: Sequence[str], data: str) -> Shape:
+    def _shape(self, models: Sequence[Any], data: Any) -> Shape:  # noqa: ANN401
         """The shape that the models state, for images: they are resized to it."""
-        images = Path(data).is_dir() or data.lower().endswith(".csv")
+        if not isinstance(data, str | Path):
+            return None
+        images = Path(data).is_dir() or str(data).lower().endswith(".csv")
         if self.shape is not None or not images:
-            return _shape(self.shape)
-        shapes = {name: declared_shape(name) for name in models}
+            return option_values.shape(self.shape)
+        files = [model for model in models if isinstance(model, str | Path)]
+        shapes = {str(name): declared_shape(name) for name in files}
         stated = {name: shape for name, shape in shapes.items() if shape is not None}
         frames = {name: frame_of(shape).size for name, shape in stated.items()}
         sizes = {size: name for name, size in frames.items() if size is not None}
@@ -116,13 +137,21 @@ class FileOptions:
             )
         return next(iter(stated.values()), None)
 
-    def _inputs(self, data: str, scale: float | None, shape: Shape) -> Inputs:
+    def _inputs(self, data: Any, scale: float | None, shape: Shape) -> Inputs:  # noqa: ANN401
+        if isinstance(data, Inputs):
+            self._refuse("data", _READING_OF_DATA)
+            return data
+        labels = self.labels
+        if isinstance(data, tuple) and len(data) == 2:
+            if labels is not None:
+                raise InvalidArgument("data (x, y) has labels of its own: leave out labels=")
+            data, labels = data
         return load_inputs(
             data,
-            self.labels,
+            labels,
             class_names=self.class_names or (),
             scale=scale,
-            size=_size(self.size),
+            size=option_values.size(self.size),
             shape=shape,
             length=self.length,
             label_pattern=self.label_pattern,
@@ -130,22 +159,39 @@ class FileOptions:
             groups=self.group,
         )
 
-    def _model(self, name: str, inputs: Inputs, bounds: str | None) -> Model:
+    def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401
+        bounds = bounds_of_data if self.bounds is None else self.bounds
+        if isinstance(getattr(source, "signature", None), Signature):
+            self._refuse(
+                "model",
+                ("bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust"),
+            )
+            loaded: Model = source
+            return loaded
         return load_model(
-            name,
-            bounds=_numbers(bounds),
-            mean=_numbers(self.mean),
-            std=_numbers(self.std),
+            source,
+            bounds=bounds if isinstance(bounds, Interval) else option_values.numbers(bounds),
+            mean=option_values.numbers(self.mean),
+            std=option_values.numbers(self.std),
             scores=self.scores,
-            shape=_shape(self.shape),
+            shape=option_values.shape(self.shape),
             data_shape=None if inputs.holds_items else inputs.x.shape[1:],
             examples=inputs if inputs.holds_items else None,
+            features=inputs.features,
             output=self.output,
             device=self.device,
             half=self.half,
             trust=self.trust,
-            features=inputs.features,
         )
+
+    def _refuse(self, what: str, names: Sequence[str]) -> None:
+        """An option that is about reading, where nothing is read."""
+        for name in names:
+            if getattr(self, name) is not None and getattr(self, name) is not False:
+                raise InvalidArgument(
+                    f"{name} is for a {what} that is read here, and this {what} is loaded already: "
+                    f"pass {name} where you load it"
+                )
 
 
 def recorded_options(source: Source) -> FileOptions:
@@ -164,33 +210,11 @@ def _is_pixels(inputs: Inputs) -> bool:
     return inputs.reading.split("; ")[0] == "values divided by 255"
 
 
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    return None if text is None else tuple(number(part) for part in text.split(","))
-
-
-def _shape(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise InvalidArgument(f"--shape must be the shape of one input, as 1,28,28, got {text!r}")
-    return tuple(int(part) for part in parts)
-
-
-def _size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    height, _, width = text.lower().partition("x")
-    if not (height.isdecimal() and width.isdecimal()):
-        raise InvalidArgument(f"--size must be HEIGHTxWIDTH, as 224x224, got {text!r}")
-    return int(height), int(width)
-
-
-def _class_numbers(text: str | None, inputs: Inputs) -> tuple[int, ...]:
-    if text is None:
+def _class_numbers(classes: str | Sequence[int | str] | None, inputs: Inputs) -> tuple[int, ...]:
+    if classes is None:
         return ()
     numbers = []
-    for part in (p.strip() for p in text.split(",")):
+    for part in (text.strip() for text in option_values.texts(classes)):
         if part in inputs.class_names:
             numbers.append(inputs.class_names.index(part))
         elif part.isdecimal():

@@ -24,7 +24,7 @@ from surefoot.subject import Perturbation
 
 _SPREAD = re.compile(r"(\btable:[^,+|]*?)\s*sd\s*(?=[,+|]|$)")
 """A level in standard deviations of each column: table:0.1sd."""
-_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` shows all"
+_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` (docs/catalogue.md) shows all"
 
 
 def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:

@@ -39,7 +39,7 @@ def read_result(store: str, run: str = LATEST) -> Result:
 def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     """The study of a finished run, from the same files: `replay` its trials.
 
-    Only for runs of the command line that sample at one level; refused if the files have changed.
+    Only for runs on files that sample at one level; refused if the files have changed.
     `trust`: allow running code that the store names: Python functions and pickles.
     """
     record = _read_record(store, run)

@@ -206,8 +206,8 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
     if interval.high < least:
         return replace(claim, verdict=Verdict.FAIL)
     reason = claim.reason or (
-        f"it is {percent_range(interval)}: another --assume, a finer --resolution or more inputs "
-        "may decide it"
+        f"it is {percent_range(interval)}: another assume (--assume), a finer resolution "
+        "(--resolution) or more inputs may decide it"
     )
     return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.claims import Claim, Randomness
+from surefoot.claims import Claim, Randomness, Verdict
 from surefoot.errors import InvalidArgument, MissingPackage
-from surefoot.report.page import html_of, write_page
+from surefoot.report.notebook import notebook_html, short_line
+from surefoot.report.page import write_page
 from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
@@ -21,6 +21,7 @@ from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
 from surefoot.study.input_claims import claim_about
+from surefoot.study.result_frame import levels_of_parts, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +93,14 @@ class Result:
             self, verdicts=requirements.check_requirements(self.record, records, demanded)
         )
 
+    @property
+    def exit_code(self) -> int:
+        """0: every requirement holds or there is none; 1: one is refuted; 2: one is undecided."""
+        verdicts = {claim.verdict for claim in self.view.verdicts}
+        if Verdict.FAIL in verdicts:
+            return 1
+        return 2 if Verdict.UNDECIDED in verdicts else 0
+
     def at_radius(self, radius: float) -> Result:
         """The same result with how many inputs are proved, refuted and open at this radius."""
         records = {name: part.record for name, part in self.parts.items()}
@@ -132,19 +141,28 @@ class Result:
         return plain
 
     def to_frame(self) -> pd.DataFrame:
-        """The table of inputs, with each one's claim; of all parts, where there are several."""
+        """One row an input with its claim, or one row a level of a curve.
+
+        Of several results side by side the rows of all, with the name of each in `part`.
+        """
         try:
             import pandas as pd
         except ImportError as error:
             raise MissingPackage("to_frame needs pandas: pip install pandas") from error
-        if self.parts:
-            frames = [part.to_frame().assign(part=name) for name, part in self.parts.items()]
-            return pd.concat(frames, ignore_index=True)
-        return pd.DataFrame([_table_row(row, self.claim_about(row.id)) for row in self.inputs])
+        levels = levels_of_parts(self.record)
+        rows = rows_of(self.record, self.claim_about)
+        for name, part in self.parts.items():
+            named = {"part": name, **({"level": levels[name]} if name in levels else {})}
+            rows += [{**named, **row} for row in rows_of(part.record, part.claim_about)]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        """One line: the verdicts, the first claim as far as it fits, and what it took."""
+        return short_line(self.view, self.record.trials)
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it."""
-        return html_of(self.view, fragment=True)
+        """As a notebook shows it: the claims, the first figure and the first table."""
+        return notebook_html(self.view, self.store if self.from_store else "")
 
     def __str__(self) -> str:
         """The claims in sentences, then the tables."""
@@ -153,19 +171,3 @@ class Result:
 
 def _with_sentence(claim: Claim) -> dict[str, Any]:
     return {**asdict(claim), "sentence": sentence(claim)}
-
-
-def _table_row(row: InputRow, claim: Claim) -> dict[str, Any]:
-    around = claim.interval
-    return {
-        "id": row.id,
-        **({"group": row.group} if row.group else {}),
-        "label": row.label,
-        "predicted": row.predicted,
-        "quantity": claim.quantity,
-        "value": math.nan if claim.value is None else claim.value,
-        "low": math.nan if around is None else around.low,
-        "high": math.nan if around is None else around.high,
-        "verdict": None if claim.verdict is None else str(claim.verdict),
-        "trials": claim.trials,
-    }

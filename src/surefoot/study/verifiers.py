@@ -52,8 +52,8 @@ def prover_for(study: Setup) -> tuple[Prover, ReadNetwork | None]:
 
     if not graph.plain:
         raise InvalidArgument(
-            f"--verifier {command} reads the file alone, but mean and std normalise the inputs "
-            "before it: export a file that normalises by itself"
+            f"verifier (--verifier) {command} reads the file alone, but mean and std normalise the "
+            "inputs before it: export a file that normalises by itself"
         )
     return ExternalProver(
         ExternalVerifier(command), graph.path, study.model.signature.classes

@@ -129,7 +129,9 @@ def _facts_of(record: Record) -> list[str]:
         )
         share = record.claims[0].limit or 0.0
         if wrong >= share * len(brackets) and not record.claims[0].about.groups:
-            lines[-1] += " They make the quantile 0; --correct-only leaves them out."
+            lines[-1] += (
+                " They make the quantile 0; correct_only=True (--correct-only) leaves them out."
+            )
     lines += _summaries(brackets)
     inside = [s for b in brackets for s in b.sampled if s.radius <= b.low]
     if inside:

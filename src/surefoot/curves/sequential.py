@@ -7,13 +7,13 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from surefoot.curve.assumptions import CURVATURE, MONOTONE, Assumption
-from surefoot.curve.conclude import between_of, points_of, reading_of
-from surefoot.curve.known_curve import KnownCurve
-from surefoot.curve.levels import FINE, FIRST_LOOK, MOST_DRAWS, Grid, Sampling
-from surefoot.curve.population import POPULATION_CELLS, Walks, rank_thresholds
-from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
-from surefoot.curve.search import next_asks
+from surefoot.curves.assumptions import CURVATURE, MONOTONE, Assumption
+from surefoot.curves.conclude import between_of, points_of, reading_of
+from surefoot.curves.known_curve import KnownCurve
+from surefoot.curves.levels import FINE, FIRST_LOOK, MOST_DRAWS, Grid, Sampling
+from surefoot.curves.population import POPULATION_CELLS, Walks, rank_thresholds
+from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
+from surefoot.curves.search import next_asks
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask, Needs, TimeUp

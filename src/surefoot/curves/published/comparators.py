@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.curve.published.geometry import exact_points, linear_crossings, share_above
-from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
+from surefoot.curves.published.geometry import exact_points, linear_crossings, share_above
+from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask, Needs, TimeUp

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from surefoot.curve.assumptions import Assumption
-from surefoot.curve.levels import ROUNDING, Grid, Level, Sampling, Values
+from surefoot.curves.assumptions import Assumption
+from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Interval

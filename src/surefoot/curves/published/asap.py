@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import ClassVar
 
-from surefoot.curve.published import geometry
-from surefoot.curve.request import check_size, check_span, check_thresholds, stopped_early
+from surefoot.curves.published import geometry
+from surefoot.curves.request import check_size, check_span, check_thresholds, stopped_early
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.procedure import Ask, Needs, TimeUp

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surefoot.curve.assumptions import Assumption
-from surefoot.curve.conclude import length_within
-from surefoot.curve.levels import Grid, Level, Sampling, mean_bounds
+from surefoot.curves.assumptions import Assumption
+from surefoot.curves.conclude import length_within
+from surefoot.curves.levels import Grid, Level, Sampling, mean_bounds
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Crossing, Guarantee, Interval, Point, Reading

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.curve.levels import FINE, ROUNDING, Grid, Level, Values
-from surefoot.curve.published import geometry
+from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values
+from surefoot.curves.published import geometry
 from surefoot.errors import InvalidArgument
 
 WIGGLE, ONE_CROSSING, MONOTONE, CURVATURE = "wiggle", "one-crossing", "monotone", "curvature"

@@ -7,7 +7,7 @@ from pathlib import Path
 from surefoot.errors import InvalidArgument
 
 
-def check_file(path: str | None) -> None:
+def check_file(path: str | Path | None) -> None:
     """Refuse a file that could not be written."""
     if path is None:
         return
@@ -21,7 +21,7 @@ def check_file(path: str | None) -> None:
     _try_writing(path, target.parent, f".{target.name}.")
 
 
-def check_folder(path: str | None) -> None:
+def check_folder(path: str | Path | None) -> None:
     """Refuse a folder that could not be written into; it need not exist yet."""
     if path is None:
         return
@@ -33,17 +33,17 @@ def check_folder(path: str | None) -> None:
     _try_writing(path, target if target.is_dir() else target.parent, ".")
 
 
-def check_figure_file(path: str | None) -> None:
+def check_figure_file(path: str | Path | None) -> None:
     """Refuse a figure that could not be written, or whose format is not known."""
     if path is None:
         return
     from surefoot.report.figures import check_figure
 
     check_file(path)
-    check_figure(path)
+    check_figure(str(path))
 
 
-def _try_writing(path: str, folder: Path, prefix: str) -> None:
+def _try_writing(path: str | Path, folder: Path, prefix: str) -> None:
     """Write a temporary file beside it: permissions alone do not say whether writing works."""
     import tempfile
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curve.levels import ROUNDING
-from surefoot.curve.published import geometry
+from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
+from surefoot.curves.levels import ROUNDING
+from surefoot.curves.published import geometry
 from surefoot.results import Between, Crossing, Guarantee, Interval, Point, Reading
 
 Values = Sequence[tuple[float, float]]

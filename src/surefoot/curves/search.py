@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surefoot.curve.assumptions import Assumption
-from surefoot.curve.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curve.levels import FINE, MOST_NOISY_LEVELS, ROUNDING
+from surefoot.curves.assumptions import Assumption
+from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
+from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, ROUNDING
 from surefoot.procedure import Ask
 
 WORTH_A_LEVEL = 8

@@ -1,0 +1,50 @@
+"""`certify`: is the failure probability of each input at most kappa?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.methods import kappa_method
+from surefoot.commands.options import (
+    AttackOptions,
+    BatchOptions,
+    KappaOptions,
+    LevelsOptions,
+    PropertyOptions,
+    RequirementOptions,
+    RunOptions,
+)
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.study import Result
+    from surefoot.study.load_files import FileOptions
+
+
+def certify(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401
+    *,
+    measurement: KappaOptions,
+    prop: PropertyOptions,
+    levels: LevelsOptions,
+    attack: AttackOptions,
+    requirement: RequirementOptions,
+    inputs: FileOptions,
+    running: RunOptions,
+    batches: BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Decide whether each input fails under at most a share kappa of the perturbations.
+
+    Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot certify`.
+    `attack` may also be an `sf.methods.Attack`.
+
+    Example: sf.certify("model.onnx", "test.npz", "linf:8/255", kappa=1e-2)
+    """
+    from surefoot.commands.sampling import SamplingRequest, run_sampling
+
+    method, gradient_attack = kappa_method(measurement), attack.method()
+    request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
+    return run_sampling(request, levels, requirement, running, batches, caller, gradient_attack)

@@ -1,0 +1,181 @@
+"""`compare`: several models on the same inputs and the same perturbations."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.methods import estimate_method, kappa_method, tail_method
+from surefoot.commands.option import option, option_name
+from surefoot.commands.options import (
+    CONFIDENCE,
+    AttackOptions,
+    BatchOptions,
+    KappaOptions,
+    RunOptions,
+    TailOptions,
+)
+from surefoot.commands.values import Number, as_number, as_numbers, as_property, share
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.study import Result
+    from surefoot.study.load_files import FileOptions
+
+_WIDTH = 0.05
+"""Wider than for `estimate`: every model is measured, and differences need many inputs first."""
+_PROPERTY = "same"
+Reference = str | Path | Sequence[float] | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """Which quantity is compared, and what is required of it."""
+
+    width: Number | None = option(
+        None, f"How far each estimate may be from the truth (default: {_WIDTH})."
+    )
+    kappa: Number | None = option(
+        None, "Compare the share of inputs that fail at most this often instead."
+    )
+    limit: Number | None = option(
+        None, "Compare confident mistakes above this confidence instead (see tail)."
+    )
+    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    reference: Reference | None = option(
+        None,
+        "Correlate with these numbers, such as accuracies: 0.91,0.88 in the order of the models, "
+        "or a .csv file with lines model,value.",
+    )
+    not_worse: Number | None = option(
+        None,
+        "Require that the first model fails at most this much more often than each other: 0.01.",
+    )
+    property: str | object | None = option(
+        None,
+        "When an output counts as kept: same, true, topk:5, confident:0.6 "
+        f"(default: {_PROPERTY}). Not with --limit.",
+    )
+
+    def method(self) -> tuple[Any, Any]:
+        """The method that width, kappa or limit names, and the property it measures."""
+        quantities = {"width": self.width, "kappa": self.kappa, "limit": self.limit}
+        named = [option_name(name) for name, value in quantities.items() if value is not None]
+        if len(named) > 1:
+            raise InvalidArgument(
+                f"give either {' or '.join(named)}: each is a quantity of its own"
+            )
+        kept_if = _PROPERTY if self.property is None else self.property
+        if self.limit is not None:
+            if self.property is not None:
+                raise InvalidArgument(
+                    f"{option_name('limit')} {self.limit} is about confident mistakes: leave out "
+                    f"{option_name('property')} {self.property}"
+                )
+            tail = TailOptions(limit=self.limit, confidence=self.confidence)
+            return tail_method(tail), f"confident:{self.limit}"
+        if self.kappa is not None:
+            test = KappaOptions(kappa=self.kappa, confidence=self.confidence)
+            return kappa_method(test), kept_if
+        width = _WIDTH if self.width is None else self.width
+        return estimate_method(width, self.confidence), kept_if
+
+
+def compare(
+    models: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401
+    *,
+    measurement: ComparisonOptions,
+    attack: AttackOptions,
+    inputs: FileOptions,
+    running: RunOptions,
+    batches: BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Rank models by how often they fail on the same perturbed inputs, with intervals.
+
+    `models`: two or more, in a list or by name in a dict; data and perturbation as for
+    `sf.estimate`; the options are those of `surefoot compare`. Studies that you built yourself are
+    compared by `sf.compare({"new": study, "old": other})`, with the arguments of `study.run`.
+
+    Example: sf.compare(["model.onnx", "old.onnx"], "test.npz", "linf:8/255", not_worse=0.02)
+    """
+    from functools import partial
+
+    from surefoot.commands.sampling import SamplingRequest, run_each
+    from surefoot.commands.subjects import named_models, read_subjects
+    from surefoot.commands.values import as_perturbation
+    from surefoot.study.comparison import compare as run_all
+
+    several = named_models(models)
+    if len(several) < 2:
+        raise InvalidArgument(
+            "compare needs two or more models, then the data: ['a.onnx', 'b.onnx'], 'x.npz' "
+            "(a.onnx b.onnx x.npz)"
+        )
+    gradient_attack = attack.method()
+    running.check()
+    limits = batches.arguments()
+    margin = None
+    if measurement.not_worse is not None:
+        margin = share("not_worse", measurement.not_worse)
+    values = _reference(measurement.reference, several)
+    method, kept_if = measurement.method()
+    prop = as_property(kept_if)
+    as_perturbation(perturb)
+    subjects = read_subjects(several, data, inputs, running.seed)
+    request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
+    studies = {name: request.of_model(name, subjects, prop, running.seed) for name in several}
+    sources = subjects.sources(caller.command, perturb, kept_if)
+    run = partial(run_all, studies, reference=values, attack=gradient_attack)
+    result = run_each(
+        run, list(studies), sources, caller, part="model", **running.arguments(), **limits
+    )
+    result = replace(result, command=caller.command)
+    if margin is not None:
+        result = result.require(not_worse=(next(iter(several)), margin))
+    return running.write(result)
+
+
+def _reference(given: Any, models: Mapping[str, Any]) -> dict[str, float] | None:  # noqa: ANN401
+    """One number for each model, from the option itself or from a file."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping) or _is_file(given):
+        lines = given if isinstance(given, Mapping) else _read_lines(str(given))
+        return {name: _value_of(name, model, lines, given) for name, model in models.items()}
+    values = as_numbers("reference", given)
+    if len(values) != len(models):
+        raise InvalidArgument(
+            f"{option_name('reference')} has {len(values)} numbers for {len(models)} models: give "
+            "one for each"
+        )
+    return dict(zip(models, values, strict=True))
+
+
+def _value_of(name: str, model: Any, lines: Mapping[str, Any], where: Any) -> float:  # noqa: ANN401
+    path = str(model)
+    value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
+    if value is None:
+        raise InvalidArgument(f"{where} has no line for {name}: write {name},0.91")
+    return as_number("reference", value)
+
+
+def _read_lines(path: str) -> dict[str, str]:
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            return {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidArgument(f"{path} cannot be read as a list of values ({error})") from error
+
+
+def _is_file(given: Any) -> bool:  # noqa: ANN401
+    try:
+        return isinstance(given, str | Path) and Path(given).is_file()
+    except OSError:  # too long for a file name
+        return False

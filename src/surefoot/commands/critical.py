@@ -1,0 +1,162 @@
+"""`critical`: how far can an input be perturbed before its label can change?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.export_options import ExportOptions
+from surefoot.commands.option import option, option_name
+from surefoot.commands.options import CONFIDENCE, RunOptions
+from surefoot.commands.output_files import check_figure_file
+from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.commands.subjects import Subjects
+    from surefoot.population import CriticalQuantile
+    from surefoot.region import CriticalLevel
+    from surefoot.study import Result, Study
+    from surefoot.study.load_files import FileOptions
+
+
+@dataclass(frozen=True)
+class RadiusOptions:
+    """How brackets are found, and which quantile is claimed."""
+
+    tolerance: Number = option(0.002, "How narrow each bracket must be.")
+    quantile: Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
+    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    seconds_per_input: float = option(60.0, "Maximum CPU seconds per input.")
+    quantile_only: bool = option(
+        False,
+        "Only narrow brackets as far as the quantile (or --require) needs: much faster.",
+    )
+    within: Number | None = option(
+        None, "Take inputs until the quantile is known to ± this (--quantile-only)."
+    )
+    samples: int = option(
+        200, "Random points per input and radius as a check; 0 for none.", least=0
+    )
+    verifier: str = option("", "Use another prover: 'tool {onnx} {vnnlib} {seconds} {result}'.")
+
+    def method(self, least: float | None) -> CriticalLevel | CriticalQuantile:
+        """The method; `least` is the radius that is required."""
+        from surefoot.population import CriticalQuantile
+        from surefoot.region import CriticalLevel
+
+        shared = (
+            as_number("tolerance", self.tolerance),
+            as_number("seconds_per_input", self.seconds_per_input),
+            share("quantile", self.quantile),
+            error_from(self.confidence),
+            self.samples,
+        )
+        if not self.quantile_only and self.within is None:
+            return CriticalLevel(*shared, self.verifier)
+        if self.verifier:
+            raise InvalidArgument(
+                f"{option_name('verifier')} {self.verifier}: another prover closes brackets; leave "
+                "out quantile_only (--quantile-only) and within (--within)"
+            )
+        within = None if self.within is None else as_number("within", self.within)
+        return CriticalQuantile(*shared, within, least)
+
+
+@dataclass(frozen=True)
+class RadiusOutcome:
+    """What is shown and required of the radii."""
+
+    at: Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
+    by_class: bool = option(False, "Also the quantile of each class.")
+    require: Number | None = option(
+        None, "Require that the quantile is at least this radius: 8/255."
+    )
+    figure: str | Path | None = option(None, "Write the figure here: critical.svg, .png or .json.")
+
+    def required_radius(self) -> float | None:
+        """The radius that is required, if there is one."""
+        if self.require is None:
+            return None
+        least = as_number("require", self.require)
+        if not 0 < least < math.inf:
+            raise InvalidArgument(
+                f"{option_name('require')} must be a radius above 0, got {self.require}: try 8/255"
+            )
+        return least
+
+
+def critical(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    *,
+    export: ExportOptions,
+    radius: RadiusOptions,
+    outcome: RadiusOutcome,
+    inputs: FileOptions,
+    running: RunOptions,
+    caller: Caller,
+) -> Result:
+    """Bracket the L∞ radius at which each label can change, between proof and counterexample.
+
+    `model`: an ONNX file, or several in a list; data as for `sf.estimate`; the options are those of
+    `surefoot critical`.
+
+    Example: sf.critical("model.onnx", "test.npz", first=10)
+    """
+    from surefoot.commands.sampling import run_each
+    from surefoot.commands.subjects import named_models, read_subjects
+    from surefoot.region import CriticalLevel
+    from surefoot.study.comparison import compare
+
+    models = named_models(model)
+    if not models:
+        raise InvalidArgument("critical needs one or more ONNX files, then the data")
+    running.check()
+    export.check(models)
+    check_figure_file(outcome.figure)
+    least = outcome.required_radius()
+    radii = () if outcome.at is None else as_numbers("at", outcome.at)
+    method = radius.method(least)
+    subjects = read_subjects(models, data, inputs, running.seed)
+    studies = _studies(subjects, method, outcome.by_class, running.seed)
+    sources = subjects.sources(caller.command, "", next(iter(studies.values())).property.kind)
+    unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
+    run = partial(compare, studies, on_interrupt=caller.on_interrupt)
+    result = run_each(
+        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments()
+    )
+    result = replace(result, command=caller.command)
+    for name, path in models.items():
+        part = result.parts[name] if result.parts else result
+        export.write(studies[name], part.record, path, name, caller.remark)
+    for level in radii:
+        result = result.at_radius(level)
+    return running.write(result if least is None else result.require(least), outcome.figure)
+
+
+def _studies(
+    subjects: Subjects, method: CriticalLevel | CriticalQuantile, by_class: bool, seed: int
+) -> dict[str, Study]:
+    """A study for every network, by name."""
+    from surefoot import perturb
+    from surefoot.properties import SameLabel, TrueLabel
+    from surefoot.study import Study
+
+    prop = SameLabel() if subjects.inputs.labels is None else TrueLabel()
+    return {
+        name: Study(
+            model,
+            subjects.inputs,
+            perturb.LinfNoise(),
+            method,
+            property=prop,
+            seed=seed,
+            by_class=True if by_class else None,
+        )
+        for name, model in subjects.models.items()
+    }

@@ -1,0 +1,47 @@
+"""`doctor`: do model and data fit together?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.option import option
+from surefoot.commands.options import SEED
+
+if TYPE_CHECKING:
+    from surefoot.study.doctor import Checkup
+    from surefoot.study.load_files import FileOptions
+
+NO_NOISE = "linf:0"
+"""The perturbation that is checked where none is named: it changes nothing."""
+
+
+@dataclass(frozen=True)
+class SeedOptions:
+    """The seed alone, of a command that stores nothing."""
+
+    seed: int = option(SEED, "Random seed.", least=0)
+
+
+def doctor(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any = NO_NOISE,  # noqa: ANN401
+    *,
+    inputs: FileOptions,
+    choice: SeedOptions,
+) -> Checkup:
+    """Check that model and data fit together before a run; `print` the answer.
+
+    Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot doctor`.
+
+    Example: print(sf.doctor("model.onnx", "test.npz", bounds=(0, 1)))
+    """
+    from surefoot.commands.subjects import read_subjects
+    from surefoot.commands.values import as_perturbation
+    from surefoot.study.doctor import doctor as check
+
+    subjects = read_subjects({"": model}, data, inputs, choice.seed)
+    return check(
+        subjects.models[""], subjects.inputs, as_perturbation(perturb, subjects.inputs.frame)
+    )

@@ -1,0 +1,50 @@
+"""`estimate`: failure probabilities to a stated width."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.methods import estimate_method
+from surefoot.commands.options import (
+    BatchOptions,
+    EstimateOptions,
+    LevelsOptions,
+    PropertyOptions,
+    RequirementOptions,
+    RunOptions,
+)
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.study import Result
+    from surefoot.study.load_files import FileOptions
+
+
+def estimate(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401
+    *,
+    measurement: EstimateOptions,
+    prop: PropertyOptions,
+    levels: LevelsOptions,
+    requirement: RequirementOptions,
+    inputs: FileOptions,
+    running: RunOptions,
+    batches: BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Estimate how often each input fails under random perturbations, with intervals.
+
+    `model` is a path, a module, an estimator, a function or a loaded model; `data` a path,
+    `(x, y)`, an array, a dataset or loaded inputs; `perturb` text such as "linf:8/255" or an object
+    of `sf.perturb`. The options are those of `surefoot estimate`. With a `store` an interrupted
+    call goes on where it stopped; `store=None` keeps nothing.
+
+    Example: sf.estimate("model.onnx", "test.npz", "linf:8/255", width=0.05)
+    """
+    from surefoot.commands.sampling import SamplingRequest, run_sampling
+
+    method = estimate_method(measurement.width, measurement.confidence, measurement.method)
+    request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
+    return run_sampling(request, levels, requirement, running, batches, caller)

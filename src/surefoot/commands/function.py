@@ -1,0 +1,76 @@
+"""A command as a function of Python: its options as keyword arguments, and `progress`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from surefoot.commands.caller import Caller
+from surefoot.commands.option import Groups, check_options, expanded_signature
+from surefoot.commands.progress import choose_display
+
+R = TypeVar("R")
+_PROGRESS = inspect.Parameter(
+    "progress", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=bool | None
+)
+"""None: where somebody watches, that is in a notebook and on a terminal."""
+
+
+def python_function(
+    function: Callable[..., R], names: Mapping[str, Any] | None = None
+) -> Callable[..., R]:
+    """The function with every class of options replaced by keyword arguments.
+
+    `names`: what annotations mean that the module of the function only names. A name that is no
+    option is refused, with the near ones. A function that takes a `caller` takes
+    `progress` instead: True, False, or None for where somebody watches.
+    """
+    takes_caller = "caller" in inspect.signature(function).parameters
+    groups = Groups.of(function, names)
+    signature = expanded_signature(function, groups, [_PROGRESS] if takes_caller else [])
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401
+        check_options(function.__name__, groups, signature, named)
+        values = dict(signature.bind(*arguments, **named).arguments)
+        words = call_in_words(function.__name__, signature, values)
+        if takes_caller:
+            display = choose_display(values.pop("progress", None))
+            values["caller"] = Caller(words, display, remark=_warn)
+        chosen = groups.build(values)
+        return function(**chosen, **values)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__annotations__ = {}
+    return call
+
+
+def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, Any]) -> str:
+    """The line of Python that repeats the call; empty where a value cannot be written down."""
+    if not all(is_plain(value) for value in values.values()):
+        return ""
+    words = []
+    for parameter in signature.parameters.values():
+        if parameter.name in values and parameter.name != "progress":
+            value = values[parameter.name]
+            text = repr(str(value) if isinstance(value, Path) else value)
+            named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            words.append(f"{parameter.name}={text}" if named else text)
+    return f"sf.{name}({', '.join(words)})"
+
+
+def is_plain(value: Any) -> bool:  # noqa: ANN401
+    """Whether it can be written down and read again: text, numbers, and lists of them."""
+    if isinstance(value, list | tuple):
+        return all(is_plain(part) for part in value)
+    if isinstance(value, Mapping):
+        return all(is_plain(part) for part in (*value.keys(), *value.values()))
+    return value is None or isinstance(value, str | int | float | Path)
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=2)

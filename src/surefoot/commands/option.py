@@ -1,0 +1,165 @@
+"""Options of a command: a field with a default and its help; and how a function takes them."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from surefoot.errors import InvalidArgument
+
+_NEAR_NAMES = 3
+"""Names that a refusal proposes: as many as one reads at a glance."""
+PANEL_OF_RUN = "Running"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line of help, the least and the greatest integer, the heading under which it stands.
+
+    `repeats`: on the command line it may be given several times.
+    """
+
+    text: str
+    least: int | None = None
+    most: int | None = None
+    panel: str | None = None
+    repeats: bool = False
+
+
+def option(default: Any, text: str, **more: Any) -> Any:  # noqa: ANN401  a dataclass field
+    """A field of a class of options, with its default and its help."""
+    return field(default=default, metadata={"option": Option(text, **more)})
+
+
+def option_name(name: str) -> str:
+    """How an error names an option, for Python and for a shell: `not_worse (--not-worse)`."""
+    return f"{name} (--{name.replace('_', '-')})"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An option of a function: its type, its default and its help, where it has one."""
+
+    name: str
+    hint: Any
+    default: Any
+    option: Option | None = None
+
+    @property
+    def kind(self) -> type:
+        """What a shell hands over: text, unless only a number or a switch can be meant."""
+        kinds = _plain_types(self.hint)
+        return next((kind for kind in (str, bool, int, float) if kind in kinds), str)
+
+
+class _Names(dict[str, Any]):
+    """Names for annotations: those given, then those of a module; else `object`.
+
+    The modules of commands import for type checkers alone what takes time to import.
+    """
+
+    def __init__(self, module: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+        super().__init__({**vars(builtins), **module, **more})
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401
+        return object
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The classes of options among the parameters of a function, by parameter."""
+
+    by_name: Mapping[str, type[Any]]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], names: Mapping[str, Any] | None = None) -> Groups:
+        """Read from its annotations; `names` says what those mean that its module only names."""
+        hints = hints_of(function, names)
+        classes = {n: k for n, k in hints.items() if isinstance(k, type) and is_dataclass(k)}
+        return cls({n: k for n, k in classes.items() if n not in ("caller", "return")})
+
+    def options(self) -> list[Parameter]:
+        """Every option, in order."""
+        every = []
+        for class_ in self.by_name.values():
+            hints = get_type_hints(class_, include_extras=True)
+            every += [
+                Parameter(f.name, hints[f.name], f.default, f.metadata.get("option"))
+                for f in fields(class_)
+            ]
+        return every
+
+    def build(self, values: dict[str, Any]) -> dict[str, Any]:
+        """An instance of each class; its values are taken out of `values`, others stay there."""
+        return {
+            name: class_(**{f.name: values.pop(f.name) for f in fields(class_) if f.name in values})
+            for name, class_ in self.by_name.items()
+        }
+
+
+def hints_of(thing: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:  # noqa: ANN401
+    """The annotations of a function."""
+    return get_type_hints(thing, localns=_Names(thing.__globals__, names or {}))
+
+
+def expanded_signature(
+    function: Callable[..., Any],
+    groups: Groups,
+    more: Sequence[inspect.Parameter] = (),
+) -> inspect.Signature:
+    """The signature with every class of options replaced by its fields, without the caller."""
+    hints = hints_of(function)
+    own = inspect.signature(function).parameters
+    kept = [
+        p.replace(annotation=hints.get(name, p.annotation))
+        for name, p in own.items()
+        if name not in groups.by_name and name != "caller"
+    ]
+    options = [
+        inspect.Parameter(
+            p.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if p.default is MISSING else p.default,
+            annotation=p.hint,
+        )
+        for p in groups.options()
+    ]
+    return inspect.Signature([*kept, *options, *more], return_annotation=hints.get("return"))
+
+
+def check_options(
+    name_of_function: str, groups: Groups, signature: inspect.Signature, named: Mapping[str, Any]
+) -> None:
+    """Refuse a name that is no option, with the near ones, and a value of the wrong kind."""
+    for name in named:
+        if name not in signature.parameters:
+            near = get_close_matches(name, signature.parameters, n=_NEAR_NAMES)
+            way_out = f"do you mean {' or '.join(near)}?" if near else "help() lists all"
+            raise InvalidArgument(f"{name_of_function} has no option {name!r}: {way_out}")
+    for parameter in groups.options():
+        if named.get(parameter.name) is not None:
+            _check_kind(parameter, named[parameter.name])
+
+
+def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401
+    limits = parameter.option or Option("")
+    if parameter.kind is bool and not isinstance(value, tuple(_plain_types(parameter.hint))):
+        raise InvalidArgument(f"{parameter.name} must be True or False, got {value!r}")
+    if parameter.kind is not int:
+        return
+    least, most = limits.least, limits.most
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not whole or not (least is None or least <= value) or not (most is None or value <= most):
+        bounds = f" ≥ {least}" * (least is not None) + f" and ≤ {most}" * (most is not None)
+        raise InvalidArgument(f"{parameter.name} must be an integer{bounds}, got {value!r}")
+
+
+def _plain_types(hint: Any) -> set[Any]:  # noqa: ANN401
+    """The classes of a union, or the one class itself."""
+    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return {get_origin(part) or part for part in parts}

@@ -1,0 +1,224 @@
+"""The options of the commands: name, type, default and help of each, once for shell and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.option import PANEL_OF_RUN, option, option_name
+from surefoot.commands.output_files import check_figure_file, check_file
+from surefoot.commands.values import Number, Numbers, as_numbers, duration, share
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.region import Attack
+    from surefoot.study import Result
+
+CONFIDENCE = 0.95
+"""Of every command. Methods take `error`, 1 − confidence; where it has a default, it is 0.05."""
+WIDTH = 0.02
+STORE = "surefoot.db"
+SEED = 1
+_CONFIDENCE_HELP = "Confidence of the result."
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """How precisely a failure probability is estimated, and by which method."""
+
+    width: Number = option(WIDTH, "How far each estimate may be from the truth.")
+    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+    method: str = option("exact-sequential", "exact-sequential, bu-sun, fixed-size or okamoto.")
+
+
+@dataclass(frozen=True)
+class KappaOptions:
+    """Which failure probability is allowed, and how that is tested."""
+
+    kappa: Number | None = option(None, "The largest allowed failure probability, such as 1e-3.")
+    sil: int | None = option(
+        None, "Instead of --kappa: low-demand limit of a SIL, IEC 61508.", least=1, most=4
+    )
+    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+    method: str = option("kappa-test", "kappa-test or exact-binomial.")
+    max_trials: int | None = option(None, "Maximum trials per input (default: 200/kappa).", least=1)
+    looks: int | None = option(
+        None,
+        "For exact-binomial: number of interim analyses (default: 8); 1 is a fixed size.",
+        least=1,
+    )
+
+
+@dataclass(frozen=True)
+class TailOptions:
+    """Which mistake is rare, and how its probability is extrapolated."""
+
+    limit: Number = option(0.6, "Confidence that no wrong class may reach, from 0.5 to 1.")
+    draws: int = option(1000, "Trials per input.", least=20)
+    normality: Number = option(0.05, "Level of the Anderson-Darling test of normality.")
+    transforms: str | Sequence[str] = option(
+        "none,box-cox", "Transforms to try, in this order: none, box-cox, logit, yeo-johnson."
+    )
+    confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
+
+
+@dataclass(frozen=True)
+class PropertyOptions:
+    """When an output counts as kept."""
+
+    property: str | object = option(
+        "same",
+        "When an output counts as kept: same (as the clean label), true (label), topk:5, "
+        "confident:0.6.",
+    )
+
+
+@dataclass(frozen=True)
+class LevelsOptions:
+    """Levels to measure one after the other, and where their figure goes."""
+
+    levels: Numbers | None = option(
+        None,
+        "Repeat at these levels and compare: --perturb linf --levels 0.01,4/255. Not with a "
+        "requirement.",
+    )
+    figure: str | Path | None = option(
+        None, "With --levels: write the figure here: curve.svg, .png or .json."
+    )
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is read or run."""
+        if self.figure is not None and self.levels is None:
+            raise InvalidArgument(
+                f"{option_name('figure')} {self.figure} needs several levels: add levels "
+                "(--levels 0.01,0.02,0.04)"
+            )
+        check_figure_file(self.figure)
+
+
+@dataclass(frozen=True)
+class RequirementOptions:
+    """Requirements of the population and of each class."""
+
+    require: Number | None = option(
+        None,
+        "Require that at least this share of perturbations is kept, on average over the "
+        "population: 0.95. With certify: this share of inputs below kappa.",
+    )
+    require_each: Number | None = option(None, "Require the same of every class.")
+
+    def __bool__(self) -> bool:
+        """Whether anything is required."""
+        return self.require is not None or self.require_each is not None
+
+    def check(self) -> None:
+        """Refuse what is not a share, before hours of work."""
+        self._shares()
+
+    def apply(self, result: Result) -> Result:
+        """The result with the verdict on each requirement."""
+        if not self:
+            return result
+        least, least_of_each = self._shares()
+        return result.require(least, of_each_class=least_of_each)
+
+    def _shares(self) -> tuple[float | None, float | None]:
+        least = None if self.require is None else share("require", self.require)
+        each = None if self.require_each is None else share("require_each", self.require_each)
+        return least, each
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """A gradient attack in addition to the measurement."""
+
+    attack: bool | object = option(
+        False,
+        "Also run a gradient attack and print its failure rate (linf and l2; PyTorch models and "
+        "ONNX files).",
+    )
+    attack_starts: int | None = option(None, "Starts per target class (default: 2).", least=1)
+    attack_iterations: int | None = option(None, "Gradient steps per start (default: 20).", least=1)
+
+    def method(self) -> Attack | None:
+        """The attack, or None without one."""
+        from surefoot.region import Attack
+
+        values = {"starts": self.attack_starts, "iterations": self.attack_iterations}
+        effort = {name: value for name, value in values.items() if value is not None}
+        if effort and self.attack is not True:
+            name = next(iter(effort))
+            raise InvalidArgument(
+                f"{option_name(f'attack_{name}')} {effort[name]} needs attack=True (--attack): "
+                "add it"
+            )
+        if self.attack is True:
+            return Attack(**effort)
+        if self.attack is False or isinstance(self.attack, Attack):
+            return self.attack or None
+        raise InvalidArgument(
+            f"attack must be True, False or an sf.methods.Attack(), got {self.attack!r}"
+        )
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The seed, where the result goes, and how many work on it."""
+
+    seed: int = option(SEED, "Random seed.", least=0)
+    report: str | Path | None = option(None, "Write the HTML report to this file.")
+    store: str | Path | None = option(
+        STORE, "File with the evidence; the same command resumes from it."
+    )
+    workers: int | None = option(
+        None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN
+    )
+
+    def check(self) -> None:
+        """Refuse what cannot be written, before anything is read."""
+        check_file(self.report)
+
+    def arguments(self) -> dict[str, Any]:
+        """For `Study.run`, `compare` and `sweep`."""
+        store = None if self.store is None else str(self.store)
+        return {"store": store, "workers": self.workers}
+
+    def write(self, result: Result, figure: str | Path | None = None) -> Result:
+        """Write the figure and the report; the result itself."""
+        if figure is not None:
+            result.plot(figure)
+        if self.report is not None:
+            result.report(self.report)
+        return result
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """How the work is divided in time."""
+
+    batch: int | None = option(
+        None, "Trials per batch (default: measured).", least=1, panel=PANEL_OF_RUN
+    )
+    time_limit: Number | None = option(
+        None,
+        "Conclude each curve with what is known after this time: 60, 90s, 10m, 1h. The same "
+        "command goes on from there. Only for methods that can conclude early.",
+        panel=PANEL_OF_RUN,
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """For `Study.run`, `compare` and `sweep`."""
+        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
+        return {"batch": self.batch, "time_limit": limit}
+
+
+def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401
+    """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
+    from surefoot.study.parse_perturbation import level_reader
+
+    if isinstance(levels, str) and isinstance(perturb, str):
+        read = level_reader(perturb)
+        return tuple(read(part) for part in levels.split(","))
+    return as_numbers("levels", levels)

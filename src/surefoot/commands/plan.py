@@ -1,0 +1,79 @@
+"""`plan`: what a run will cost, before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.doctor import SeedOptions
+from surefoot.commands.methods import estimate_method, kappa_method
+from surefoot.commands.option import PANEL_OF_RUN, option
+from surefoot.commands.options import (
+    CONFIDENCE,
+    WIDTH,
+    KappaOptions,
+    PropertyOptions,
+)
+from surefoot.commands.values import Number, Numbers, as_numbers, share
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.study.cost_plan import Plan
+    from surefoot.study.load_files import FileOptions
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """Which run is planned, and what is assumed of the model."""
+
+    width: Number | None = option(None, f"Plan `estimate` with this width (default: {WIDTH}).")
+    kappa: Number | None = option(None, "Plan `certify` with this kappa instead.")
+    confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    assume: Numbers = option(
+        "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
+    )
+
+    def method(self) -> Any:  # noqa: ANN401
+        """The method that is planned."""
+        if self.kappa is None:
+            width = WIDTH if self.width is None else self.width
+            return estimate_method(width, self.confidence)
+        if self.width is not None:
+            raise InvalidArgument(
+                "give either width (--width, for estimate) or kappa (--kappa, for certify)"
+            )
+        return kappa_method(KappaOptions(kappa=self.kappa, confidence=self.confidence))
+
+
+@dataclass(frozen=True)
+class WorkersOption:
+    """How many work on it."""
+
+    workers: int | None = option(
+        None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN
+    )
+
+
+def plan(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401
+    *,
+    measurement: PlanOptions,
+    prop: PropertyOptions,
+    inputs: FileOptions,
+    choice: SeedOptions,
+    work: WorkersOption,
+) -> Plan:
+    """Predict how many trials and how much time a run will take; nothing is stored.
+
+    Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot plan`.
+
+    Example: print(sf.plan("model.onnx", "test.npz", "linf:8/255", width=0.01))
+    """
+    from surefoot.commands.sampling import SamplingRequest
+
+    assumed = [share("assume", p) for p in as_numbers("assume", measurement.assume)]
+    request = SamplingRequest(model, data, perturb, inputs, prop.property, measurement.method())
+    study, _ = request.study(choice.seed)
+    return study.plan(assumed, work.workers)

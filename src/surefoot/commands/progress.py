@@ -1,0 +1,167 @@
+"""Progress while a run goes on, with the time left: in a notebook, on a terminal, or in lines."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.caller import Watch, show_nothing
+
+if TYPE_CHECKING:
+    from surefoot.engine.loop import Progress
+
+_SECONDS_BETWEEN_LINES = 5.0
+"""Often enough to see that a run is alive, seldom enough for a log file."""
+_SECONDS_BETWEEN_UPDATES = 0.25
+"""Of a line that is replaced in place in a notebook: each one is a message to the browser."""
+
+
+def choose_display(wanted: bool | None) -> Callable[[str], AbstractContextManager[Watch]]:
+    """A line in a notebook, a bar on a terminal; elsewhere lines if `wanted`, else nothing."""
+    if wanted is False:
+        return show_nothing
+    if in_notebook():
+        return notebook_line
+    if sys.stderr is not None and sys.stderr.isatty():
+        return terminal_bar
+    return printed_lines if wanted else show_nothing
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter, VS Code or Colab runs this code."""
+    if "IPython" not in sys.modules:
+        return False
+    import IPython
+
+    return getattr(IPython.get_ipython(), "kernel", None) is not None
+
+
+@dataclass
+class TimeLeft:
+    """The seconds left, from the rate since the present part of the run began."""
+
+    begun: float = 0.0
+    first: Progress | None = None
+    last: Progress | None = field(default=None, repr=False)
+
+    def update(self, now: Progress) -> float | None:
+        """The seconds left; None while there is no rate yet."""
+        clock = time.monotonic()
+        if (
+            self.first is None
+            or self.last is None
+            or now.doing != self.first.doing
+            or now.trials < self.last.trials  # the next of several studies
+        ):
+            self.begun, self.first = clock, now
+        self.last = now
+        trials, seconds = now.trials - self.first.trials, clock - self.begun
+        return max(now.expected - now.trials, 0) * seconds / trials if trials > 0 else None
+
+
+def progress_words(now: Progress, unit: str, left: float | None) -> str:
+    """How far a run is, in one line."""
+    words = (
+        f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
+        f"{now.finished:,}/{now.subjects:,} {unit} done"
+    )
+    return words if left is None else f"{words}, about {left:.0f} s left"
+
+
+@contextmanager
+def printed_lines(unit: str) -> Iterator[Watch]:
+    """A line on stderr every few seconds."""
+    left, last_line = TimeLeft(), time.monotonic()
+
+    def watch(now: Progress) -> None:
+        nonlocal last_line
+        seconds = left.update(now)
+        if time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES:
+            last_line = time.monotonic()
+            sys.stderr.write(progress_words(now, unit, seconds) + "\n")
+            sys.stderr.flush()
+
+    yield watch
+
+
+@contextmanager
+def terminal_bar(unit: str) -> Iterator[Watch]:
+    """A bar on stderr, which is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.fields[doing]}"),
+        BarColumn(),
+        TextColumn(
+            "{task.completed:,.0f} of about {task.total:,.0f} {task.fields[unit]}, "
+            "{task.description}"
+        ),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", unit="trials")
+
+        def watch(now: Progress) -> None:
+            done = f"{now.finished:,}/{now.subjects:,} {unit} done"
+            current = bar.tasks[0]
+            if now.doing != current.fields["doing"] or now.trials < current.completed:
+                bar.reset(task)  # the next of several studies
+            bar.update(
+                task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
+                unit=now.unit,
+            )  # fmt: skip
+
+        yield watch
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """One line of a notebook: HTML with a bar, or plain text where there is no HTML."""
+
+    words: str
+    done: float = 1.0
+
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        return self.words
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{min(max(self.done, 0.0), 1.0):.3f}" max="1"></progress> '
+        return f'<div style="font-size:90%">{bar}{escape(self.words)}</div>'
+
+
+@contextmanager
+def notebook_line(unit: str) -> Iterator[Watch]:
+    """One line below the cell, replaced in place; the last one says what was done."""
+    import IPython.display as notebook
+
+    left, begun, last_update = TimeLeft(), time.monotonic(), 0.0
+    shown: Any = notebook.display(ProgressLine("checking model and data", 0.0), display_id=True)
+    last: Progress | None = None
+
+    def watch(now: Progress) -> None:
+        nonlocal last, last_update
+        last, seconds = now, left.update(now)
+        if time.monotonic() - last_update >= _SECONDS_BETWEEN_UPDATES:
+            last_update = time.monotonic()
+            done = now.trials / max(now.expected, 1)
+            shown.update(ProgressLine(progress_words(now, unit, seconds), done))
+
+    try:
+        yield watch
+    except BaseException:
+        shown.update(ProgressLine("stopped: what was measured is kept in the store", 0.0))
+        raise
+    seconds = time.monotonic() - begun
+    count = "" if last is None else f"{last.trials:,} {last.unit}, "
+    words = f"{count}{seconds:.0f} s" if last is not None else "nothing to run: from the store"
+    shown.update(ProgressLine(f"done: {words}"))

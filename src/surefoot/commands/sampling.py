@@ -1,0 +1,132 @@
+"""Sampling at one level, or at several: the run that `estimate`, `certify` and `tail` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from surefoot.commands.caller import Caller
+from surefoot.commands.option import option_name
+from surefoot.commands.options import (
+    BatchOptions,
+    LevelsOptions,
+    RequirementOptions,
+    RunOptions,
+    chosen_levels,
+)
+from surefoot.commands.subjects import Subjects, read_subjects
+from surefoot.commands.values import as_perturbation, as_property
+from surefoot.errors import InvalidArgument
+from surefoot.methods import Attack
+from surefoot.store.records import Source
+from surefoot.study import Result, Study, sweep
+from surefoot.study.comparison import studies_by_level
+from surefoot.study.load_files import FileOptions
+from surefoot.study.parse_perturbation import at_level, written_level
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingRequest:
+    """What is to be sampled: model, data and perturbation as given, the method already built."""
+
+    model: Any
+    data: Any
+    perturb: Any
+    inputs: FileOptions
+    property: Any
+    method: Any
+
+    def study(self, seed: int, command: str = "") -> tuple[Study, Source | None]:
+        """The study, and what a store remembers of how it was requested."""
+        prop = as_property(self.property)
+        as_perturbation(self.perturb)  # refuses a mistake before files are read
+        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed)
+        study = self.of_model("", subjects, prop, seed)
+        return study, subjects.source("", command, self.perturb, self.property)
+
+    def of_model(self, name: str, subjects: Subjects, prop: Any, seed: int) -> Study:  # noqa: ANN401
+        """The study of one of the models."""
+        perturbation = as_perturbation(self.perturb, subjects.inputs.frame)
+        model = subjects.models[name]
+        return Study(model, subjects.inputs, perturbation, self.method, property=prop, seed=seed)
+
+
+def run_sampling(
+    request: SamplingRequest,
+    levels: LevelsOptions,
+    requirement: RequirementOptions,
+    running: RunOptions,
+    batches: BatchOptions,
+    caller: Caller,
+    attack: Attack | None = None,
+) -> Result:
+    """Run at the level of the perturbation, or at every one of `levels`; write the files."""
+    requirement.check()
+    levels.check()
+    running.check()
+    more = {**running.arguments(), **batches.arguments(), "attack": attack}
+    if levels.levels is not None:
+        if requirement:
+            raise InvalidArgument(
+                "a requirement is about one level: leave out levels (--levels), or leave out "
+                "require (--require) and require_each (--require-each)"
+            )
+        result = _sweep(
+            request, chosen_levels(levels.levels, request.perturb), running.seed, caller, more
+        )
+        return running.write(replace(result, command=caller.command), levels.figure)
+    study, source = request.study(running.seed, caller.command)
+    with caller.display("inputs") as watch:
+        result = study.run(
+            on_progress=watch, on_interrupt=caller.on_interrupt, source=source, **more
+        )
+    return running.write(requirement.apply(replace(result, command=caller.command)))
+
+
+def _sweep(
+    request: SamplingRequest,
+    levels: tuple[float, ...],
+    seed: int,
+    caller: Caller,
+    more: dict[str, Any],
+) -> Result:
+    """The same study at every level."""
+    text = request.perturb
+    rising = sorted(set(levels))
+    first = at_level(text, rising[0]) if isinstance(text, str) else replace(text, level=rising[0])
+    study, source = replace(request, perturb=first).study(seed, caller.command)
+    names = list(studies_by_level(study, levels))  # refuses bad levels before anything is said
+    if isinstance(text, str) and (written := written_level(text)):
+        each = option_name("levels")
+        use = f"is scaled to each of {each}" if ".." in written else f"is not used with {each}"
+        caller.remark(f"{written} in {option_name('perturb')} {text} {use}")
+    sources = None
+    if source is not None:
+        texts = [at_level(text, level) for level in rising]
+        sources = {n: replace(source, perturb=t) for n, t in zip(names, texts, strict=True)}
+    run = partial(sweep, study, levels)
+    return run_each(run, names, sources, caller, part="level", **more)
+
+
+def run_each(
+    run: Any,  # noqa: ANN401  `compare` or `sweep`, with its studies bound
+    names: list[str],
+    sources: dict[str, Source] | None,
+    caller: Caller,
+    *,
+    part: str,
+    unit: str = "inputs",
+    **more: Any,  # noqa: ANN401
+) -> Result:
+    """Several studies one after the other, each announced, shown as one result."""
+    place = count(1)
+
+    def announce(name: str) -> None:
+        if len(names) > 1:
+            caller.announce(f"{part} {name} ({next(place)} of {len(names)})")
+
+    with caller.display(unit) as watch:
+        result: Result = run(on_progress=watch, sources=sources, on_start=announce, **more)
+    return result

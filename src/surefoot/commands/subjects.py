@@ -1,0 +1,83 @@
+"""Models and inputs of a command, read as its options say, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from surefoot.commands.function import is_plain
+from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
+from surefoot.store.records import Source
+from surefoot.study.load_files import FileOptions
+from surefoot.subject import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Subjects:
+    """Models by name, the inputs chosen for all of them, and what the user gave for them."""
+
+    models: Mapping[str, Model]
+    inputs: Inputs
+    given: Mapping[str, Any]
+    data: Any
+    reading: FileOptions
+
+    def source(self, name: str, command: str, perturb: Any, property: Any) -> Source | None:  # noqa: ANN401
+        """What a store remembers of the request; None where a part of it is in memory."""
+        options = {f.name: getattr(self.reading, f.name) for f in fields(self.reading)}
+        texts = [*self.given.values(), self.data, perturb, property]
+        if not all(isinstance(text, str | Path) for text in texts):
+            return None
+        if not all(map(is_plain, options.values())):
+            return None
+        paths = [str(path) for path in self.given.values()]
+        return Source(
+            str(self.given[name]),
+            str(self.data),
+            {k: v for k, v in asdict(self.reading).items() if v is not None},
+            command=command,
+            perturb=perturb,
+            property=property,
+            models=tuple(paths) if len(paths) > 1 else (),
+        )
+
+    def sources(self, command: str, perturb: Any, property: Any) -> dict[str, Source] | None:  # noqa: ANN401
+        """The source of each model; None where a part of the request is in memory."""
+        sources = {name: self.source(name, command, perturb, property) for name in self.models}
+        known = {name: source for name, source in sources.items() if source is not None}
+        return known if len(known) == len(sources) else None
+
+
+def read_subjects(
+    models: Mapping[str, Any],
+    data: Any,  # noqa: ANN401
+    reading: FileOptions,
+    seed: int,
+) -> Subjects:
+    """Load the models and the inputs that are chosen for all of them."""
+    loaded, inputs = reading.load(list(models.values()), data, seed)
+    return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
+
+
+def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Several models by name: of a mapping its keys, of files their names, else a number."""
+    if isinstance(models, Mapping):
+        return {str(name): model for name, model in models.items()}
+    if not isinstance(models, list | tuple):
+        return {"": models}
+    if len(models) == 1:
+        return {"": models[0]}
+    return dict(zip(_names(models), models, strict=True))
+
+
+def _names(models: list[Any] | tuple[Any, ...]) -> list[str]:
+    """File names, or whole paths where file names are ambiguous; `model 2` of one in memory."""
+    paths = [str(m) if isinstance(m, str | Path) else f"model {i}" for i, m in enumerate(models, 1)]
+    file_names = [Path(path).name for path in paths]
+    names = file_names if len(set(file_names)) == len(file_names) else paths
+    if len(set(names)) < len(names):
+        raise InvalidArgument("the same model is named twice: compare different models")
+    return names

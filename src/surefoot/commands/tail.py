@@ -1,0 +1,46 @@
+"""`tail`: RoMA, a rare failure extrapolated, next to what was counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.methods import tail_method
+from surefoot.commands.options import (
+    BatchOptions,
+    LevelsOptions,
+    RequirementOptions,
+    RunOptions,
+    TailOptions,
+)
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.study import Result
+    from surefoot.study.load_files import FileOptions
+
+
+def tail(
+    model: Any,  # noqa: ANN401
+    data: Any,  # noqa: ANN401
+    perturb: Any,  # noqa: ANN401
+    *,
+    measurement: TailOptions,
+    levels: LevelsOptions,
+    requirement: RequirementOptions,
+    inputs: FileOptions,
+    running: RunOptions,
+    batches: BatchOptions,
+    caller: Caller,
+) -> Result:
+    """Extrapolate the probability of a rare confident mistake (RoMA); without guarantee.
+
+    Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot tail`.
+
+    Example: sf.tail("model.onnx", "test.npz", "linf:8/255", limit=0.6)
+    """
+    from surefoot.commands.sampling import SamplingRequest, run_sampling
+
+    confident = f"confident:{measurement.limit}"
+    method = tail_method(measurement)
+    request = SamplingRequest(model, data, perturb, inputs, confident, method)
+    return run_sampling(request, levels, requirement, running, batches, caller)

@@ -1,0 +1,105 @@
+"""Numbers, perturbations and properties as a person gives them: as text or as Python values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.option import option_name
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.subject import Perturbation, Property
+
+Number = float | str
+"""A number, or its text: 0.03, "3e-2", "8/255"."""
+Numbers = float | str | Sequence[float]
+"""One number or several: 0.8, (0.8, 0.6), "0.8,0.6"."""
+_ERROR_DIGITS = 12
+"""1 - 0.95 is 0.050000000000000044 in floating point; an error of 0.05 is what was meant."""
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
+
+
+def as_number(name: str, value: Number) -> float:
+    """The value of the option `name`."""
+    from surefoot.study.registry import number
+
+    if isinstance(value, str):
+        return number(value)
+    try:
+        plain = float(value)
+    except (TypeError, ValueError):
+        plain = math.nan
+    if not math.isfinite(plain) or isinstance(value, bool):
+        raise InvalidArgument(f"{option_name(name)} must be a finite number, got {value!r}")
+    return plain
+
+
+def as_numbers(name: str, value: Any) -> tuple[float, ...]:  # noqa: ANN401  Numbers, also nested
+    """One number or several, as text with commas or as a sequence."""
+    from surefoot.study.registry import number
+
+    if isinstance(value, str):
+        return tuple(number(part) for part in value.split(","))
+    if hasattr(value, "__iter__"):
+        return tuple(one for part in value for one in as_numbers(name, part))
+    return (as_number(name, value),)
+
+
+def share(name: str, given: Number) -> float:
+    """A number between 0 and 1, the value of the option `name`."""
+    value = as_number(name, given)
+    if 0 <= value <= 1:
+        return value
+    way_out = f": write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
+    raise InvalidArgument(f"{option_name(name)} must be between 0 and 1, got {given}{way_out}")
+
+
+def error_from(confidence: Number) -> float:
+    """The allowed probability of being wrong, from a confidence."""
+    return round(1 - share("confidence", confidence), _ERROR_DIGITS)
+
+
+def duration(name: str, given: Number) -> float:
+    """Seconds, from the value of the option `name`: 60, 90s, 10m or 1h."""
+    if isinstance(given, str):
+        written = _DURATION.fullmatch(given.strip())
+        seconds = float(written[1]) * _SECONDS[written[2]] if written else 0.0
+    else:
+        seconds = as_number(name, given)
+    if 0 < seconds < math.inf:
+        return seconds
+    raise InvalidArgument(
+        f"{option_name(name)} is a number of seconds above 0, got {given}: write 60, 90s or 10m"
+    )
+
+
+def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  # noqa: ANN401
+    """The perturbation itself, or the one of this text."""
+    from surefoot.study.parse_perturbation import parse_perturbation
+
+    if isinstance(value, str):
+        return parse_perturbation(value, frame)
+    if hasattr(value, "apply") and hasattr(value, "draw"):
+        perturbation: Perturbation = value
+        return perturbation
+    raise InvalidArgument(
+        f"{value!r} is no perturbation: write it as 'linf:8/255', or pass an object of sf.perturb"
+    )
+
+
+def as_property(value: Any) -> Property:  # noqa: ANN401
+    """The property itself, or the one of this text."""
+    from surefoot.study.registry import parse_property
+
+    if isinstance(value, str):
+        return parse_property(value)
+    if hasattr(value, "needs") and hasattr(value, "reference"):
+        kept_if: Property = value
+        return kept_if
+    raise InvalidArgument(
+        f"{value!r} is no property: write it as 'true', or pass an object of sf.properties"
+    )

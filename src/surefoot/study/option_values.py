@@ -1,0 +1,56 @@
+"""Options of reading, as text that a person writes or as Python values: 0,1 or (0, 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidArgument
+from surefoot.study.registry import number
+
+
+def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401
+    """Numbers with commas between them, or a sequence of numbers."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return tuple(number(part) for part in value.split(","))
+    return tuple(float(part) for part in np.atleast_1d(np.asarray(value, dtype=float)))
+
+
+def texts(value: str | Sequence[Any] | None) -> list[str]:
+    """Parts of a text with commas, or of a sequence."""
+    if value is None:
+        return []
+    return value.split(",") if isinstance(value, str) else [str(part) for part in value]
+
+
+def _integers(value: str | Sequence[Any], separator: str) -> list[int] | None:
+    """Positive integers; None if one is not."""
+    parts = value.lower().split(separator) if isinstance(value, str) else list(value)
+    texts = [str(part).strip() for part in parts]
+    return [int(text) for text in texts] if all(map(str.isdecimal, texts)) else None
+
+
+def shape(value: str | Sequence[int] | None) -> tuple[int, ...] | None:
+    """The shape of one input."""
+    if value is None:
+        return None
+    parts = _integers(value, ",")
+    if not parts or min(parts) < 1:
+        raise InvalidArgument(
+            f"shape (--shape) must be the shape of one input, as 1,28,28, got {value!r}"
+        )
+    return tuple(parts)
+
+
+def size(value: str | Sequence[int] | None) -> tuple[int, int] | None:
+    """Height and width."""
+    if value is None:
+        return None
+    parts = _integers(value, "x")
+    if parts is None or len(parts) != 2:
+        raise InvalidArgument(f"size (--size) must be HEIGHTxWIDTH, as 224x224, got {value!r}")
+    return parts[0], parts[1]
