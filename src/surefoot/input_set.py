@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.object_values import split_numbers
 from surefoot.tasks import Subject
 
 
@@ -103,15 +104,23 @@ class Inputs:
         return hashlib.sha256(b"".join(rows)).hexdigest()
 
     def row_digests(self) -> list[str]:
-        """A name for each point with its label and id."""
+        """A name for each point with its label, its target where it has one, and its id."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
+        targets = map(_target_bytes, self.targets) if self.targets else [b""] * len(self)
         return [
             hashlib.sha256(
-                f"{name}\0{label}\0{row.shape}\0".encode() + np.ascontiguousarray(row).tobytes()
+                f"{name}\0{label}\0{row.shape}\0".encode()
+                + np.ascontiguousarray(row).tobytes()
+                + target
             ).hexdigest()
-            for name, label, row in zip(self.ids, labels, self.x, strict=True)
+            for name, label, row, target in zip(self.ids, labels, self.x, targets, strict=True)
         ]
 
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""
         return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
+
+
+def _target_bytes(target: Any) -> bytes:  # noqa: ANN401  whatever the data hold
+    structure, numbers = split_numbers(target)
+    return b"\0" + structure.encode() + b"\0" + numbers.tobytes()

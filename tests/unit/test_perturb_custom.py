@@ -9,7 +9,7 @@ from PIL import Image
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.function_source import describe_function
+from surefoot.function_source import describe_function
 from surefoot.perturb.custom import Batched, InputFormat, OneByOne, custom
 from surefoot.results import Interval
 from surefoot.subject import View

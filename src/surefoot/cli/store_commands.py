@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json as jsonlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -84,14 +84,13 @@ def replay(
     check_file(save)
     study = read_study(store, run)
     repeated = study.replay(subject, trial)
-    names = study.fitted.class_name
     if save is not None:
         _save(Path(save), study, repeated.perturbed)
     answer = {
         "input": subject,
         "trial": trial,
-        "clean": names(repeated.clean_label),
-        "perturbed": names(repeated.label),
+        "clean": _output_words(study, repeated.clean_label, repeated.clean_output),
+        "perturbed": _output_words(study, repeated.label, repeated.output),
         "severity": repeated.severity,
         "kept": repeated.kept,
     }
@@ -104,6 +103,12 @@ def replay(
             f"(severity {repeated.severity:.4g}, limit {study.property.limit:g})."
         )
     return HOLDS
+
+
+def _output_words(study: Study, label: int | None, output: object) -> str:
+    """The class of an output, or the output itself where the model has no classes."""
+    prop: Any = study.property
+    return prop.words(output) if label is None else study.fitted.class_name(label)
 
 
 def _list(store: str, as_json: bool) -> None:
@@ -155,7 +160,7 @@ def _command(run: RunSummary) -> str:
 def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
-    from surefoot.engine.worst_inputs import png
+    from surefoot.engine.shown_outputs import png
     from surefoot.results import Interval
 
     array = np.asarray(x)

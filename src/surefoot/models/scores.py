@@ -11,9 +11,10 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import ModelFailed, OutOfMemory, SurefootError
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
+from surefoot.object_values import digest_of_object
 from surefoot.results import Interval
-from surefoot.subject import Array, Model, Scores, Signature
+from surefoot.subject import Array, Model, Outputs, Scores, Signature
 
 _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
 _PROBES = 8
@@ -47,9 +48,9 @@ def softmax(logits: Array) -> Array:
     return shifted / xp.sum(shifted, axis=1, keepdims=True)
 
 
-def both_classes(rows: Array, scores: Scores) -> Array:
+def both_classes(rows: Outputs, scores: Scores) -> Outputs:
     """One column is the score of the second of two classes: give the first its own."""
-    if rows.shape[1] > 1:
+    if not scores.of_classes or rows.shape[1] > 1:
         return rows
     xp = array_namespace(rows)
     first = 1 - rows if scores is Scores.PROBABILITIES else xp.zeros_like(rows)
@@ -72,18 +73,20 @@ def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32
 
 def complete_signature(
     draft: Signature,
-    run: Callable[[NDArray[np.float32]], Array],
+    run: Callable[[NDArray[np.float32]], Outputs],
     stated: Scores | None,
     *,
     digest_answers: bool = False,
 ) -> Signature:
     """Complete a signature from one run: number of classes, kind of scores.
 
-    `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
+    One column that is no probability is refused unless `stated` says that it is a logit. `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
     models in memory, where state can hide that no digest of code or weights sees.
     """
     x = probe(draft.shape, draft.bounds)
     rows = run(x)
+    if not draft.scores.of_classes:
+        return _named(draft, digest_of_object(rows)) if digest_answers else draft
     values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
     observed = Scores.PROBABILITIES if looks_like_probabilities(values) else Scores.LOGITS
     if stated is Scores.PROBABILITIES and observed is Scores.LOGITS and np.isfinite(values).all():
@@ -92,13 +95,31 @@ def complete_signature(
             f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
             "pass scores=logits instead"
         )
+    if stated is None and values.shape[1] == 1:
+        refuse_regressor(values)
     signed = replace(draft, classes=max(2, rows.shape[1]), scores=stated or observed)
     if not digest_answers:
         return signed
-    answers = ",".join(f"{v:.5e}" for v in values.ravel())
+    return _named(signed, ",".join(f"{v:.5e}" for v in values.ravel()))
+
+
+def _named(draft: Signature, answers: str) -> Signature:
+    """The signature with a digest that covers the answers too."""
     digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
     covers = f"{draft.covers}, and the answers to {_PROBES} fixed inputs"
-    return replace(signed, digest=digest, covers=covers)
+    return replace(draft, digest=digest, covers=covers)
+
+
+def refuse_regressor(column: NDArray[np.floating]) -> None:
+    """Refuse one number an input that is no probability: most likely it is no class score."""
+    low, high = float(column.min()), float(column.max())
+    if np.isfinite([low, high]).all() and not 0 <= low <= high <= 1:
+        raise InvalidArgument(
+            f"the model gives one number for each input, here from {low:.3g} to {high:.3g}, which "
+            "is no probability: for a regressor state a tolerance (--property close:TOLERANCE; in "
+            'Python scores="values" and sf.properties.Close), for a classifier with one logit '
+            'pass --scores logits (scores="logits")'
+        )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from PIL import Image
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
-from surefoot.perturb._ops.function_source import describe_function
+from surefoot.function_source import describe_function
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View, to_host

@@ -35,12 +35,12 @@ class Source:
 class InputRow:
     """One input: its label, the label that the model predicts when clean, and its own result.
 
-    `digest` names its values and label.
+    `predicted` is None where the model has no classes. `digest` names its values and label.
     """
 
     id: str
     label: int | None
-    predicted: int
+    predicted: int | None
     result: InputResult
     digest: str = ""
 
@@ -65,7 +65,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Example:
-    """A trial in which an input failed: images as base64 PNG, or the largest changes."""
+    """A trial in which an input failed: images as base64 PNG, or the largest changes.
+
+    Where the model has no classes, the three classes are outputs in words.
+    """
 
     id: str
     trial: int

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from surefoot.errors import InvalidArgument
 from surefoot.store.records import InputRow
 
 
@@ -21,6 +22,8 @@ def by_class(rows: Sequence[InputRow]) -> dict[int, list[Any]]:
     unlabelled = any(row.label is None for row in rows)
     groups: dict[int, list[Any]] = {}
     for row in rows:
-        label = row.predicted if unlabelled or row.label is None else row.label
+        label = row.predicted if unlabelled else row.label
+        if label is None:
+            raise InvalidArgument(f"input {row.id} has no class: leave out by_class (--by-class)")
         groups.setdefault(label, []).append(row.result)
     return dict(sorted(groups.items()))

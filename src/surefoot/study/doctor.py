@@ -40,13 +40,14 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
     inputs = fit(inputs, signature.shape)
     if perturbation is None:
         perturbation = PERTURBATIONS["linf"](0.0)
+    gives = f"{signature.classes} classes" if signature.classes else f"{signature.scores}"
     preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
     return Checkup(
         (
             Finding(
                 "model",
                 str(CheckStatus.OK),
-                f"takes {signature.shape}, gives {signature.classes} classes; "
+                f"takes {signature.shape}, gives {gives}; "
                 f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
             ),
             Finding(
