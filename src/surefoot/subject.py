@@ -243,7 +243,7 @@ class Property(Protocol):
         ...
 
     def severity(self, outputs: Outputs, references: Outputs, /) -> Array:
-        """How bad each row is, given the scores and the label (or the reference); higher is worse."""
+        """How bad each row is against its label or reference; higher is worse."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How far two outputs of the same inputs are apart: what rounding explains, and what it does not."""
+"""How far two outputs of the same inputs are apart: by rounding, or by more than that."""
 
 from __future__ import annotations
 

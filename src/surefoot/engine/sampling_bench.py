@@ -101,6 +101,8 @@ class SamplingBench(Generic[S]):
         else:
             xp = array_namespace(outputs)
             finite = xp.all(xp.reshape(xp.isfinite(outputs), (len(outputs), -1)), axis=1)
+            if isinstance(severity, np.ndarray):  # judged in main memory
+                xp, finite = np, to_host(finite)
             severities = to_host(xp.where(finite, severity, xp.nan))
         self._refuse_nan(severities, tasks)
         return severities

@@ -55,7 +55,7 @@ def as_values(raw: Array, expected: int) -> Array:
 
 def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401
     """One object for each input, in main memory; of an array each row is one."""
-    if hasattr(raw, "shape") or isinstance(raw, Sequence) and not isinstance(raw, str):
+    if hasattr(raw, "shape") or (isinstance(raw, Sequence) and not isinstance(raw, str)):
         raw = on_host(raw) if hasattr(raw, "shape") else raw
         if len(raw) == expected:
             return [on_host(one) for one in raw]

@@ -53,9 +53,7 @@ class PythonModel:
     def rows(self, x: Array) -> Array:
         """What the function returns."""
         with model_errors():
-            return read_output(
-                self._answer(x, self.normalise(x)), len(x), self.signature.scores
-            )
+            return read_output(self._answer(x, self.normalise(x)), len(x), self.signature.scores)
 
     def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401
         if ready is not x:

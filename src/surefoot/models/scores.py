@@ -80,8 +80,9 @@ def complete_signature(
 ) -> Signature:
     """Complete a signature from one run: number of classes, kind of scores.
 
-    One column that is no probability is refused unless `stated` says that it is a logit. `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
-    models in memory, where state can hide that no digest of code or weights sees.
+    One column that is no probability is refused unless `stated` says that it is a logit. `run`
+    gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for models
+    in memory, where state can hide that no digest of code or weights sees.
     """
     x = probe(draft.shape, draft.bounds)
     rows = run(x)

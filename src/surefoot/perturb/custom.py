@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.function_source import describe_function
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
-from surefoot.function_source import describe_function
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View, to_host
