@@ -66,8 +66,8 @@ def compare(
         str | None,
         typer.Option(
             "--property",
-            help="When an output counts as kept: same, true, topk:5, confident:0.6 "
-            f"(default: {_DEFAULT_PROPERTY}). Not with --limit.",
+            help="When an output counts as kept: same, true, topk:5, confident:0.6; without "
+            f"classes as for estimate (default: {_DEFAULT_PROPERTY}). Not with --limit.",
         ),
     ] = None,
     attack: AttackOptions,

@@ -107,7 +107,9 @@ class _CurveRequest:
         from surefoot.study.parse_perturbation import parse_range
         from surefoot.study.registry import parse_property
 
-        loaded, inputs = self.inputs.load_all(models, self.data, seed)
+        stated = self.measurement.prop
+        needs = None if stated is None else parse_property(stated).needs
+        loaded, inputs = self.inputs.load_all(models, self.data, seed, needs)
         written_property = self.measurement.property_for(inputs)
         prop = parse_property(written_property)
         studies: dict[str, Study] = {}

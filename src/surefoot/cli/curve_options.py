@@ -38,8 +38,8 @@ class CurveOptions:
         str | None,
         typer.Option(
             "--property",
-            help="When an output counts as correct: true, same, topk:5 (default: true, or same "
-            "without labels).",
+            help="When an output counts as correct: true, same, topk:5; without classes close:0.5, "
+            "pixels:0.95, iou:0.8, boxes:0.5, labels:0.5 (default: true, or same without labels).",
         ),
     ] = None
     scope: Annotated[

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from surefoot.input_set import Inputs
     from surefoot.store.records import Source
-    from surefoot.subject import Model
+    from surefoot.subject import Model, Scores
 
 _READING_PANEL, _CHOICE_PANEL = "Reading model and data", "Choosing inputs"
 
@@ -42,7 +42,10 @@ class InputOptions:
     ] = None
     scores: Annotated[
         str | None,
-        _reading_option("What the model returns, if unclear: logits or probabilities."),
+        _reading_option(
+            "What the model returns, if unclear: logits, probabilities, values (no class "
+            "scores), objects (boxes)."
+        ),
     ] = None
     shape: Annotated[
         str | None,
@@ -89,9 +92,9 @@ class InputOptions:
         return models[0], inputs
 
     def load_all(
-        self, paths: Sequence[str], data: str, seed: int = 1
+        self, paths: Sequence[str], data: str, seed: int = 1, needs: Scores | None = None
     ) -> tuple[list[Model], Inputs]:
-        """Models, and the inputs chosen for all of them."""
+        """Models, and the inputs chosen for all of them; `needs` is what the property reads."""
         from surefoot.study.load_files import FileOptions
 
-        return FileOptions(**asdict(self)).load(paths, data, seed)
+        return FileOptions(**asdict(self)).load(paths, data, seed, needs)

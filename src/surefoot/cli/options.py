@@ -43,7 +43,8 @@ PropertyOption = Annotated[
     typer.Option(
         "--property",
         help="When an output counts as kept: same (as the clean label), true (label), topk:5, "
-        "confident:0.6.",
+        "confident:0.6. Without classes: close:0.5, close:5%, pixels:0.95, iou:0.8, boxes:0.5, "
+        "labels:0.5, each also with ,of=true.",
     ),
 ]
 ConfidenceOption = Annotated[str, typer.Option(help="Confidence of the result.")]

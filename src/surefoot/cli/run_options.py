@@ -73,7 +73,7 @@ class StudyRequest:
 
         prop = parse_property(self.property)
         parse_perturbation(self.perturb)  # refuses a mistake before files are read
-        loaded, inputs = self.inputs.load_all(list(models.values()), self.data, seed)
+        loaded, inputs = self.inputs.load_all(list(models.values()), self.data, seed, prop.needs)
         perturbation = parse_perturbation(self.perturb, inputs.frame)
         studies = {
             name: Study(model, inputs, perturbation, self.method, property=prop, seed=seed)

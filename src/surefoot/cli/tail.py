@@ -12,6 +12,10 @@ from surefoot.cli.levels_options import LevelsOptions, run_at_levels
 from surefoot.cli.methods import tail_method
 from surefoot.cli.requirement_options import RequirementOptions
 from surefoot.cli.run_options import RunOptions, StudyRequest
+from surefoot.errors import InvalidArgument
+
+_LIMIT = "0.6"
+"""The confidence of RoMA's experiments."""
 
 
 @o.expand_options
@@ -22,9 +26,18 @@ def tail(
     inputs: InputOptions,
     perturb: o.PerturbOption,
     limit: Annotated[
-        str,
-        typer.Option(help="Confidence that no wrong class may reach, from 0.5 to 1."),
-    ] = "0.6",
+        str | None,
+        typer.Option(
+            help=f"Confidence that no wrong class may reach, from 0.5 to 1 (default: {_LIMIT})."
+        ),
+    ] = None,
+    prop: Annotated[
+        str | None,
+        typer.Option(
+            "--property",
+            help="In place of --limit, for a model without classes: close:0.5, iou:0.8.",
+        ),
+    ] = None,
     draws: Annotated[int, typer.Option(min=20, help="Trials per input.")] = 1000,
     normality: Annotated[
         str, typer.Option(help="Level of the Anderson-Darling test of normality.")
@@ -48,5 +61,10 @@ def tail(
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """
     method = tail_method(confidence, draws, normality, transforms)
-    request = StudyRequest(inputs, data, perturb, f"confident:{limit}", method)
+    if prop is not None and limit is not None:
+        raise InvalidArgument(
+            f"--limit {limit} is about confident mistakes: leave out --property {prop}"
+        )
+    measured = prop or f"confident:{limit or _LIMIT}"
+    request = StudyRequest(inputs, data, perturb, measured, method)
     return run_at_levels(request, model, options, levels, requirement)

@@ -1,8 +1,16 @@
 """Inputs: arrays, files, folders and datasets, with stable ids and a stated selection."""
 
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
-from surefoot.inputs.load import load_inputs
+from surefoot.inputs.load import load_inputs, without_labels
 from surefoot.inputs.match_shape import fit
 from surefoot.inputs.select import Selection, select
 
-__all__ = ["PublishedBracket", "Selection", "fit", "load_inputs", "read_brackets", "select"]
+__all__ = [
+    "PublishedBracket",
+    "Selection",
+    "fit",
+    "load_inputs",
+    "read_brackets",
+    "select",
+    "without_labels",
+]

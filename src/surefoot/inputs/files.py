@@ -6,7 +6,7 @@ import csv
 import math
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,12 @@ def from_npz(
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
     class_names: Sequence[str] = (),
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
-    `labels` and `class_names`, where given, go before those in the file.
+    `labels` and `class_names`, where given, go before those in the file. `targets` are the true
+    outputs or the name of the array that holds them; then y holds no labels.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -62,7 +64,9 @@ def from_npz(
                     f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
                     "and the labels y"
                 )
-            if labels is None and beside is not None:
+            if isinstance(targets, str):
+                targets = _named_array(path, stored, targets)
+            if labels is None and targets is None and beside is not None:
                 labels = stored[beside]
             if not class_names and "class_names" in keys:
                 class_names = stored[keys["class_names"]].tolist()
@@ -73,6 +77,7 @@ def from_npz(
                 class_names=class_names,
                 source=str(path),
                 scale=scale,
+                targets=targets,
             )
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, MemoryError) as error:
         raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
@@ -89,11 +94,38 @@ def from_npy(
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
     class_names: Sequence[str] = (),
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
-    """An .npy file of inputs."""
+    """An .npy file of inputs; `targets` are true outputs, or the path of a file with them."""
+    if isinstance(targets, str | Path):
+        targets = read_npy(Path(targets))
     return from_arrays(
-        read_npy(path), labels, class_names=class_names, source=str(path), scale=scale
+        read_npy(path),
+        labels,
+        class_names=class_names,
+        source=str(path),
+        scale=scale,
+        targets=targets,
     )
+
+
+def truth_name(path: Path) -> str | None:
+    """The name of the array of an .npz file that holds what is true of the inputs, if one does."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            stored = {Path(name).stem.lower(): Path(name).stem for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError) as error:
+        raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
+    return next((stored[name] for name in _LABELS if name in stored), None)
+
+
+def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+    if name not in stored.files:
+        raise InvalidArgument(
+            f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
+        )
+    array: NDArray[Any] = stored[name]
+    return array
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -138,10 +170,31 @@ def from_folder(
     return _images(path, [file for _, file in files], labels, ids, size, scale)
 
 
+def target_numbers(texts: Sequence[str], source: str) -> list[float]:
+    """The cells of a column as numbers, for a model without classes."""
+    values = []
+    for row, text in enumerate(texts, 1):
+        try:
+            values.append(float(text))
+        except ValueError:
+            raise InvalidArgument(
+                f"{source}: row {row} has the label {text!r}, and a model without classes needs a "
+                "number there"
+            ) from None
+    return values
+
+
 def from_csv(
-    path: Path, size: Size, scale: float | None, class_names: Sequence[str] = ()
+    path: Path,
+    size: Size,
+    scale: float | None,
+    class_names: Sequence[str] = (),
+    read_truth: Callable[[Sequence[str], str], list[float]] | None = None,
 ) -> Inputs:
-    """A CSV with the columns file and label; files are taken relative to it."""
+    """A CSV with the columns file and label; files are taken relative to it.
+
+    `read_truth` reads labels as true outputs, for a model without classes.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -160,23 +213,26 @@ def from_csv(
             )
         if len(row) <= max(at, of) or not (row[at].strip() and row[of].strip()):
             raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
-    labels = read_labels(
-        [row[of] for row in rows], str(path), class_names, lambda i: f"row {i + 1}"
-    )
+    written = [row[of] for row in rows]
+    targets = None if read_truth is None else read_truth(written, str(path))
+    labels = None
+    if targets is None:
+        labels = read_labels(written, str(path), class_names, lambda i: f"row {i + 1}")
     files = [path.parent / row[at] for row in rows]
     missing = next((file for file in files if not file.is_file()), None)
     if missing is not None:
         raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    return _images(path, files, labels, [row[at] for row in rows], size, scale)
+    return _images(path, files, labels, [row[at] for row in rows], size, scale, targets)
 
 
 def _images(
     path: Path,
     files: Sequence[Path],
-    labels: Labels,
+    labels: Labels | None,
     ids: list[str],
     size: Size,
     scale: float | None,
+    targets: Sequence[Any] | None = None,
 ) -> Inputs:
     from PIL import Image
 
@@ -210,6 +266,7 @@ def _images(
         ids=ids,
         source=str(path),
         scale=scale,
+        targets=targets,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,16 @@ import numpy as np
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
-from surefoot.inputs.files import from_csv, from_folder, from_npy, from_npz, read_npy
-
-_POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features")
-_LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+from surefoot.inputs.dataset_rows import class_names_of, read_row
+from surefoot.inputs.files import (
+    from_csv,
+    from_folder,
+    from_npy,
+    from_npz,
+    read_npy,
+    target_numbers,
+    truth_name,
+)
 
 
 def load_inputs(
@@ -26,26 +32,32 @@ def load_inputs(
     class_names: Sequence[str] = (),
     scale: float | None = None,
     size: tuple[int, int] | None = None,
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), an image folder, or a dataset by iteration.
 
     A dataset yields (input, label) pairs or dicts with an image and a label, as torch and Hugging
-    Face datasets do. uint8 values are divided by 255 unless `scale` says by what to divide.
+    Face datasets do, or (input, target, metadata) as MAITE's do. `targets` are the true outputs,
+    one for each input, for a model without classes: numbers, masks, boxes; of an .npz file also
+    the name of the array that holds them. uint8 values are divided by 255 unless `scale` says by
+    what to divide.
     Labels are class numbers, or names, which are looked up in `class_names`: one name for each of
     the model's outputs, in their order. Without that list names are numbered alphabetically.
     """
     if isinstance(source, Inputs):
         return source
     if isinstance(source, str | Path):
-        inputs = _from_path(Path(source), labels, class_names, scale, size)
+        inputs = _from_path(Path(source), labels, class_names, scale, size, targets)
         return inputs if ids is None else replace(inputs, ids=tuple(str(i) for i in ids))
     if size is not None:
         raise InvalidArgument(
             "size resizes images in files only: resize arrays before passing them"
         )
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
-    if array or labels is not None:
-        return from_arrays(source, labels, ids=ids, class_names=class_names, scale=scale)
+    if array or labels is not None or targets is not None:
+        return from_arrays(
+            source, labels, ids=ids, class_names=class_names, scale=scale, targets=targets
+        )
     if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
         return _from_dataset(source, ids, class_names, scale)
     raise InvalidArgument(
@@ -59,6 +71,7 @@ def _from_path(
     class_names: Sequence[str],
     scale: float | None,
     size: tuple[int, int] | None,
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     if not path.exists():
         raise InvalidArgument(f"there is no data at {path}: check the path")
@@ -68,18 +81,39 @@ def _from_path(
             raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes images only")
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
-        return read(path, scale, label_values, class_names)
+        return read(path, scale, label_values, class_names, targets)
     if labels is not None:
         raise InvalidArgument(f"{path} has labels of its own: leave out --labels (labels=)")
     match suffix:
         case "folder":
-            return from_folder(path, size, scale, class_names)
+            return _with_targets(from_folder(path, size, scale, class_names), targets)
         case ".csv":
-            return from_csv(path, size, scale, class_names)
+            return _with_targets(from_csv(path, size, scale, class_names), targets)
     raise InvalidArgument(
         f"{path}: data are read from .npz, .npy (with --labels), .csv of file,label and "
         f"image folders; {suffix or 'no suffix'} is none of them"
     )
+
+
+def _with_targets(inputs: Inputs, targets: Any) -> Inputs:  # noqa: ANN401
+    """The inputs with true outputs in place of labels, where these are given."""
+    return inputs if targets is None else replace(inputs, labels=None, targets=tuple(targets))
+
+
+def without_labels(path: Path, labels: str | None, scale: float | None, size: Any) -> Inputs:  # noqa: ANN401
+    """The inputs of a file for a model without classes: what is stored as labels are targets.
+
+    The classes of folders of images say nothing of such a model; they are left out.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".npz" and path.is_file():
+        targets = truth_name(path) if labels is None else read_npy(Path(labels))
+        return load_inputs(path, scale=scale, size=size, targets=targets)
+    if suffix == ".npy":
+        return load_inputs(path, scale=scale, size=size, targets=labels)
+    if suffix == ".csv" and path.is_file():
+        return from_csv(path, size, scale, read_truth=target_numbers)
+    return replace(load_inputs(path, labels, scale=scale, size=size), labels=None, class_names=())
 
 
 def _from_dataset(
@@ -88,13 +122,9 @@ def _from_dataset(
     class_names: Sequence[str],
     scale: float | None,
 ) -> Inputs:
-    points: list[Any] = []
-    labels: list[Any] = []
     rows = source if isinstance(source, Iterable) else (source[i] for i in range(len(source)))
-    for row in rows:
-        x, y = _pair(row)
-        points.append(np.asarray(x))
-        labels.append(y)
+    read = [read_row(row) for row in rows]
+    points = [np.asarray(row.x) for row in read]
     shapes = {p.shape for p in points}
     if len(shapes) > 1:
         few = sorted(shapes)[:2]
@@ -103,33 +133,15 @@ def _from_dataset(
         )
     name = type(source).__name__
     x = np.stack(points) if points else np.zeros((0, 1))
-    y = None if all(label is None for label in labels) else labels
+    labels = [row.label for row in read]
+    if ids is None and read and all(row.id is not None for row in read):
+        ids = [str(row.id) for row in read]
     return from_arrays(
-        x, y, ids=ids, class_names=class_names or _features(source), source=name, scale=scale
+        x,
+        None if all(label is None for label in labels) else labels,
+        ids=ids,
+        class_names=class_names or class_names_of(source),
+        source=name,
+        scale=scale,
+        targets=[row.target for row in read] if any(row.has_target for row in read) else None,
     )
-
-
-def _pair(row: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    if isinstance(row, dict):
-        x = next((row[k] for k in _POINT_KEYS if k in row), None)
-        y = next((row[k] for k in _LABEL_KEYS if k in row), None)
-        if x is None:
-            raise InvalidArgument(
-                f"a row of the dataset holds {', '.join(row)}: none is called "
-                + ", ".join(_POINT_KEYS)
-            )
-        return x, y
-    if isinstance(row, tuple | list) and len(row) == 2:
-        return row[0], row[1]
-    raise InvalidArgument(
-        f"a row of the dataset is {type(row).__name__}: give (input, label) pairs or dicts"
-    )
-
-
-def _features(source: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Class names as torchvision or Hugging Face datasets carry them, if they do."""
-    if isinstance(getattr(source, "classes", None), list | tuple):
-        return tuple(source.classes)
-    features = getattr(source, "features", None)
-    feature = features.get("label") if isinstance(features, Mapping) else None
-    return tuple(getattr(feature, "names", None) or ())

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
-from surefoot.inputs import Selection, load_inputs
+from surefoot.inputs import Selection, load_inputs, without_labels
 from surefoot.models import load_model
+from surefoot.models.load_options import scores_kind
 from surefoot.store.records import Source
 from surefoot.study.registry import number
 from surefoot.study.select_inputs import select
-from surefoot.subject import Model
+from surefoot.subject import Model, Scores
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,15 @@ class FileOptions:
     random: int | None = None
     correct_only: bool = False
 
-    def load(self, models: Sequence[str], data: str, seed: int) -> tuple[list[Model], Inputs]:
-        """Models, and the inputs chosen for all of them; the seed is for a random choice."""
+    def load(
+        self, models: Sequence[str], data: str, seed: int, needs: Scores | None = None
+    ) -> tuple[list[Model], Inputs]:
+        """Models, and the inputs chosen for all of them; the seed is for a random choice.
+
+        `needs` is what the property reads: values and objects say how the model is read too.
+        """
+        if self.scores is None and needs is not None and not needs.of_classes:
+            return replace(self, scores=str(needs)).load(models, data, seed)
         inputs = self._inputs(data, self.scale)
         bounds = self.bounds or ("0,1" if _is_pixels(inputs) else None)
         loaded = [self._model(path, inputs, bounds) for path in models]
@@ -76,6 +85,9 @@ class FileOptions:
             )
 
     def _inputs(self, data: str, scale: float | None) -> Inputs:
+        stated = scores_kind(self.scores)
+        if stated is not None and not stated.of_classes:
+            return without_labels(Path(data), self.labels, scale, _size(self.size))
         names = self.class_names.split(",") if self.class_names else ()
         return load_inputs(data, self.labels, class_names=names, scale=scale, size=_size(self.size))
 

@@ -50,7 +50,8 @@ def read_study(store: str, run: str = LATEST) -> Study:
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
         )
     models = source.models or (source.model,)
-    loaded, inputs = recorded_options(source).load(models, source.data, spec.seed)
+    prop = parse_property(source.property)
+    loaded, inputs = recorded_options(source).load(models, source.data, spec.seed, prop.needs)
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in spec.method.options.items()
@@ -60,7 +61,7 @@ def read_study(store: str, run: str = LATEST) -> Study:
         inputs,
         parse_perturbation(source.perturb, inputs.frame),
         METHODS[spec.method.kind](**fields),
-        property=parse_property(source.property),
+        property=prop,
         seed=spec.seed,
     )
     if study.digest != record.digest:

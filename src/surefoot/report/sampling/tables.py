@@ -96,8 +96,9 @@ def fails_under(record: Record, result: InputResult) -> str:
 
 
 def example_table(record: Record, samples: Samples) -> Table:
-    """The weakest inputs, with their true classes where these are known."""
-    headings = ("input", "fails under", "true class", "clean", "fails as", "in trial")
+    """The weakest inputs, with their true classes or outputs where these are known."""
+    truth = "true class" if record.study.model.classes else "true output"
+    headings = ("input", "fails under", truth, "clean", "fails as", "in trial")
     results = {row.id: row.result for row in record.inputs}
     lines = [
         headings,
