@@ -49,7 +49,7 @@ inputs = sf.load_inputs(np.stack(images), targets=boxes)
 result = sf.Study(
     model,
     inputs,
-    sf.perturb.GaussianNoise(0.15),
+    sf.perturb.GaussianNoise(0.18),
     sf.methods.ExactSequential(width=0.1, error=0.05),
     property=sf.properties.BoxesKept(0.75, of="true"),
 ).run()

@@ -67,12 +67,12 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     """Every check, one after the other; a failed one does not stop the rest."""
     sample = inputs.x[:: max(1, len(inputs) // _SAMPLE)][:_SAMPLE]
     yield _check("the model does not change its input", lambda: _unchanged(model, sample))
-    yield _check("scores are finite", lambda: _finite(model, sample))
+    yield _check(f"{_unit(model)} are finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
     yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
-    yield _check("kind of scores", lambda: _scores(model))
+    yield _check(f"kind of {_unit(model)}", lambda: _scores(model))
     if model.signature.scores.of_classes:
         yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
     full: Model | None = getattr(model, "full", None)
@@ -126,17 +126,18 @@ def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
         return CheckStatus.OK, f"one {type(scores[0]).__name__} for each input"
     if not np.isfinite(scores).all():
         return CheckStatus.FAILED, (
-            "scores must be finite, but the model returns NaN or infinity for clean inputs: check "
-            "its weights and the scale of the inputs"
+            f"{_unit(model)} must be finite, but the model returns NaN or infinity for clean "
+            "inputs: check its weights and the scale of the inputs"
         )
+    kind = "scores" if model.signature.classes else "values"
     return CheckStatus.OK, (
-        f"{' × '.join(map(str, scores.shape[1:]))} finite {_unit(model)} for each input, from "
+        f"{' × '.join(map(str, scores.shape[1:]))} finite {kind} for each input, from "
         f"{scores.min():.3g} to {scores.max():.3g}"
     )
 
 
 def _unit(model: Model) -> str:
-    return "scores" if model.signature.scores.of_classes else "values"
+    return "scores" if model.signature.scores.of_classes else "outputs"
 
 
 def _same_scores(difference: float, ok: str, failed: str) -> Finding:
@@ -155,16 +156,16 @@ def _same_scores(difference: float, ok: str, failed: str) -> Finding:
 def _repeats(model: Model, x: NDArray[np.float32]) -> Finding:
     return _same_scores(
         largest_difference(clean_outputs(model, x), clean_outputs(model, x)),
-        "the same input gets the same scores twice",
-        "use evaluation mode: scores of the same input differ between two runs",
+        f"the same input gets the same {_unit(model)} twice",
+        f"use evaluation mode: {_unit(model)} of the same input differ between two runs",
     )
 
 
 def _order(model: Model, x: NDArray[np.float32]) -> Finding:
     return _same_scores(
         largest_difference(clean_outputs(model, x), clean_outputs(model, x[::-1].copy())[::-1]),
-        "a batch in reverse order gets the same scores",
-        "inputs of a batch must not mix, but scores change with their order",
+        f"a batch in reverse order gets the same {_unit(model)}",
+        f"inputs of a batch must not mix, but {_unit(model)} change with their order",
     )
 
 
@@ -172,8 +173,8 @@ def _batches(model: Model, x: NDArray[np.float32]) -> Finding:
     alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
     return _same_scores(
         largest_difference(clean_outputs(model, x), alone),
-        "an input gets the same scores alone and in a batch",
-        "inputs of a batch must not mix, but scores change with the batch size",
+        f"an input gets the same {_unit(model)} alone and in a batch",
+        f"inputs of a batch must not mix, but {_unit(model)} change with the batch size",
     )
 
 

@@ -103,11 +103,11 @@ class BoxesKept:
         return 1 - worst
 
     def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
-        """How many boxes, and of which class each is."""
-        boxes = read_boxes(output).above(self.score)
-        number = "1 box" if len(boxes) == 1 else f"{len(boxes)} boxes"
-        classes = [f"class {label:g}" for label in boxes.labels.tolist()]
-        return f"{number}: {few_words(classes)}" if classes else "no box"
+        """How many boxes of each class."""
+        labels, counts = np.unique(read_boxes(output).above(self.score).labels, return_counts=True)
+        pairs = zip(labels.tolist(), counts.tolist(), strict=True)
+        parts = [f"{n} box{'es' * (n > 1)} of class {label:g}" for label, n in pairs]
+        return few_words(parts) if parts else "no box"
 
     def boxes_to_draw(self, output: Any) -> list[tuple[float, ...]]:  # noqa: ANN401
         """The corners of each box."""
