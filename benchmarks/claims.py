@@ -22,7 +22,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scipy.stats import binomtest  # noqa: E402
-from tests.claims import curves, levels, models, sampled  # noqa: E402, F401  enter worlds
+from tests.claims import curves, levels, models, outputs, sampled  # noqa: E402, F401  worlds
 from tests.claims.worlds import WORLDS, Outcome, add_up  # noqa: E402
 
 from surefoot.claims import KINDS  # noqa: E402

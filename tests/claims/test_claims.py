@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from surefoot.claims import KINDS
-from tests.claims import curves, levels, models, sampled  # noqa: F401  they enter their worlds
+from tests.claims import curves, levels, models, outputs, sampled  # noqa: F401  enter worlds
 from tests.claims.worlds import WORLDS, Outcome, World, add_up
 
 LEVEL = 0.001
