@@ -25,6 +25,12 @@ def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: AN
             "under the name logits, are needed"
         )
     array = raw if hasattr(raw, "shape") and hasattr(raw, "dtype") else np.asarray(raw)
+    if array.dtype == np.object_:
+        raise ModelFailed(
+            "the model answered with objects, not with numbers: where each input gets an object, "
+            'such as boxes, pass scores="objects" (--scores objects) and a property of objects, '
+            "such as boxes:0.5"
+        )
     return as_values(array, expected) if scores is Scores.VALUES else as_rows(array, expected)
 
 
@@ -40,11 +46,8 @@ def as_values(raw: Array, expected: int) -> Array:
             f"the model answered with an output of shape {tuple(raw.shape)}: at least one value "
             "for each input is needed"
         )
-    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "fiub":
-        raise ModelFailed(
-            f"the model answered with values of type {raw.dtype}: numbers are needed; where each "
-            'input gets an object, pass scores="objects" (--scores objects)'
-        )
+    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "fiubc":
+        raise ModelFailed(f"the model answered with {raw.dtype}: numbers are needed")
     xp = array_namespace(raw)
     if xp.isdtype(raw.dtype, "complex floating"):
         raise ModelFailed(f"the model answered with {raw.dtype}: real numbers are needed")
