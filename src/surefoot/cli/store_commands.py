@@ -160,7 +160,7 @@ def _command(run: RunSummary) -> str:
 def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
-    from surefoot.engine.shown_outputs import png
+    from surefoot.engine.output_words import png
     from surefoot.results import Interval
 
     array = np.asarray(x)

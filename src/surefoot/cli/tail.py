@@ -26,11 +26,9 @@ def tail(
     inputs: InputOptions,
     perturb: o.PerturbOption,
     limit: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Confidence that no wrong class may reach, from 0.5 to 1 (default: {_LIMIT})."
-        ),
-    ] = None,
+        str,
+        typer.Option(help="Confidence that no wrong class may reach, from 0.5 to 1."),
+    ] = _LIMIT,
     prop: Annotated[
         str | None,
         typer.Option(
@@ -61,10 +59,10 @@ def tail(
     Example: surefoot tail model.onnx test.npz --perturb linf:8/255 --limit 0.6
     """
     method = tail_method(confidence, draws, normality, transforms)
-    if prop is not None and limit is not None:
+    if prop is not None and limit != _LIMIT:
         raise InvalidArgument(
             f"--limit {limit} is about confident mistakes: leave out --property {prop}"
         )
-    measured = prop or f"confident:{limit or _LIMIT}"
+    measured = prop or f"confident:{limit}"
     request = StudyRequest(inputs, data, perturb, measured, method)
     return run_at_levels(request, model, options, levels, requirement)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.output_words import host_row, png, shown_output, true_output
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.shown_outputs import host_row, png, shown_output, true_output
 from surefoot.results import Interval
 from surefoot.store.records import Frame, Strip
 from surefoot.tasks import Subject, Task

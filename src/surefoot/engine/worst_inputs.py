@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.shown_outputs import (
+from surefoot.engine.output_words import (
     Shown,
     host_row,
     png,
@@ -17,6 +16,7 @@ from surefoot.engine.shown_outputs import (
     shown_output,
     true_output,
 )
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Example

@@ -1,8 +1,7 @@
 """When an output counts as kept."""
 
-from surefoot.properties.boxes_kept import BoxesKept
 from surefoot.properties.closeness import Close
-from surefoot.properties.kept import Kept
+from surefoot.properties.detection import BoxesKept
 from surefoot.properties.labels import (
     Confidence,
     GivenLabel,
@@ -11,8 +10,14 @@ from surefoot.properties.labels import (
     TopK,
     TrueLabel,
 )
-from surefoot.properties.labels_kept import LabelsKept
 from surefoot.properties.masks import MaskIoU, PixelsKept
+from surefoot.properties.multi_label import LabelsKept
+from surefoot.properties.output_function import Kept
+
+OF_CLASSES = (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
+"""Of class scores, for the registry of names."""
+OF_OUTPUTS = (Close, PixelsKept, MaskIoU, BoxesKept, LabelsKept)
+"""Of values and objects."""
 
 __all__ = [
     "BoxesKept",

@@ -9,19 +9,7 @@ from typing import Any
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
-from surefoot.properties import (
-    BoxesKept,
-    Close,
-    Confidence,
-    Kept,
-    LabelsKept,
-    MaskIoU,
-    NoConfidentMistake,
-    PixelsKept,
-    SameLabel,
-    TopK,
-    TrueLabel,
-)
+from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
 from surefoot.subject import Property, Reference
 
 PERTURBATIONS: dict[str, type[Any]] = {
@@ -43,19 +31,7 @@ _COMBINED: dict[str, type[Any]] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
 PROPERTIES: dict[str, type[Any]] = {
-    class_.kind: class_
-    for class_ in (
-        SameLabel,
-        TrueLabel,
-        TopK,
-        NoConfidentMistake,
-        Confidence,
-        Close,
-        PixelsKept,
-        MaskIoU,
-        BoxesKept,
-        LabelsKept,
-    )
+    class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
 }
 _WHOLE = ("k", "label", "ignore")
 """Options of properties that are whole numbers."""
