@@ -1,8 +1,9 @@
 """Adding something touches little: a class is named in its own module and in one registry.
 
 A perturbation: its module and `perturb/__init__`. A property: its module and
-`properties/__init__`. A method: its module, its package and `methods`. A model adapter: its own module. A store: its module
-and `open_store`. Where a class is used for what it is, and not as one of many, that is stated here.
+`properties/__init__`. A method: its module, its package and `methods`. A model adapter: its own
+module. A store: its module and `open_store`. Where a class is used for what it is, and not as one
+of many, that is stated here.
 """
 
 import ast

@@ -44,7 +44,7 @@ def test_logits_said_to_be_probabilities_are_refused(tmp_path):
 
 
 def test_an_unknown_kind_of_scores_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="'logits', 'probabilities', .*, got 'odds'"):
+    with pytest.raises(InvalidArgument, match=r"'logits', 'probabilities', .*, got 'odds'"):
         load_model(linear_net(tmp_path / "m.onnx"), scores="odds")
 
 
@@ -77,7 +77,7 @@ def test_one_column_of_logits_is_two_classes(tmp_path):
 
 def test_a_column_that_leaves_zero_to_one_is_a_logit_only_where_that_is_stated(tmp_path):
     path = linear_net(tmp_path / "m.onnx", classes=1)
-    with pytest.raises(InvalidArgument, match="is no probability: for a regressor .* close:"):
+    with pytest.raises(InvalidArgument, match=r"is no probability: for a regressor .* close:"):
         load_model(path, bounds=(-9, 9))
     model = load_model(path, bounds=(-9, 9), scores="logits")
     assert model.signature.scores is Scores.LOGITS

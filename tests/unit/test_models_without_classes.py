@@ -6,6 +6,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, SameLabel
+from surefoot.testing import check_model
 from tests.unit.test_study_of_outputs import (
     IMAGES,
     METHOD,
@@ -14,6 +15,7 @@ from tests.unit.test_study_of_outputs import (
     Ridge,
     X,
     detection,
+    masks,
     regression,
     total,
 )
@@ -23,6 +25,12 @@ from tests.unit.test_study_of_outputs import (
 def test_a_regressor_is_no_classifier(source):
     with pytest.raises(InvalidArgument, match=r"no probability: for a regressor .*close:TOLERANCE"):
         sf.load_model(source, shape=(3,))
+
+
+def test_a_model_of_values_does_what_every_model_must():
+    check_model(sf.load_model(total, shape=(3,), scores="values"), X)
+    images = np.random.default_rng(3).uniform(0, 1, (4, 5, 5)).astype(np.float32)
+    check_model(sf.load_model(masks, shape=(5, 5), scores="values"), images)
 
 
 def test_an_estimator_that_only_predicts_is_a_regressor_where_values_are_stated():

@@ -20,6 +20,9 @@ _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad alloca
 _PROBES = 8
 """Inputs of the first run, which tells classes and scores: enough that logits do not look like
 probabilities by chance."""
+_SLACK = 1e-3
+"""How far probabilities may be from [0, 1], and their sum from 1: rounding, also in half
+precision."""
 _PROBE_SEED = 20240607
 """Part of the digest of models in memory: another value would name them anew."""
 
@@ -60,8 +63,8 @@ def both_classes(rows: Outputs, scores: Scores) -> Outputs:
 def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
     """Whether every row is non-negative and adds up to one, or is one column within [0, 1]."""
     if rows.shape[1] == 1:
-        return bool((rows >= 0).all() and (rows <= 1).all())
-    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=1), 1, atol=1e-3))
+        return bool((rows >= -_SLACK).all() and (rows <= 1 + _SLACK).all())
+    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=1), 1, atol=_SLACK))
 
 
 def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
@@ -114,7 +117,7 @@ def _named(draft: Signature, answers: str) -> Signature:
 def refuse_regressor(column: NDArray[np.floating]) -> None:
     """Refuse one number an input that is no probability: most likely it is no class score."""
     low, high = float(column.min()), float(column.max())
-    if np.isfinite([low, high]).all() and not 0 <= low <= high <= 1:
+    if np.isfinite([low, high]).all() and not -_SLACK <= low <= high <= 1 + _SLACK:
         raise InvalidArgument(
             f"the model gives one number for each input, here from {low:.3g} to {high:.3g}, which "
             "is no probability: for a regressor state a tolerance (--property close:TOLERANCE; in "
