@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.items import ItemDigest, item_digest, kind_of_items
+from surefoot.object_values import split_numbers
 from surefoot.tasks import Subject
 
 
@@ -145,24 +146,34 @@ class Inputs:
         return hashlib.sha256(b"".join(rows)).hexdigest()
 
     def row_digests(self) -> list[str]:
-        """A name for each point with its label, its id and, where it has one, its group."""
+        """A name for each point with its label, target, id and, where it has one, its group."""
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
         groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
-        if self.holds_items:
-            return [
-                hashlib.sha256(
-                    f"{name}\0{label}\0item\0{group}{item_digest(item, self.digest_item)}".encode()
-                ).hexdigest()
-                for name, label, group, item in zip(self.ids, labels, groups, self.x, strict=True)
-            ]
+        targets = [_target_bytes(target) for target in self.targets] or [b""] * len(self)
         return [
             hashlib.sha256(
-                f"{name}\0{label}\0{row.shape}\0{group}".encode()
-                + np.ascontiguousarray(row).tobytes()
+                f"{name}\0{label}\0{self._kind_of_row(i)}\0{group}".encode()
+                + self._row_bytes(i)
+                + target
             ).hexdigest()
-            for name, label, row, group in zip(self.ids, labels, self.x, groups, strict=True)
+            for i, (name, label, group, target) in enumerate(
+                zip(self.ids, labels, groups, targets, strict=True)
+            )
         ]
+
+    def _kind_of_row(self, row: int) -> str:
+        return "item" if self.holds_items else str(self.x[row].shape)
+
+    def _row_bytes(self, row: int) -> bytes:
+        if self.holds_items:
+            return item_digest(self.x[row], self.digest_item).encode()
+        return np.ascontiguousarray(self.x[row]).tobytes()
 
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""
         return tuple(Subject(name, (row,)) for row, name in enumerate(self.ids))
+
+
+def _target_bytes(target: Any) -> bytes:  # noqa: ANN401  whatever the data hold
+    structure, numbers = split_numbers(target)
+    return b"\0" + structure.encode() + b"\0" + numbers.tobytes()

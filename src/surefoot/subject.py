@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,9 @@ from surefoot.results import Interval
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
 
+Outputs = Any
+"""What a model gives for a batch: an array with one row an input, or a list of objects."""
+
 Level = Any
 """A number, or an array of one number a row."""
 
@@ -25,14 +29,25 @@ def to_host(array: Array) -> NDArray[Any]:
 
 
 class Scores(StrEnum):
-    """What the columns of a model's output are."""
+    """What a model gives for each input.
+
+    Scores of classes, as logits or probabilities; values: an array of numbers that are no class
+    scores, of any shape; objects: one Python object, such as boxes.
+    """
 
     LOGITS = "logits"
     PROBABILITIES = "probabilities"
+    VALUES = "values"
+    OBJECTS = "objects"
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether each column is the score of a class."""
+        return self in (Scores.LOGITS, Scores.PROBABILITIES)
 
 
 class Reference(StrEnum):
-    """Which label a property holds the model to."""
+    """Which label or output a property holds the model to: of the clean input, or of the data."""
 
     PREDICTED = "predicted"
     TRUE = "true"
@@ -40,7 +55,10 @@ class Reference(StrEnum):
 
 @dataclass(frozen=True)
 class Signature:
-    """Shape, classes and bounds of a model, and what its digest covers."""
+    """Shape, classes and bounds of a model, and what its digest covers.
+
+    `classes` is 0 where the output is no class scores.
+    """
 
     shape: tuple[int, ...]
     classes: int
@@ -66,7 +84,10 @@ class Model(Protocol):
         ...
 
     def predict(self, x: Array) -> Array:
-        """(n, *shape) -> (n, classes); one row an input."""
+        """(n, *shape) -> (n, classes); one row an input.
+
+        Of values (n, *any shape), of objects a list of n.
+        """
         ...
 
 
@@ -186,7 +207,10 @@ class Perturbation(Protocol):
 
 
 class Property(Protocol):
-    """A trial is kept while its severity is below the limit; a tie fails."""
+    """A trial is kept while its severity is below the limit; a tie fails.
+
+    One that gives only yes or no says so with the class variable `yes_or_no`.
+    """
 
     @property
     def kind(self) -> str:
@@ -218,6 +242,22 @@ class Property(Protocol):
         """Whether it fails exactly when another label wins: what proofs and attacks are about."""
         ...
 
-    def severity(self, scores: Array, labels: Array) -> Array:
-        """How bad each row is; higher is worse."""
+    def severity(self, outputs: Outputs, references: Outputs, /) -> Array:
+        """How bad each row is against its label or reference; higher is worse."""
+        ...
+
+
+class OutputProperty(Property, Protocol):
+    """A property of outputs that are no class scores: `needs` is values or objects."""
+
+    def references(self, outputs: Outputs, targets: Sequence[Any], names: Sequence[str]) -> Outputs:
+        """What the perturbed outputs of each input are compared with.
+
+        `outputs` are those of the clean inputs, in main memory; `targets` what the data say, where
+        the property is about that, else empty; `names` the ids of the inputs, for errors.
+        """
+        ...
+
+    def words(self, output: Any) -> str:  # noqa: ANN401  whatever the model gives
+        """The output of one input, in few words."""
         ...

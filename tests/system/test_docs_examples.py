@@ -145,9 +145,14 @@ def write_data() -> None:
 
 
 def write_models() -> None:
-    """A fitted classifier, and the module that the page about models prints."""
+    """A fitted classifier, a regressor, and the module that the page about models prints."""
     joblib = pytest.importorskip("joblib")
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    x = np.random.default_rng(1).normal(0, 1, (40, 3))
+    y = 100 + x @ [30.0, -20.0, 10.0]
+    joblib.dump(LinearRegression().fit(x, y), "regressor.joblib")
+    np.savez("values.npz", x=x[:20], y=y[:20])
 
     with np.load("test.npz") as data:
         flat = data["x"].reshape(len(data["x"]), -1) / 255

@@ -1,8 +1,9 @@
 """Adding something touches little: a class is named in its own module and in one registry.
 
-A perturbation: its module and `perturb/__init__`. A property: its module and the registry. A
-method: its module, its package and `methods`. A model adapter: its own module. A store: its module
-and `open_store`. Where a class is used for what it is, and not as one of many, that is stated here.
+A perturbation: its module and `perturb/__init__`. A property: its module and
+`properties/__init__`. A method: its module, its package and `methods`. A model adapter: its own
+module. A store: its module and `open_store`. Where a class is used for what it is, and not as one
+of many, that is stated here.
 """
 
 import ast
@@ -102,8 +103,8 @@ def test_a_method_is_named_in_its_module_its_package_and_the_list_of_methods(cla
 
 
 @pytest.mark.parametrize("class_", **by_name(PROPERTIES.values()))
-def test_a_property_is_named_in_its_module_and_the_registry(class_):
-    check(class_, {"study/registry.py"})
+def test_a_property_is_named_in_its_module_and_the_list_of_properties(class_):
+    check(class_, {"properties/__init__.py"})
 
 
 @pytest.mark.parametrize("class_", **by_name(MODELS))

@@ -104,7 +104,9 @@ def test_one_column_is_the_second_of_two_classes(form, tmp_path):
         layer = torch.nn.Linear(16, 1)
         layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
         model = sf.load_model(
-            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(), shape=small.IMAGE
+            torch.nn.Sequential(torch.nn.Flatten(), layer).eval(),
+            shape=small.IMAGE,
+            scores="logits",
         )
     for x in small.batch(4, seed=6):
         least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / abs(matrix).sum())

@@ -40,7 +40,8 @@ PERTURBATIONS = {
     "random rotation": sf.perturb.RandomLevel(20.0, sf.perturb.Rotation(20.0), lowest=-1.0),
 }
 PROPERTY_OF_KIND = {
-    kind: class_(2) if kind == "topk" else class_() for kind, class_ in PROPERTIES.items()
+    kind: class_(2) if kind in ("topk", "close") else class_()
+    for kind, class_ in PROPERTIES.items()
 }
 POPULATIONS = (None, sf.population.Mean(0.2), sf.population.RobustShare(0.2))
 CLASSES = (None, True, False)
@@ -79,6 +80,26 @@ def test_a_study_makes_a_claim_or_is_refused_with_one_sentence(parts, method, pe
             assert isinstance(result, sf.Result), what
             assert result.claims, what
             assert all(claim["sentence"] for claim in result._plain()["claims"]), what
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_without_classes_makes_a_claim_or_is_refused_with_one_sentence(tmp_path, method):
+    path = relu_net(tmp_path / "net.onnx", SHAPE)
+    model = sf.load_model(path, bounds=(0, 1), scores="values")
+    inputs = sf.load_inputs(batch(4, SHAPE), targets=[[0.0] * 3] * 4)
+    refused = method in ("attack", "critical-level", "critical-quantile")
+    for kind, name in product(PROPERTY_OF_KIND, ("linf", "linf open", "blur open")):
+        prop = PROPERTY_OF_KIND[kind]
+        try:
+            study = sf.Study(model, inputs, PERTURBATIONS[name], SMALL[method], property=prop)
+        except InvalidArgument as refusal:
+            assert 20 < len(str(refusal)) < 300
+            continue
+        assert not refused
+        if kind in ("close", "labels"):
+            result = study.run(batch=64, workers=1)
+            assert result.claims
+            assert not any("label" in c["sentence"] for c in result._plain()["claims"])
 
 
 def test_there_is_a_small_one_of_every_method():

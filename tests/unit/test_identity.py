@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
-from surefoot.engine.clean_predictions import clean_scores
+from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.inputs import fit
 from surefoot.tasks import Task
@@ -168,7 +168,7 @@ def test_a_model_without_any_room_says_so():
     model = sf.load_model(Small(8), shape=SHAPE)
     model.run.room = 0
     with pytest.raises(OutOfMemory):
-        clean_scores(model, points().x)
+        clean_outputs(model, points().x)
 
 
 def test_scores_that_change_their_number_mid_run_are_refused():

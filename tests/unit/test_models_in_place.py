@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
-from surefoot.engine.clean_predictions import clean_scores
+from surefoot.engine.clean_predictions import clean_outputs
 from surefoot.engine.preflight import CheckStatus, examine
 from surefoot.errors import ModelFailed
 from surefoot.input_set import Inputs
@@ -100,7 +100,7 @@ def test_a_model_that_writes_conforms_and_leaves_every_array_alone(source):
     first = np.asarray(model.predict(model.place(mine)))
     np.testing.assert_array_equal(mine, x)
     np.testing.assert_array_equal(np.asarray(model.predict(model.place(mine))), first)
-    clean_scores(model, mine)
+    clean_outputs(model, mine)
     np.testing.assert_array_equal(mine, x)
 
 
@@ -188,7 +188,7 @@ def test_a_model_of_ones_own_that_writes_is_stopped():
         check_model(Own(), points().x)
     x = points(300).x
     kept = x.copy()
-    clean_scores(Own(), x)
+    clean_outputs(Own(), x)
     np.testing.assert_array_equal(x, kept)
 
 
@@ -203,11 +203,11 @@ class Reusing(Own):
         return out
 
 
-def test_an_answer_that_is_overwritten_is_noticed_and_does_no_harm_to_clean_scores():
+def test_an_answer_that_is_overwritten_is_noticed_and_does_no_harm_to_clean_outputs():
     with pytest.raises(AssertionError, match="overwrote its answer"):
         check_model(Reusing(), points().x)
     x = points(700).x
-    np.testing.assert_array_equal(clean_scores(Reusing(), x), pure(x))
+    np.testing.assert_array_equal(clean_outputs(Reusing(), x), pure(x))
 
 
 def test_a_module_that_writes_for_some_batches_only_is_a_failure_with_the_way_out():

@@ -44,7 +44,7 @@ def test_logits_said_to_be_probabilities_are_refused(tmp_path):
 
 
 def test_an_unknown_kind_of_scores_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="'logits' or 'probabilities', got 'odds'"):
+    with pytest.raises(InvalidArgument, match=r"'logits', 'probabilities', .*, got 'odds'"):
         load_model(linear_net(tmp_path / "m.onnx"), scores="odds")
 
 
@@ -75,9 +75,13 @@ def test_one_column_of_logits_is_two_classes(tmp_path):
     check_model(model, x)
 
 
-def test_a_column_that_leaves_zero_to_one_is_seen_to_be_logits(tmp_path):
-    model = load_model(linear_net(tmp_path / "m.onnx", classes=1), bounds=(-9, 9))
+def test_a_column_that_leaves_zero_to_one_is_a_logit_only_where_that_is_stated(tmp_path):
+    path = linear_net(tmp_path / "m.onnx", classes=1)
+    with pytest.raises(InvalidArgument, match=r"is no probability: for a regressor .* close:"):
+        load_model(path, bounds=(-9, 9))
+    model = load_model(path, bounds=(-9, 9), scores="logits")
     assert model.signature.scores is Scores.LOGITS
+    assert model.signature.classes == 2
 
 
 def test_softmax_of_logits_is_probabilities_and_probabilities_stay(tmp_path):

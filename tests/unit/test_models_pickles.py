@@ -187,5 +187,5 @@ def test_a_damaged_pickle_is_one_sentence_with_the_path(suffix, content, tmp_pat
 def test_a_pickle_of_something_else_is_no_classifier(tmp_path):
     path = tmp_path / "model.pkl"
     plain_pickle({"accuracy": 0.99}, path)
-    with pytest.raises(InvalidArgument, match="dict is no classifier"):
+    with pytest.raises(InvalidArgument, match="dict is no model"):
         load_model(path, trust=True)

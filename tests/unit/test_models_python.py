@@ -212,8 +212,8 @@ def test_a_wrong_number_of_rows_later_is_a_failure_of_the_model():
 
 
 @pytest.mark.parametrize("source", [3, None, [1, 2], {"a": 1}, object()])
-def test_what_is_no_classifier_is_refused_with_what_is(source):
-    with pytest.raises(InvalidArgument, match="is no classifier: give a file"):
+def test_what_is_no_model_is_refused_with_what_is(source):
+    with pytest.raises(InvalidArgument, match="is no model: give a file"):
         load_model(source, shape=SHAPE)
 
 
@@ -271,7 +271,7 @@ def test_the_digest_follows_the_text_of_a_named_function(here):
         ("mine_five:scores.nothing", "names nothing that can be imported"),
         ("mine_absent:scores", "names nothing that can be imported.*mine_absent"),
         ("mine_five.deeper:scores", "names nothing that can be imported"),
-        ("mine_five:number", "int is no classifier"),
+        ("mine_five:number", "int is no model"),
         ("mine_broken:scores", "cannot be imported: its module raised SyntaxError"),
         ("mine_raising:scores", "cannot be imported: its module raised ZeroDivisionError"),
         ("mine_five:", "there is no model file"),

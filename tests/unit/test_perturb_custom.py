@@ -9,8 +9,8 @@ from PIL import Image
 
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
+from surefoot.function_source import describe_function
 from surefoot.perturb import Batched, InputFormat, OneByOne, custom
-from surefoot.perturb._ops.function_source import describe_function
 from surefoot.results import Interval
 from surefoot.subject import View
 from surefoot.testing import check_image_perturbation, check_perturbation

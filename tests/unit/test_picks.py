@@ -8,8 +8,8 @@ from scipy import stats
 
 import surefoot as sf
 from surefoot.engine.example_strip import strip
+from surefoot.engine.output_words import png
 from surefoot.engine.streams import base_of, picks, row_keys
-from surefoot.engine.worst_inputs import png
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Outcomes
 from surefoot.results import Interval

@@ -39,7 +39,10 @@ class InputOptions:
     ] = None
     scores: Annotated[
         str | None,
-        _reading_option("What the model returns, if unclear: logits or probabilities."),
+        _reading_option(
+            "What the model returns, if unclear: logits, probabilities, values (no class "
+            "scores), objects (boxes)."
+        ),
     ] = None
     shape: Annotated[
         str | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json as jsonlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,14 +89,13 @@ def replay(
     check_file(save)
     study = read_study(store, run, trust=trust)
     repeated = study.replay(subject, trial)
-    names = study.fitted.class_name
     if save is not None:
         _save(Path(save), study, repeated.perturbed)
     answer = {
         "input": subject,
         "trial": trial,
-        "clean": names(repeated.clean_label),
-        "perturbed": names(repeated.label),
+        "clean": _output_words(study, repeated.clean_label, repeated.clean_output),
+        "perturbed": _output_words(study, repeated.label, repeated.output),
         "severity": repeated.severity,
         "kept": repeated.kept,
     }
@@ -114,6 +113,12 @@ def replay(
         if words is not None and words.before:
             typer.echo(f"before: {words.before}\nafter: {words.after}")
     return HOLDS
+
+
+def _output_words(study: Study, label: int | None, output: object) -> str:
+    """The class of an output, or the output itself where the model has no classes."""
+    prop: Any = study.property
+    return prop.words(output) if label is None else study.fitted.class_name(label)
 
 
 def _list(store: str, as_json: bool) -> None:
@@ -165,7 +170,7 @@ def _command(run: RunSummary) -> str:
 def _save(path: Path, study: Study, x: object) -> None:
     import numpy as np
 
-    from surefoot.engine.worst_inputs import png
+    from surefoot.engine.output_words import png
     from surefoot.results import Interval
 
     try:

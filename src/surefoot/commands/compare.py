@@ -57,8 +57,8 @@ class ComparisonOptions:
     )
     property: str | object | None = option(
         None,
-        "When an output counts as kept: same, true, topk:5, confident:0.6 "
-        f"(default: {_PROPERTY}). Not with --limit.",
+        "When an output counts as kept: same, true, topk:5, confident:0.6; without classes as for "
+        f"estimate (default: {_PROPERTY}). Not with --limit.",
     )
 
     def method(self) -> tuple[Any, Any]:
@@ -128,7 +128,7 @@ def compare(
     method, kept_if = measurement.method()
     prop = as_property(kept_if)
     as_perturbation(perturb)
-    subjects = read_subjects(several, data, inputs, running.seed)
+    subjects = read_subjects(several, data, inputs, running.seed, prop.needs)
     request = SamplingRequest(None, data, perturb, inputs, kept_if, method)
     studies = {name: request.of_model(name, subjects, prop, running.seed) for name in several}
     sources = subjects.sources(caller.command, perturb, kept_if)

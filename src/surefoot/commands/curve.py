@@ -79,7 +79,9 @@ def curve(
     models = named_models(model)
     if not models:
         raise InvalidArgument("curve needs one or more models, then the data: model.onnx test.npz")
-    subjects = read_subjects(models, data, inputs, running.seed)
+    stated = measurement.property
+    needs = None if stated is None else as_property(stated).needs
+    subjects = read_subjects(models, data, inputs, running.seed, needs)
     request = _CurveRequest(subjects, measurement, outcome.by_class, running.seed, caller.command)
     studies, sources = request.studies(perturbations)
     more = {**running.arguments(), **limits}

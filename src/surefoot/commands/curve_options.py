@@ -31,8 +31,8 @@ class CurveOptions:
     )
     property: str | object | None = option(
         None,
-        "When an output counts as correct: true, same, topk:5 (default: true, or same without "
-        "labels).",
+        "When an output counts as correct: true, same, topk:5; without classes close:0.5, "
+        "pixels:0.95, iou:0.8, boxes:0.5, labels:0.5 (default: true, or same without labels).",
     )
     scope: str | None = option(
         None,

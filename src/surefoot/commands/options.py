@@ -55,7 +55,12 @@ class KappaOptions:
 class TailOptions:
     """Which mistake is rare, and how its probability is extrapolated."""
 
-    limit: Number = option(0.6, "Confidence that no wrong class may reach, from 0.5 to 1.")
+    limit: Number | None = option(
+        None, "Confidence that no wrong class may reach, from 0.5 to 1 (default: 0.6)."
+    )
+    property: str | object | None = option(
+        None, "In place of --limit, for a model without classes: close:0.5, iou:0.8."
+    )
     draws: int = option(1000, "Trials per input.", least=20)
     normality: Number = option(0.05, "Level of the Anderson-Darling test of normality.")
     transforms: str | Sequence[str] = option(
@@ -71,7 +76,8 @@ class PropertyOptions:
     property: str | object = option(
         "same",
         "When an output counts as kept: same (as the clean label), true (label), topk:5, "
-        "confident:0.6.",
+        "confident:0.6. Without classes: close:0.5, close:5%, pixels:0.95, iou:0.8, boxes:0.5, "
+        "labels:0.5, each also with ,of=true.",
     )
 
 

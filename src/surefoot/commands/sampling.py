@@ -42,7 +42,7 @@ class SamplingRequest:
         """The study, and what a store remembers of how it was requested."""
         prop = as_property(self.property)
         as_perturbation(self.perturb)  # refuses a mistake before files are read
-        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed)
+        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, prop.needs)
         study = self.of_model("", subjects, prop, seed)
         return study, subjects.source("", command, self.perturb, self.property)
 

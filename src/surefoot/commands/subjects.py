@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.store.records import Source
 from surefoot.study.load_files import FileOptions
-from surefoot.subject import Model
+from surefoot.subject import Model, Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,13 @@ def read_subjects(
     data: Any,  # noqa: ANN401
     reading: FileOptions,
     seed: int,
+    needs: Scores | None = None,
 ) -> Subjects:
-    """Load the models and the inputs that are chosen for all of them."""
-    loaded, inputs = reading.load(list(models.values()), data, seed)
+    """Load the models and the inputs that are chosen for all of them.
+
+    `needs` is what the property reads of a model.
+    """
+    loaded, inputs = reading.load(list(models.values()), data, seed, needs)
     return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
 
 

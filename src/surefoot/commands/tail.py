@@ -12,11 +12,15 @@ from surefoot.commands.options import (
     RunOptions,
     TailOptions,
 )
+from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.study import Result
     from surefoot.study.load_files import FileOptions
+
+_LIMIT = 0.6
+"""The confidence of RoMA's experiments."""
 
 
 def tail(
@@ -40,7 +44,13 @@ def tail(
     """
     from surefoot.commands.sampling import SamplingRequest, run_sampling
 
-    confident = f"confident:{measurement.limit}"
+    if measurement.property is not None and measurement.limit is not None:
+        raise InvalidArgument(
+            f"limit (--limit) {measurement.limit} is about confident mistakes: leave out property "
+            f"(--property) {measurement.property}"
+        )
+    limit = _LIMIT if measurement.limit is None else measurement.limit
+    measured = measurement.property or f"confident:{limit}"
     method = tail_method(measurement)
-    request = SamplingRequest(model, data, perturb, inputs, confident, method)
+    request = SamplingRequest(model, data, perturb, inputs, measured, method)
     return run_sampling(request, levels, requirement, running, batches, caller)

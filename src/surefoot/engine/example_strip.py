@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.output_words import host_row, png, shown_output, true_output
 from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.worst_inputs import png
 from surefoot.results import Interval
 from surefoot.store.records import Frame, Strip
-from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
 _FRAMES = 7
@@ -44,9 +43,7 @@ def strip(bench: SamplingBench[Any], subject: Subject, span: Interval) -> Strip 
         _frame(bench, subject, level, chosen, bool(kept[i, chosen]))
         for i, level in enumerate(levels)
     )
-    labels = inputs.labels
-    true_class = "" if labels is None else inputs.class_name(int(labels[row]))
-    return Strip(inputs.ids[row], true_class, frames)
+    return Strip(inputs.ids[row], true_output(bench, row), frames)
 
 
 def _kept(
@@ -61,10 +58,10 @@ def _frame(
 ) -> Frame:
     task = Task(subject, level, trial, trial + 1)
     x = bench.perturbed(task)
-    perturbed = to_host(x)[0]
+    perturbed = host_row(x)
     values = bench.model.signature.bounds or Interval(
         float(perturbed.min()), float(perturbed.max())
     )
-    label = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
-    image = png(perturbed, bench.inputs.frame, values)
-    return Frame(level, image, bench.inputs.class_name(label), kept)
+    shown = shown_output(bench, x, task)
+    image = png(perturbed, bench.inputs.frame, values, shown.boxes)
+    return Frame(level, image, shown.words, kept)

@@ -16,6 +16,11 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     bounds = signature.bounds
     if bounds is not None and not inputs.holds_items:
         _refuse_outside(inputs, bounds)
+    if inputs.labels is not None and not signature.classes:
+        raise InvalidArgument(
+            f"{inputs.source} holds class labels, but the model has no classes: pass what its "
+            "output should be as targets=…, or leave the labels out"
+        )
     if inputs.labels is not None and inputs.labels.max() >= signature.classes:
         raise InvalidArgument(
             f"{inputs.source} holds label {inputs.labels.max()}, but the model has "

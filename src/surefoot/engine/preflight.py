@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.clean_predictions import clean_labels, clean_scores
+from surefoot.engine.clean_predictions import clean_labels, clean_outputs, joined
 from surefoot.engine.function_checks import functions_of, items_changed, same_input, trials_repeat
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
+from surefoot.engine.output_difference import largest_difference
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.table_check import column_problems, largest_change
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
@@ -21,7 +22,7 @@ from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
-from surefoot.subject import Model, Perturbation, Scores, to_host
+from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
 _SAMPLE = 16
@@ -68,14 +69,15 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     """Every check, one after the other; a failed one does not stop the rest."""
     sample = inputs.x[:: max(1, len(inputs) // _SAMPLE)][:_SAMPLE]
     yield _check("the model does not change its input", lambda: _unchanged(model, sample))
-    yield _check("scores are finite", lambda: _finite(model, sample))
+    yield _check(f"{_unit(model)} are finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
     if not inputs.holds_items:
         yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
-    yield _check("kind of scores", lambda: _scores(model))
-    yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    yield _check(f"kind of {_unit(model)}", lambda: _scores(model))
+    if model.signature.scores.of_classes:
+        yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
     full: Model | None = getattr(model, "full", None)
     if full is not None:
         yield _check("half precision", lambda: _half(inputs, model, full, perturbation))
@@ -128,21 +130,23 @@ def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
 
 
 def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
-    scores = clean_scores(model, x)
+    scores = clean_outputs(model, x)
+    if isinstance(scores, list):
+        return CheckStatus.OK, f"one {type(scores[0]).__name__} for each input"
     if not np.isfinite(scores).all():
         return CheckStatus.FAILED, (
-            "scores must be finite, but the model returns NaN or infinity for clean inputs: check "
-            "its weights and the scale of the inputs"
+            f"{_unit(model)} must be finite, but the model returns NaN or infinity for clean "
+            "inputs: check its weights and the scale of the inputs"
         )
+    kind = "scores" if model.signature.classes else "values"
     return CheckStatus.OK, (
-        f"{scores.shape[1]} finite scores for each input, from {scores.min():.3g} to "
-        f"{scores.max():.3g}"
+        f"{' × '.join(map(str, scores.shape[1:]))} finite {kind} for each input, from "
+        f"{scores.min():.3g} to {scores.max():.3g}"
     )
 
 
-def _largest_difference(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
-    """The largest difference of two arrays of scores, relative where scores are large."""
-    return float(np.max(np.abs(a - b) / (1 + np.abs(a))))
+def _unit(model: Model) -> str:
+    return "scores" if model.signature.scores.of_classes else "outputs"
 
 
 def _same_scores(difference: float, ok: str, failed: str) -> Finding:
@@ -160,26 +164,26 @@ def _same_scores(difference: float, ok: str, failed: str) -> Finding:
 
 def _repeats(model: Model, x: NDArray[np.float32]) -> Finding:
     return _same_scores(
-        _largest_difference(clean_scores(model, x), clean_scores(model, x)),
-        "the same input gets the same scores twice",
-        "use evaluation mode: scores of the same input differ between two runs",
+        largest_difference(clean_outputs(model, x), clean_outputs(model, x)),
+        f"the same input gets the same {_unit(model)} twice",
+        f"use evaluation mode: {_unit(model)} of the same input differ between two runs",
     )
 
 
 def _order(model: Model, x: NDArray[np.float32]) -> Finding:
     return _same_scores(
-        _largest_difference(clean_scores(model, x), clean_scores(model, x[::-1].copy())[::-1]),
-        "a batch in reverse order gets the same scores",
-        "inputs of a batch must not mix, but scores change with their order",
+        largest_difference(clean_outputs(model, x), clean_outputs(model, x[::-1].copy())[::-1]),
+        f"a batch in reverse order gets the same {_unit(model)}",
+        f"inputs of a batch must not mix, but {_unit(model)} change with their order",
     )
 
 
 def _batches(model: Model, x: NDArray[np.float32]) -> Finding:
-    alone = np.concatenate([clean_scores(model, x[i : i + 1]) for i in range(len(x))])
+    alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
     return _same_scores(
-        _largest_difference(clean_scores(model, x), alone),
-        "an input gets the same scores alone and in a batch",
-        "inputs of a batch must not mix, but scores change with the batch size",
+        largest_difference(clean_outputs(model, x), alone),
+        f"an input gets the same {_unit(model)} alone and in a batch",
+        f"inputs of a batch must not mix, but {_unit(model)} change with the batch size",
     )
 
 
@@ -217,6 +221,8 @@ def _bounds(inputs: Inputs, model: Model) -> Finding:
 
 def _scores(model: Model) -> Finding:
     kind = model.signature.scores
+    if not kind.of_classes:
+        return CheckStatus.OK, f"no classes: outputs are read as {kind}"
     reason = "they add up to 1" if kind is Scores.PROBABILITIES else "they do not add up to 1"
     return CheckStatus.OK, f"{model.signature.classes} classes, read as {kind} ({reason})"
 
@@ -298,15 +304,24 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
         bench = bench_for_checks(inputs, model, perturbation)
         tasks = [Task(s, perturbation.level, 0, _TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
+    if not model.signature.scores.of_classes:
+        return _same_scores(
+            largest_difference(*(_on_host(m.predict(x)) for m in (full, model))),
+            f"half precision gives the same outputs for {what}",
+            "half precision gives other outputs than full precision",
+        )
     in_half, in_full = (to_host(m.predict(x)).argmax(axis=1) for m in (model, full))
     differing = int((in_half != in_full).sum())
     finding = f"on {differing} of {len(in_half)} {what} the label differs from full precision"
     return (CheckStatus.WARNING if differing else CheckStatus.OK), finding
 
 
+def _on_host(outputs: Outputs) -> Outputs:
+    return outputs if isinstance(outputs, list) else to_host(outputs)
+
+
 def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    labels = clean_labels(model, inputs.x[:_SAMPLE])
-    bench = SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
+    bench = bench_for_checks(inputs, model, perturbation)
     subjects = inputs.subjects()[:_SAMPLE]
     for row, subject in enumerate(subjects):
         x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))

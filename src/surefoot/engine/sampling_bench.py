@@ -26,7 +26,17 @@ from surefoot.engine.streams import (
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.evidence import Sampled
 from surefoot.input_set import Inputs
-from surefoot.subject import Additive, Array, Level, Model, Perturbation, Property, Stream, to_host
+from surefoot.subject import (
+    Additive,
+    Array,
+    Level,
+    Model,
+    Outputs,
+    Perturbation,
+    Property,
+    Stream,
+    to_host,
+)
 from surefoot.tasks import Task
 
 S = TypeVar("S", bound=Sampled)
@@ -36,10 +46,13 @@ _MOST_RESIDENT_BYTES = 2**31
 
 @dataclass(frozen=True, eq=False)
 class SamplingBench(Generic[S]):
-    """Answers tasks by running the model on perturbed inputs."""
+    """Answers tasks by running the model on perturbed inputs.
+
+    `references` has one row an input, as the property reads it: a label, or an output.
+    """
 
     inputs: Inputs
-    references: NDArray[np.int64]
+    references: Outputs
     model: Model
     perturbation: Perturbation
     prop: Property
@@ -77,38 +90,60 @@ class SamplingBench(Generic[S]):
         """The same, with every trial run; the device gets all work before anything waits for it."""
         if self._named_by_row:
             keys, rows = self._keys_and_rows(tasks)
-            x, labels = self._perturbed_by_row(tasks, keys, rows), self._resident_labels[rows]
+            x = self._perturbed_by_row(tasks, keys, rows)
         else:
-            x = self.perturbed_all(tasks)
-            labels = on_device_of(x, self.references[self._rows_of(tasks)])
-        scores = self._scores(x, tasks)
-        xp = array_namespace(scores)
-        severity = self.prop.severity(scores, labels)
-        finite = xp.all(xp.isfinite(scores), axis=1)
-        severities = to_host(xp.where(finite, severity, xp.nan))
+            x, rows = self.perturbed_all(tasks), None
+        references = self._references_of(tasks, x, rows)
+        outputs = self._outputs(x, tasks)
+        severity = self._judge(outputs, references, tasks)
+        if isinstance(outputs, list):
+            severities = np.asarray(severity, dtype=np.float64)
+        else:
+            xp = array_namespace(outputs)
+            finite = xp.all(xp.reshape(xp.isfinite(outputs), (len(outputs), -1)), axis=1)
+            if isinstance(severity, np.ndarray):  # judged in main memory
+                xp, finite = np, to_host(finite)
+            severities = to_host(xp.where(finite, severity, xp.nan))
         self._refuse_nan(severities, tasks)
         return severities
 
-    def scores(self, x: Array, tasks: Sequence[Task]) -> Array:
-        """The model's scores, all finite; an error names the trials."""
-        scores = self._scores(x, tasks)
-        self._refuse_nan(to_host(scores).sum(axis=1), tasks)
-        return scores
+    def _references_of(self, tasks: Sequence[Task], x: Array, rows: Array | None) -> Outputs:
+        """What each trial is compared with; `rows` are the inputs of the trials, on the device."""
+        if isinstance(self.references, list):
+            return [self.references[row] for row in self._rows_of(tasks).tolist()]
+        if rows is not None:
+            return self._resident_references[rows]
+        return on_device_of(x, self.references[self._rows_of(tasks)])
 
-    def _scores(self, x: Array, tasks: Sequence[Task]) -> Array:
-        name = f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")
+    def _judge(self, outputs: Outputs, references: Outputs, tasks: Sequence[Task]) -> Array:
         try:
-            scores = self.model.predict(x)
+            return self.prop.severity(outputs, references)
+        except ModelFailed as error:
+            raise ModelFailed(f"{_name_of_all(tasks)}: {error}") from error
+
+    def outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
+        """The model's outputs, in main memory and finite; an error names the trials."""
+        outputs = self._outputs(x, tasks)
+        if isinstance(outputs, list):
+            return outputs
+        on_host = to_host(outputs)
+        self._refuse_nan(on_host.reshape(len(on_host), -1).sum(axis=1), tasks)
+        return on_host
+
+    def _outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
+        name, signature = _name_of_all(tasks), self.model.signature
+        try:
+            outputs = self.model.predict(x)
         except ModelFailed as error:
             raise ModelFailed(f"{name}: {error}") from error
         except OutOfMemory as error:
             raise OutOfMemory(f"{name}: {error}") from error
-        if scores.shape[1] != self.model.signature.classes:
+        if signature.classes and outputs.shape[1] != signature.classes:
             raise ModelFailed(
-                f"{name}: the model must return {self.model.signature.classes} scores for each "
-                f"input, got {scores.shape[1]}"
+                f"{name}: the model must return {signature.classes} scores for each "
+                f"input, got {outputs.shape[1]}"
             )
-        return scores
+        return outputs
 
     @staticmethod
     def _refuse_nan(rows: NDArray[np.floating], tasks: Sequence[Task]) -> None:
@@ -141,7 +176,7 @@ class SamplingBench(Generic[S]):
         return synchronized(self.model.place(x if x.nbytes <= _MOST_RESIDENT_BYTES else x[:1]))
 
     @cached_property
-    def _resident_labels(self) -> Array:
+    def _resident_references(self) -> Array:
         return synchronized(on_device_of(self._resident, self.references))
 
     def _keys_and_rows(self, tasks: Sequence[Task]) -> tuple[Array, Array]:
@@ -237,6 +272,10 @@ class SamplingBench(Generic[S]):
             firsts = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
             return np.repeat(firsts, [task.units for task in tasks])
         return np.concatenate([self.rows_of_task(task) for task in tasks])
+
+
+def _name_of_all(tasks: Sequence[Task]) -> str:
+    return f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")
 
 
 def _name_of(row: int, tasks: Sequence[Task]) -> str:

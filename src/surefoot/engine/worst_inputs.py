@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.engine.changed_features import changed_features
+from surefoot.engine.output_words import (
+    Shown,
+    host_row,
+    png,
+    shown_clean,
+    shown_output,
+    true_output,
+)
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
-from surefoot.inputs.arrays import channels_last
 from surefoot.item_words import item_change
 from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
 from surefoot.store.records import Change, Example
-from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
 _EXAMPLES = 8
@@ -31,7 +34,6 @@ def failed_examples(
     bench: SamplingBench[Any],
     local: Sequence[Result],
     level: float,
-    predicted: NDArray[np.int64],
     batch_size: int,
 ) -> tuple[Example, ...]:
     """At most eight inputs, those that fail most often first; ties in the order of ids."""
@@ -48,17 +50,17 @@ def failed_examples(
             continue
         task = Task(subjects[row], level, trial, trial + 1)
         x = bench.perturbed(task)
-        failed_label = int(np.argmax(to_host(bench.scores(x, [task]))[0]))
-        labels = bench.inputs.labels
+        failed = shown_output(bench, x, task)
+        clean = shown_clean(bench, row)
         examples.append(
             Example(
                 id=name,
                 trial=trial,
                 failure=1 - rate,
-                true_class="" if labels is None else bench.inputs.class_name(int(labels[row])),
-                clean_class=bench.inputs.class_name(int(predicted[row])),
-                failed_class=bench.inputs.class_name(failed_label),
-                **_appearance(bench, row, to_host(x)[0]),
+                true_class=true_output(bench, row),
+                clean_class=clean.words,
+                failed_class=failed.words,
+                **_appearance(bench, row, host_row(x), clean, failed),
             )
         )
     return tuple(examples)
@@ -97,13 +99,22 @@ def _first_failure(
     return None
 
 
-def _appearance(bench: SamplingBench[Any], row: int, after: Any) -> dict[str, Any]:  # noqa: ANN401
+def _appearance(
+    bench: SamplingBench[Any],
+    row: int,
+    after: Any,  # noqa: ANN401  an array or an item
+    clean: Shown,
+    failed: Shown,
+) -> dict[str, Any]:
     before, frame = bench.inputs.x[row], bench.inputs.frame
     if bench.inputs.holds_items:
         return asdict(item_change(before, after))
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
-        return {"image": png(before, frame, values), "perturbed": png(after, frame, values)}
+        return {
+            "image": png(before, frame, values, clean.boxes),
+            "perturbed": png(after, frame, values, failed.boxes),
+        }
     if bench.inputs.features and before.ndim == 1:
         changed = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)
         return {"changes": changed}
@@ -115,18 +126,3 @@ def _appearance(bench: SamplingBench[Any], row: int, after: Any) -> dict[str, An
             Change(f"value {i}", float(flat_before[i]), float(flat_after[i])) for i in largest
         )
     }
-
-
-def png(x: NDArray[np.floating], frame: tuple[int, ...], values: Interval) -> str:
-    """The input as a base64 PNG, `values` from black to white."""
-    from PIL import Image
-
-    shaped = np.asarray(x, dtype=np.float64).reshape(frame)
-    if len(frame) == 3:
-        shaped = shaped if channels_last(frame) else np.moveaxis(shaped, 0, -1)
-        shaped = shaped[:, :, 0] if shaped.shape[-1] == 1 else shaped
-    grey = (shaped - values.low) / max(values.width, 1e-12) * 255
-    pixels = np.clip(np.rint(grey), 0, 255).astype(np.uint8)
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="PNG")
-    return base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -21,7 +21,8 @@ def as_rows(raw: Array, expected: int) -> Array:
     if columns == 0 or columns != max(raw.shape[1:], default=1):
         raise ModelFailed(
             f"the model answered with an output of shape {tuple(raw.shape)}: a classifier gives "
-            "each input one row of scores"
+            'each input one row of scores; a model without classes is loaded with scores="values" '
+            "and a property such as pixels:0.95"
         )
     xp = array_namespace(raw)
     votes = columns > 1 and xp.isdtype(raw.dtype, "integral")

@@ -5,4 +5,11 @@ from surefoot.inputs.load import load_inputs
 from surefoot.inputs.match_shape import fit
 from surefoot.inputs.select import Selection, select
 
-__all__ = ["PublishedBracket", "Selection", "fit", "load_inputs", "read_brackets", "select"]
+__all__ = [
+    "PublishedBracket",
+    "Selection",
+    "fit",
+    "load_inputs",
+    "read_brackets",
+    "select",
+]

@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.object_values import on_host
 
 
 def from_arrays(
@@ -21,10 +22,12 @@ def from_arrays(
     class_names: Sequence[str] | ClassNames = (),
     source: str = "the arrays",
     scale: float | None = None,
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from arrays. uint8 values are divided by 255 unless `scale` says otherwise.
 
-    `labels`: class numbers, or class names (see `read_labels`).
+    `labels`: class numbers, or class names (see `read_labels`). `targets`: one true output an
+    input, for models without classes.
     """
     values = np.asarray(x)
     if not _real(values.dtype):
@@ -64,9 +67,23 @@ def from_arrays(
         class_names=read_class_names(class_names).names if known is None else known.names,
         frame=image_frame(points.shape[1:]),
         reading="; ".join(filter(None, [reading, known.reading if known else ""])),
+        targets=() if targets is None else _targets(targets, source),
     )
     _refuse_nan(inputs)
     return inputs
+
+
+def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401
+    """One true output an input; of an array each row is one."""
+    values = on_host(values)
+    if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
+        raise InvalidArgument(
+            f"{source}: targets must be a list or an array with one true output for each input, "
+            f"got {type(values).__name__}"
+        )
+    if len(values) == 0:
+        raise InvalidArgument(f"{source}: targets are empty: give one for each input")
+    return tuple(values)
 
 
 def _real(dtype: np.dtype[Any]) -> bool:

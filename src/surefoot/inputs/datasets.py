@@ -14,7 +14,6 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
-from surefoot.inputs.files import with_reading
 from surefoot.inputs.images import (
     MOST_BYTES,
     Shape,
@@ -24,6 +23,8 @@ from surefoot.inputs.images import (
     stack_images,
 )
 from surefoot.inputs.items import are_items, from_items
+from surefoot.inputs.media import with_reading
+from surefoot.object_values import on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
@@ -41,13 +42,23 @@ class DatasetOptions:
     size: Size = None
     shape: Shape = None
     first: int | None = None
+    targets: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Row:
+    """An input, what is true of it (a label or a target), and its id where the dataset has one."""
+
     x: Any
     y: Any
     label_key: str = "label"
+    id: Any = None
+
+    @property
+    def has_target(self) -> bool:
+        """Whether what is true cannot be a label: boxes, a mask."""
+        boxes = isinstance(self.y, Mapping) or hasattr(self.y, "boxes")
+        return boxes or getattr(self.y, "ndim", 0) >= 2
 
 
 def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401
@@ -60,7 +71,11 @@ def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions
     class_names = options.class_names
     if not class_names.names:
         class_names = read_class_names(_names_of(source, rows[0].label_key if rows else ""))
-    labels = None if all(row.y is None for row in rows) else [row.y for row in rows]
+    truths = None if all(row.y is None for row in rows) else [row.y for row in rows]
+    as_targets = options.targets is True or any(row.has_target for row in rows)
+    labels, targets = (None, truths) if as_targets else (truths, None)
+    if ids is None and rows and all(row.id is not None for row in rows):
+        ids = [str(row.id) for row in rows]
     points = [row.x for row in rows]
     if are_items(points) and not is_image(points[0]):
         return from_items(points, labels, ids=ids, class_names=class_names, source=name)
@@ -81,8 +96,9 @@ def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions
     if first is not None:
         more = "; ".join(filter(None, [f"at most the first {first} rows", more]))
     inputs = from_arrays(
-        values, labels, ids=ids, class_names=class_names, source=name, scale=options.scale
-    )
+        values, labels, ids=ids, class_names=class_names, source=name, scale=options.scale,
+        targets=targets,
+    )  # fmt: skip
     return with_reading(inputs, more)
 
 
@@ -181,11 +197,20 @@ def _row(item: Any) -> _Row:  # noqa: ANN401
                 + ", ".join(_POINT_KEYS)
             )
         return _Row(x, _plain(item[key]) if key else None, key)
+    if isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Mapping):
+        return _Row(item[0], _label_of_one_hot(item[1]), id=item[2].get("id"))
     if isinstance(item, tuple | list) and len(item) == 2:
         return _Row(item[0], _plain(item[1]))
     raise InvalidArgument(
         f"a row of the dataset is {type(item).__name__}: give (input, label) pairs or dicts"
     )
+
+
+def _label_of_one_hot(truth: Any) -> Any:  # noqa: ANN401
+    """Of MAITE's classification the class of highest score, where there is a score for each."""
+    if hasattr(truth, "boxes") or np.ndim(on_host(truth)) != 1 or len(truth) < 2:
+        return truth
+    return int(np.argmax(on_host(truth)))
 
 
 def _plain(label: Any) -> Any:  # noqa: ANN401
@@ -205,10 +230,14 @@ def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401
 
 
 def _names_of(source: Any, label_key: str) -> tuple[str, ...]:  # noqa: ANN401
-    """Class names as torchvision or Hugging Face datasets carry them, if they do."""
+    """Class names as torchvision, Hugging Face or MAITE datasets carry them, if they do."""
     inner = getattr(source, "dataset", None) if _is_loader(source) else None
     if isinstance(getattr(source, "classes", None), list | tuple):
         return tuple(str(name) for name in source.classes)
+    metadata = getattr(source, "metadata", None)
+    numbered = metadata.get("index2label") if isinstance(metadata, Mapping) else None
+    if numbered and sorted(numbered) == list(range(len(numbered))):
+        return tuple(str(numbered[i]) for i in range(len(numbered)))
     features = getattr(source, "features", None)
     feature = features.get(label_key or "label") if isinstance(features, Mapping) else None
     names = tuple(getattr(feature, "names", None) or ())

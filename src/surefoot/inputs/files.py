@@ -1,12 +1,10 @@
-"""Inputs from files: .npz, a pair of .npy, a folder of images or sounds, a CSV that lists them."""
+"""Inputs from files of arrays: .npz, and a pair of .npy."""
 
 from __future__ import annotations
 
-import csv
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +15,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
-from surefoot.inputs.images import MOST_BYTES, Shape, Size, image_files, stack_images
-from surefoot.inputs.labels import Labels, read_labels
-from surefoot.inputs.media_files import (
-    NO_LABELS,
-    file_labels,
-    folder_labels,
-    is_sound,
-    label_source,
-    media_files,
-    refuse_irregular,
-)
-from surefoot.inputs.sounds import stack_sounds
+from surefoot.inputs.images import MOST_BYTES
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
@@ -39,10 +26,12 @@ def from_npz(
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
     class_names: Sequence[str] | ClassNames = (),
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """The arrays x and y of an .npz file (or another of their usual names).
 
-    `labels` and `class_names`, where given, go before those in the file.
+    `labels` and `class_names`, where given, go before those in the file. `targets` are the true
+    outputs or the name of the array that holds them; then y holds no labels. True: y holds them.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -57,8 +46,12 @@ def from_npz(
                     f"{path} holds {', '.join(stored.files) or 'nothing'}: name the inputs x "
                     "and the labels y"
                 )
-            if labels is None and beside is not None:
+            if isinstance(targets, str):
+                targets = _named_array(path, stored, targets)
+            if labels is None and (targets is None or targets is True) and beside is not None:
                 labels = stored[beside]
+            if targets is True:
+                labels, targets = None, labels
             if not read_class_names(class_names).names and "class_names" in keys:
                 class_names = stored[keys["class_names"]].tolist()
             return from_arrays(
@@ -68,6 +61,7 @@ def from_npz(
                 class_names=class_names,
                 source=str(path),
                 scale=scale,
+                targets=targets,
             )
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, MemoryError) as error:
         raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
@@ -84,11 +78,33 @@ def from_npy(
     scale: float | None,
     labels: Any = None,  # noqa: ANN401
     class_names: Sequence[str] | ClassNames = (),
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
-    """An .npy file of inputs."""
+    """An .npy file of inputs; `targets` are true outputs, or the path of a file with them.
+
+    True: the labels are the true outputs.
+    """
+    if targets is True:
+        labels, targets = None, labels
+    if isinstance(targets, str | Path):
+        targets = read_npy(Path(targets))
     return from_arrays(
-        read_npy(path), labels, class_names=class_names, source=str(path), scale=scale
+        read_npy(path),
+        labels,
+        class_names=class_names,
+        source=str(path),
+        scale=scale,
+        targets=targets,
     )
+
+
+def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+    if name not in stored.files:
+        raise InvalidArgument(
+            f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
+        )
+    array: NDArray[Any] = stored[name]
+    return array
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -110,138 +126,3 @@ def _refuse_huge(path: Path, size: int) -> None:
             f"{path} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
             "store a part of it"
         )
-
-
-@dataclass(frozen=True)
-class MediaOptions:
-    """How files of images and sounds are read.
-
-    `size` (height, width) and `shape` of one input of the model: see `stack_images`. `length` of
-    sounds in seconds. `labels` and `label_pattern`: see `label_source`.
-    """
-
-    class_names: ClassNames
-    scale: float | None = None
-    size: Size = None
-    shape: Shape = None
-    length: float | None = None
-    labels: Any = None
-    label_pattern: str | None = None
-
-
-def from_folder(path: Path, options: MediaOptions) -> Inputs:
-    """Images or sounds below a folder; ids are the files' paths in it.
-
-    One folder a class, its name the class or its number; or loose files, which have no label
-    unless a pattern or a function gives them one.
-    """
-    label_of = label_source(path, options.labels, options.label_pattern)
-    files = media_files(path)
-    labels = folder_labels(path, files, options.class_names, label_of)
-    ids = [file.relative_to(path).as_posix() for file in files]
-    return _media(path, files, labels, ids, options)
-
-
-def from_csv(path: Path, options: MediaOptions) -> Inputs:
-    """A CSV with the column file and, where labels are known, label; files relative to it."""
-    header, rows = _csv_rows(path)
-    at = header.index("file")
-    of = header.index("label") if "label" in header else None
-    for number, row in enumerate(rows, 1):
-        if len(row) > len(header):
-            raise InvalidArgument(
-                f"{path}: row {number} has {len(row)} cells below {len(header)} columns: put a "
-                "cell that holds a comma in quotation marks"
-            )
-        if len(row) <= max(at, of or 0) or not all(row[i].strip() for i in (at, of or at)):
-            raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
-    names = [row[at] for row in rows]
-    files = [path.parent / name for name in names]
-    missing = next((file for file in files if not file.is_file()), None)
-    if missing is not None:
-        raise InvalidArgument(f"{path} names {missing}, which does not exist")
-    again = next((i for i, name in enumerate(names) if name in set(names[:i])), None)
-    if again is not None:
-        raise InvalidArgument(
-            f"{path}: row {again + 1} names {names[again]} again: inputs need different ids; "
-            "leave out one of the rows"
-        )
-    refuse_irregular(files)
-    label_of = label_source(path, options.labels, options.label_pattern)
-    labels: Labels | None = None
-    if label_of is not None and label_of != NO_LABELS and of is not None:
-        raise InvalidArgument(
-            f"{path} has labels of its own: leave out --labels (labels=) and --label-pattern"
-        )
-    if label_of is not None and not isinstance(label_of, str):
-        labels = file_labels(path, files, options.class_names, label_of)
-    elif label_of is None and of is not None:
-        labels = read_labels(
-            [row[of] for row in rows], str(path), options.class_names, lambda i: f"row {i + 1}"
-        )
-    return _media(path, files, labels, names, options)
-
-
-def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [row for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
-    if not rows or header.count("file") != 1 or header.count("label") > 1:
-        raise InvalidArgument(
-            f"{path} must have the columns file and label (or file alone, without labels), and at "
-            "least one row"
-        )
-    return header, rows
-
-
-def _media(
-    path: Path,
-    files: Sequence[Path],
-    labels: Labels | None,
-    ids: list[str],
-    options: MediaOptions,
-) -> Inputs:
-    if is_sound(files[0]):
-        return _of_sounds(path, files, labels, ids, options)
-    if options.length is not None:
-        raise InvalidArgument(f"{path} holds images: --length (length=) is for sounds")
-    pixels = stack_images(image_files(files), str(path), options.size, options.shape)
-    inputs = from_arrays(
-        pixels.values,
-        labels,
-        ids=ids,
-        class_names=options.class_names,
-        source=str(path),
-        scale=options.scale,
-    )
-    return with_reading(inputs, pixels.reading)
-
-
-def _of_sounds(
-    path: Path,
-    files: Sequence[Path],
-    labels: Labels | None,
-    ids: list[str],
-    options: MediaOptions,
-) -> Inputs:
-    for name, value in (("size", options.size), ("scale", options.scale)):
-        if value is not None:
-            raise InvalidArgument(
-                f"{path} holds sounds, read as -1 to 1: leave out --{name} ({name}=)"
-            )
-    sounds = stack_sounds(files, str(path), options.length)
-    inputs = from_arrays(
-        sounds.values, labels, ids=ids, class_names=options.class_names, source=str(path)
-    )
-    words = [sounds.reading, *inputs.reading.split("; ")[1:]]
-    return replace(inputs, frame=(), reading="; ".join(words))
-
-
-def with_reading(inputs: Inputs, more: str) -> Inputs:
-    """What was done to the images, after how their values were scaled."""
-    scaled, *others = inputs.reading.split("; ")
-    return replace(inputs, reading="; ".join(filter(None, [scaled, more, *others])))

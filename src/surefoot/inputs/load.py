@@ -12,14 +12,7 @@ from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.datasets import DatasetOptions, from_dataset
-from surefoot.inputs.files import (
-    MediaOptions,
-    from_csv,
-    from_folder,
-    from_npy,
-    from_npz,
-    read_npy,
-)
+from surefoot.inputs.files import from_npy, from_npz, read_npy
 from surefoot.inputs.groups import with_groups
 from surefoot.inputs.images import Shape
 from surefoot.inputs.items import (
@@ -29,6 +22,7 @@ from surefoot.inputs.items import (
     from_items,
     is_text_path,
 )
+from surefoot.inputs.media import MediaOptions, from_csv, from_folder
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.items import ItemDigest
 
@@ -48,20 +42,24 @@ def load_inputs(
     read_as: str | None = None,
     digest: ItemDigest | None = None,
     groups: Any = None,  # noqa: ANN401
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from arrays, a file (.npz, .npy, .csv), a folder of images or .wav, or a dataset.
 
     A dataset yields (input, label) pairs or dicts with an image and a label, as torch and Hugging
-    Face datasets do; a torch `DataLoader` yields batches of them. At most `first` rows of it are
-    read. uint8 values are divided by 255 unless `scale` says by what to divide. Images are resized
-    to `size` (height, width), or to that of the model's `shape` (`model.signature.shape`); sounds
-    are cut or filled up to `length` seconds.
+    Face datasets do, or (input, target, metadata) as MAITE's do; a torch `DataLoader` yields
+    batches of them. At most `first` rows of it are read. uint8 values are divided by 255 unless
+    `scale` says by what to divide. Images are resized to `size` (height, width), or to that of the
+    model's `shape` (`model.signature.shape`); sounds are cut or filled up to `length` seconds.
     Labels are class numbers, or names, which are looked up in `class_names`: one name for each of
     the model's outputs, in their order, as a list or in a file. Without that list names are
     numbered alphabetically. For files `labels` may be a function of a path, or "none";
     `label_pattern` is a regular expression for a file's name, with a group called label.
     A table (a DataFrame of pandas or polars, a .csv or .parquet file) keeps the names of its
     columns; its `labels` are the name of a column, or one label for each row.
+    `targets` are the true outputs, one for each input, for a model without classes: numbers, masks,
+    boxes; of an .npz file also the name of the array that holds them. True: what the data hold as
+    labels are targets.
     `groups`: the group of each input (a video, a patient), where groups were sampled and not single
     inputs: a list, or text as `--group` takes it (see `with_groups`).
 
@@ -86,12 +84,12 @@ def load_inputs(
     elif isinstance(source, str | Path):
         if first is not None:
             raise InvalidArgument("first is for datasets: choose among files with sf.Selection")
-        media = MediaOptions(names, scale, size, shape, length, labels, label_pattern)
+        media = MediaOptions(names, scale, size, shape, length, labels, label_pattern, targets)
         inputs = _with_ids(_from_path(Path(source), media, group_column), ids)
     elif label_pattern is not None or length is not None:
         raise InvalidArgument("label_pattern and length are for files of images or sounds")
     else:
-        options = DatasetOptions(names, scale, size, shape, first)
+        options = DatasetOptions(names, scale, size, shape, first, targets)
         inputs = _in_memory(source, labels, ids, options, group_column)
     return with_groups(inputs, groups, source)
 
@@ -124,15 +122,19 @@ def _in_memory(
     names, scale = options.class_names, options.scale
     if is_frame(source):
         return from_frame(
-            source, labels, ids=ids, class_names=names, scale=scale, leave_out=group_column
-        )
+            source, labels, ids=ids, class_names=names, scale=scale, leave_out=group_column,
+            targets=options.targets,
+        )  # fmt: skip
+    targets = options.targets
+    if targets is True:
+        labels, targets = None, labels
     array = hasattr(source, "__array__") and not hasattr(source, "__getitems__")
-    if array or labels is not None:
+    if array or labels is not None or targets is not None:
         if options.size is not None:
             raise InvalidArgument(
                 "size resizes images in files and datasets only: resize arrays before passing them"
             )
-        return from_arrays(source, labels, ids=ids, class_names=names, scale=scale)
+        return from_arrays(source, labels, ids=ids, class_names=names, scale=scale, targets=targets)
     if isinstance(source, Iterable) or hasattr(source, "__getitem__"):
         return from_dataset(source, ids, options)
     raise InvalidArgument(
@@ -157,11 +159,12 @@ def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
             )
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy
-        return read(path, media.scale, label_values, names)
+        return read(path, media.scale, label_values, names, media.targets)
     if is_table_file(path, labels):
         return from_table_file(
-            path, labels, class_names=names, scale=media.scale, size=size, leave_out=group_column
-        )
+            path, labels, class_names=names, scale=media.scale, size=size, leave_out=group_column,
+            targets=media.targets,
+        )  # fmt: skip
     match suffix:
         case "folder":
             return from_folder(path, media)

@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.input_set import Feature, Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.inputs.media import target_numbers
 from surefoot.inputs.table_columns import (
     Table,
     TableColumn,
@@ -67,14 +68,16 @@ def from_frame(
     class_names: Sequence[str] | ClassNames = (),
     scale: float | None = None,
     leave_out: str = "",
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from a DataFrame; `labels` is the name of a column, or one label for each row.
 
-    The column `leave_out`, of groups, is no feature.
+    The column `leave_out`, of groups, is no feature. `targets`: the true outputs of a model without
+    classes; True: `labels` are.
     """
     library = type(frame).__module__.partition(".")[0]
     read = pandas_columns if library == "pandas" else polars_columns
-    return _inputs(_without(read(frame), leave_out), labels, ids, class_names, scale)
+    return _inputs(_without(read(frame), leave_out), labels, ids, class_names, scale, targets)
 
 
 def from_table_file(
@@ -85,12 +88,13 @@ def from_table_file(
     scale: float | None = None,
     size: tuple[int, int] | None = None,
     leave_out: str = "",
+    targets: Any = None,  # noqa: ANN401
 ) -> Inputs:
     """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
     if size is not None:
         raise InvalidArgument(f"{path} is a table: --size (size=) resizes images only")
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
-    return _inputs(_without(table, leave_out), labels, None, class_names, scale)
+    return _inputs(_without(table, leave_out), labels, None, class_names, scale, targets)
 
 
 def _without(table: Table, heading: str) -> Table:
@@ -105,6 +109,7 @@ def _inputs(
     ids: Sequence[str] | None,
     class_names: Sequence[str] | ClassNames,
     scale: float | None,
+    targets: Any,  # noqa: ANN401
 ) -> Inputs:
     source = table.source
     if scale is not None:
@@ -117,7 +122,9 @@ def _inputs(
     if label_column is not None:
         labels = label_column.texts()
     known: Labels | None = None
-    if labels is not None:
+    if targets is True:
+        targets = None if labels is None else target_numbers(_as_texts(labels), source)
+    elif labels is not None:
         known = read_labels(_as_texts(labels), source, class_names, lambda i: f"row {i + 1}")
     x = [column.values(source) for column in columns]
     rows = len(x[0])
@@ -130,6 +137,7 @@ def _inputs(
         source=source,
         class_names=read_class_names(class_names).names if known is None else known.names,
         reading="; ".join(filter(None, ["a table", known.reading if known else ""])),
+        targets=() if targets is None else tuple(targets),
         features=_features(columns, [float(values[0]) for values in x]),
     )
 

@@ -49,11 +49,10 @@ class FrameRun:
         return library.DataFrame(columns)
 
 
-def estimator_run(source: Any, options: LoadOptions) -> Run:  # noqa: ANN401
-    """How an estimator is run: on frames where it was fitted on them, else on arrays."""
+def estimator_run(source: Any, run: Run, options: LoadOptions) -> Run:  # noqa: ANN401
+    """`run`, a method of an estimator: on frames where it was fitted on them, else on arrays."""
     names = tuple(str(name) for name in getattr(source, "feature_names_in_", ()))
     features = options.features
-    run: Run = source.predict_proba
     if not names and not any(f.dtype in ("text", "category", "ordered") for f in features):
         return run
     if not features:

@@ -1,4 +1,4 @@
-"""One function that loads every kind of classifier.
+"""One function that loads every kind of model.
 
 A new kind of model is an adapter module with a function `(source, options) -> Model` and one line
 in a table below.
@@ -18,7 +18,7 @@ from surefoot.models.items import wrap_items
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.pickles import open_pickle
-from surefoot.models.python import import_object, is_classifier, wrap_callable
+from surefoot.models.python import import_object, is_predictor, wrap_callable
 from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.results import Interval
 from surefoot.subject import Model
@@ -46,8 +46,10 @@ def load_model(
 
     `bounds`: the range of input values (perturbed inputs are clipped to it). `mean`, `std`:
     normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
-    where the output does not tell. `shape`: of one input, where the model does not say;
-    `data_shape`: of one input of the data, taken where neither says it.
+    where the output does not tell; "values" where it is numbers of any shape that are no class
+    scores (a regressor, a segmentation); "objects" where each input gets an object (boxes).
+    `shape`: of one input, where the model does not say; `data_shape`: of one input of the data,
+    taken where neither says it.
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code. `features`: the columns of the table that the
     model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
@@ -145,7 +147,7 @@ def _from_object(source: Any, options: LoadOptions) -> Model:  # noqa: ANN401
         if matches(source):
             return wrap(source, options)
     raise InvalidArgument(
-        f"{type(source).__name__} is no classifier: give a file, a PyTorch module, an object "
+        f"{type(source).__name__} is no model: give a file, a PyTorch module, an object "
         "with predict_proba, or a function of a batch"
     )
 
@@ -169,6 +171,6 @@ _SHAPES: Mapping[str, Callable[[Path], tuple[int | None, ...] | None]] = {
 
 _OBJECTS: tuple[tuple[Callable[[Any], bool], Callable[[Any, LoadOptions], Model]], ...] = (
     (is_module, wrap_module),
-    (is_classifier, wrap_callable),
+    (is_predictor, wrap_callable),
 )
 """The wrapper of each kind of object in memory; the first that matches is taken."""

@@ -129,4 +129,7 @@ def scores_kind(name: str | None) -> Scores | None:
     try:
         return Scores(name)
     except ValueError:
-        raise InvalidArgument(f"scores are 'logits' or 'probabilities', got {name!r}") from None
+        raise InvalidArgument(
+            "scores are 'logits', 'probabilities', 'values' (numbers that are no class scores) or "
+            f"'objects' (such as boxes), got {name!r}"
+        ) from None

@@ -14,9 +14,9 @@ from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.external_weights import read_weight_files, whole_content
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
-from surefoot.graph.score_rows import as_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
+from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.subject import Array, Scores, Signature
 
@@ -85,7 +85,7 @@ class OnnxModel:
         with model_errors():
             ready = _cast(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
-            return as_rows(raw, len(x))
+            return read_output(raw, len(x), self.signature.scores)
 
     @cached_property
     def graph(self) -> OnnxGraph:
@@ -166,7 +166,7 @@ def open_onnx(
     row = options.input_shape(lengths, str(path))
     normalise.check(row)
     whole = np.issubdtype(dtype, np.integer)
-    output_name = _output_name(path, session, output)
+    output_name = _output_name(path, session, output, scores)
     words = [
         normalise.description(),
         f"answers from output {output_name}" if output is not None else "",
@@ -225,15 +225,19 @@ def onnx_input_shape(path: Path) -> tuple[int | None, ...]:
     return tuple(_declared(path, _only_input(path, _session(path)))[1:])
 
 
-def _output_name(path: Path, session: Any, name: str | None) -> str:  # noqa: ANN401
-    """The output that holds scores: the one named, else a float table, else a list of maps."""
+def _output_name(path: Path, session: Any, name: str | None, scores: Scores | None) -> str:  # noqa: ANN401
+    """The output that holds scores: the one named, else a float table, else a list of maps.
+
+    Values that are no class scores may be whole numbers too, such as a mask of classes.
+    """
     outputs = session.get_outputs()
     names = [o.name for o in outputs]
     if name is not None:
         if name not in names:
             raise InvalidArgument(f"{path} has no output {name!r}: it has {', '.join(names)}")
         return name
-    for kind in ("tensor(float", "tensor(double", "seq(map("):
+    whole = () if scores is None or scores.of_classes else ("tensor(int", "tensor(uint")
+    for kind in ("tensor(float", "tensor(double", "seq(map(", *whole):
         for o in outputs:
             if o.type.startswith(kind):
                 return str(o.name)

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.graph.score_rows import as_rows
 from surefoot.models.code_files import import_file
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
+from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.subject import Array, Scores, Signature
 
@@ -57,7 +57,7 @@ class PythonModel:
     def rows(self, x: Array) -> Array:
         """What the function returns."""
         with model_errors():
-            return as_rows(np.asarray(self._answer(x, self.normalise(x))), len(x))
+            return read_output(self._answer(x, self.normalise(x)), len(x), self.signature.scores)
 
     def _answer(self, x: NDArray[Any], ready: NDArray[Any]) -> Any:  # noqa: ANN401
         if ready is not x:
@@ -116,29 +116,30 @@ def _every_warning_of_torch() -> Iterator[None]:
         torch.set_warn_always(False)
 
 
-def is_classifier(source: Any) -> bool:  # noqa: ANN401
-    """Whether it has `predict_proba` or can be called."""
-    return hasattr(source, "predict_proba") or callable(source)
+def is_predictor(source: Any) -> bool:  # noqa: ANN401
+    """Whether it has `predict_proba` or `predict`, or can be called."""
+    return hasattr(source, "predict_proba") or callable(source) or hasattr(source, "predict")
 
 
 def wrap_callable(
     source: Any,  # noqa: ANN401
     options: LoadOptions,
 ) -> PythonModel:
-    """An estimator with `predict_proba`, or a function of a batch."""
+    """An estimator with `predict_proba`, a regressor with `predict`, or a function of a batch."""
     options.refuse_output()
     scores, normalise = options.scores, options.normalise
     own: tuple[int, ...] | None = (len(options.features),) if options.features else None
     run: Callable[[NDArray[Any]], Any]
-    if hasattr(source, "predict_proba"):
+    if hasattr(source, "predict_proba") or not callable(source):
         options.refuse_device()
         if hasattr(source, "n_features_in_"):
             own = (int(source.n_features_in_),)
         digest, covers = _object_digest(source)
-        run, scores = estimator_run(source, options), Scores.PROBABILITIES
+        ask, scores = _estimator(source, scores)
+        run = estimator_run(source, ask, options)
     else:
         digest, covers = _function_digest(source)
-        run = source
+        run = _over_list(source) if hasattr(source, "metadata") else source
     shape = options.input_shape(own, "a Python callable" if own is None else "the estimator")
     normalise.check(shape)
     draft = Signature(
@@ -157,7 +158,7 @@ def wrap_callable(
         x = probe_rows(x, options.features)
         with model_errors():
             private, answer = _writes(run, normalise(x))
-            return as_rows(np.asarray(answer), len(x))
+            return read_output(answer, len(x), draft.scores)
 
     signature = complete_signature(draft, first_rows, scores, digest_answers=True)
     return PythonModel(run, normalise, signature, private, fitted_classes(source))
@@ -168,6 +169,41 @@ def digest_of(source: Any) -> tuple[str, str]:  # noqa: ANN401
     if hasattr(source, "predict_proba"):
         return _object_digest(source)
     return _function_digest(source)
+
+
+def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], Scores]:  # noqa: ANN401
+    """The method of an estimator that is asked, and what it gives."""
+    of_classes = scores is None or scores.of_classes
+    if hasattr(source, "predict_proba"):
+        return (
+            (source.predict_proba, Scores.PROBABILITIES)
+            if of_classes
+            else (_label_columns(source), scores or Scores.VALUES)
+        )
+    if of_classes:
+        raise InvalidArgument(
+            f"{type(source).__name__} has predict, but no predict_proba: for a regressor state a "
+            'tolerance (--property close:TOLERANCE; in Python scores="values" and '
+            "sf.properties.Close), for a classifier pass a function of a batch that gives scores"
+        )
+    return source.predict, scores or Scores.VALUES
+
+
+def _label_columns(source: Any) -> Callable[[NDArray[Any]], Any]:  # noqa: ANN401
+    """The probabilities of an estimator; of several labels that of each, as one column."""
+
+    def run(x: NDArray[Any]) -> Any:  # noqa: ANN401
+        answer = source.predict_proba(x)
+        if isinstance(answer, list):  # one table for each label, of its absence and its presence
+            return np.stack([np.asarray(table)[:, -1] for table in answer], axis=1)
+        return answer
+
+    return run
+
+
+def _over_list(source: Callable[[Any], Any]) -> Callable[[NDArray[Any]], Any]:
+    """A model of MAITE's protocols, which have `metadata`: it is called with a list of inputs."""
+    return lambda x: source(list(x))
 
 
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401

@@ -11,14 +11,18 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.errors import ModelFailed, OutOfMemory, SurefootError
+from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
+from surefoot.object_values import digest_of_object
 from surefoot.results import Interval
-from surefoot.subject import Array, Model, Scores, Signature
+from surefoot.subject import Array, Model, Outputs, Scores, Signature
 
 _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
 PROBES = 8
 """Inputs of the first run, which tells classes and scores: enough that logits do not look like
 probabilities by chance."""
+_SLACK = 1e-3
+"""How far probabilities may be from [0, 1], and their sum from 1: rounding, also in half
+precision."""
 _PROBE_SEED = 20240607
 """Part of the digest of models in memory: another value would name them anew."""
 
@@ -47,9 +51,9 @@ def softmax(logits: Array) -> Array:
     return shifted / xp.sum(shifted, axis=1, keepdims=True)
 
 
-def both_classes(rows: Array, scores: Scores) -> Array:
+def both_classes(rows: Outputs, scores: Scores) -> Outputs:
     """One column is the score of the second of two classes: give the first its own."""
-    if rows.shape[1] > 1:
+    if not scores.of_classes or rows.shape[1] > 1:
         return rows
     xp = array_namespace(rows)
     first = 1 - rows if scores is Scores.PROBABILITIES else xp.zeros_like(rows)
@@ -59,8 +63,8 @@ def both_classes(rows: Array, scores: Scores) -> Array:
 def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
     """Whether every row is non-negative and adds up to one, or is one column within [0, 1]."""
     if rows.shape[1] == 1:
-        return bool((rows >= 0).all() and (rows <= 1).all())
-    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=1), 1, atol=1e-3))
+        return bool((rows >= -_SLACK).all() and (rows <= 1 + _SLACK).all())
+    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=1), 1, atol=_SLACK))
 
 
 def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
@@ -72,25 +76,25 @@ def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32
 
 def complete_signature(
     draft: Signature,
-    run: Callable[[NDArray[np.float32]], Array],
+    run: Callable[[NDArray[np.float32]], Outputs],
     stated: Scores | None,
     *,
     digest_answers: bool = False,
 ) -> Signature:
     """Complete a signature from one run: number of classes, kind of scores.
 
-    `run` gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for
-    models in memory, where state can hide that no digest of code or weights sees.
+    One column that is no probability is refused unless `stated` says that it is a logit. `run`
+    gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for models
+    in memory, where state can hide that no digest of code or weights sees.
     """
     rows = run(probe(draft.shape, draft.bounds))
+    if not draft.scores.of_classes:
+        return _named(draft, digest_of_object(rows)) if digest_answers else draft
     signed = signature_of_rows(draft, rows, stated)
     if not digest_answers:
         return signed
     values = np.asarray(rows if isinstance(rows, np.ndarray) else rows.cpu(), dtype=np.float64)
-    answers = ",".join(f"{v:.5e}" for v in values.ravel())
-    digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
-    covers = f"{draft.covers}, and the answers to {PROBES} fixed inputs"
-    return replace(signed, digest=digest, covers=covers)
+    return _named(signed, ",".join(f"{v:.5e}" for v in values.ravel()))
 
 
 def signature_of_rows(draft: Signature, rows: Array, stated: Scores | None) -> Signature:
@@ -103,7 +107,28 @@ def signature_of_rows(draft: Signature, rows: Array, stated: Scores | None) -> S
             f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}: "
             "pass scores=logits instead"
         )
+    if stated is None and values.shape[1] == 1:
+        refuse_regressor(values)
     return replace(draft, classes=max(2, rows.shape[1]), scores=stated or observed)
+
+
+def _named(draft: Signature, answers: str) -> Signature:
+    """The signature with a digest that covers the answers too."""
+    digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
+    covers = f"{draft.covers}, and the answers to {PROBES} fixed inputs"
+    return replace(draft, digest=digest, covers=covers)
+
+
+def refuse_regressor(column: NDArray[np.floating]) -> None:
+    """Refuse one number an input that is no probability: most likely it is no class score."""
+    low, high = float(column.min()), float(column.max())
+    if np.isfinite([low, high]).all() and not -_SLACK <= low <= high <= 1 + _SLACK:
+        raise InvalidArgument(
+            f"the model gives one number for each input, here from {low:.3g} to {high:.3g}, which "
+            "is no probability: for a regressor state a tolerance (--property close:TOLERANCE; in "
+            'Python scores="values" and sf.properties.Close), for a classifier with one logit '
+            'pass --scores logits (scores="logits")'
+        )
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from surefoot.graph.score_rows import as_rows
 from surefoot.models.export_shape import export_input_shape
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
+from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.models.torch_files import read_module, require_torch
-from surefoot.subject import Array, Scores, Signature
+from surefoot.subject import Array, Outputs, Scores, Signature
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class TorchModel:
     """A module on its device; perturbations are drawn there too.
 
     `full` is the same model in its own precision where this one runs in half of it. `private`: the
-    module writes to its batch, and gets a copy of its own each time.
+    module writes to its batch, and gets a copy of its own each time. `as_list`: it takes a list of
+    inputs, as the detectors of torchvision do.
     """
 
     run: Any
@@ -36,6 +38,7 @@ class TorchModel:
     signature: Signature = field(repr=False)
     full: TorchModel | None = None
     private: bool = False
+    as_list: bool = False
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """A tensor on the model's device, in memory of its own."""
@@ -50,13 +53,21 @@ class TorchModel:
         """What the module returns."""
         with model_errors(), require_torch().inference_mode():
             ready, before = self._ready(x), _writes_to(x)
-            rows = as_rows(_tensor(self.run(ready)), len(x)).float()
+            rows = self._read(self.run(list(ready) if self.as_list else ready), len(x))
             if _writes_to(x) != before:
                 raise ChangesInput(
                     "the model changed this batch in place, though not the ones it was first "
                     "tried on: let it begin with x = x.clone()"
                 )
             return rows
+
+    def _read(self, output: Any, expected: int) -> Outputs:  # noqa: ANN401
+        """Rows of floats where the module gives any, else what it gives."""
+        scores = self.signature.scores
+        if scores is Scores.OBJECTS:
+            return read_output(output, expected, scores)
+        rows = read_output(_tensor(output), expected, scores)
+        return rows.float() if scores.of_classes or rows.is_floating_point() else rows
 
     def _ready(self, x: Array) -> Array:
         """What the module is given: normalised, in its precision, and its own if it writes."""
@@ -93,8 +104,9 @@ def _tensor(output: Any) -> Any:  # noqa: ANN401
     """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""
     if hasattr(output, "logits"):
         return output.logits
-    if isinstance(output, dict) and "logits" in output:
-        return output["logits"]
+    for name in ("logits", "out"):  # Transformers; segmentation of torchvision
+        if isinstance(output, dict) and name in output:
+            return output[name]
     return output[0] if isinstance(output, tuple | list) else output
 
 
@@ -128,13 +140,12 @@ def wrap_module(
     )
     model = TorchModel(module, where, dtype, options.normalise, draft)
     try:
-        signature, private = _signed(model, options.scores, digest_answers=not digest)
+        model = _first_run(model, options.scores, digest_answers=not digest)
     except ModelFailed as error:
         raise ModelFailed(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, pass "
             "shape=, --shape)"
         ) from error
-    model = replace(model, signature=signature, private=private)
     return _halved(model) if options.half else model
 
 
@@ -168,6 +179,17 @@ def _on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa
     if weights is None or not weights.is_floating_point():
         return module, where, torch.float32
     return module, where, weights.dtype
+
+
+def _first_run(draft: TorchModel, scores: Scores | None, digest_answers: bool) -> TorchModel:
+    """The model with what one run tells; one that gives objects is tried with a list first."""
+    if scores is Scores.OBJECTS and not draft.as_list:
+        try:
+            return _first_run(replace(draft, as_list=True), scores, digest_answers)
+        except ModelFailed:
+            pass
+    signature, private = _signed(draft, scores, digest_answers)
+    return replace(draft, signature=signature, private=private)
 
 
 def _signed(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.function_source import cell_content, describe_function, describe_value
+from surefoot.function_source import cell_content, describe_function, describe_value
 from surefoot.perturb._ops.input_formats import InputFormat
 from surefoot.perturb.custom import OneByOne
 from surefoot.subject import View

@@ -12,10 +12,10 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.function_source import describe_function
 from surefoot.items import as_item_array, copy_item, is_image
 from surefoot.perturb._ops.arrays import clip, copy_rows
 from surefoot.perturb._ops.definition import ANY_LEVEL, Levels, perturbation
-from surefoot.perturb._ops.function_source import describe_function
 from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_format, to_format
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval

@@ -78,7 +78,7 @@ def provenance(record: Record) -> list[tuple[str, str]]:
         ("Study", record.digest),
         ("Model", f"sha256 {model.digest} (covers {model.covers})"),
         ("Model input", f"shape {model.shape}{prepared}"),
-        ("Model output", f"{model.classes} {model.scores}"),
+        ("Model output", f"{model.classes} {model.scores}" if model.classes else model.scores),
         ("Inputs", f"sha256 {inputs.digest}"),
         ("Selection", f"{words.source}: {selected}"),
         ("Perturbation", words.perturbation),

@@ -35,12 +35,13 @@ class Source:
 class InputRow:
     """One input: its label, the label that the model predicts when clean, and its own result.
 
-    `digest` names its values and label. `group` is empty where single inputs were sampled.
+    `predicted` is None where the model has no classes. `digest` names its values and label.
+    `group` is empty where single inputs were sampled.
     """
 
     id: str
     label: int | None
-    predicted: int
+    predicted: int | None
     result: InputResult
     digest: str = ""
     group: str = ""
@@ -78,7 +79,8 @@ class Change:
 class Example:
     """A trial in which an input failed: images as base64 PNG, the largest changes, or words.
 
-    `before` and `after` show a text, bytes or another item in words that are safe to print.
+    `before` and `after` show a text, bytes or another item in words that are safe to print. Where
+    the model has no classes, the three classes are outputs in words.
     """
 
     id: str

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
 from surefoot.store.records import InputRow
 
@@ -34,7 +35,9 @@ def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
     unlabelled = any(row.label is None for row in rows)
     classes: dict[int, list[InputRow]] = {}
     for row in rows:
-        label = row.predicted if unlabelled or row.label is None else row.label
+        label = row.predicted if unlabelled else row.label
+        if label is None:
+            raise InvalidArgument(f"input {row.id} has no class: leave out by_class (--by-class)")
         classes.setdefault(label, []).append(row)
     return dict(sorted(classes.items()))
 

@@ -11,7 +11,7 @@ from surefoot.input_set import Inputs
 from surefoot.methods import TAILS
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
-from surefoot.subject import Ball, Model, Perturbation, Property, Reference
+from surefoot.subject import Ball, Model, Perturbation, Property, Reference, Scores
 
 _EXAMPLES = {
     "model": ("predict", 'sf.load_model("model.onnx")'),
@@ -86,13 +86,17 @@ def _name(method: Any) -> str:  # noqa: ANN401
 
 def _check_property(study: Parts) -> None:
     prop = study.property
-    if prop.reference is Reference.TRUE and study.inputs.labels is None:
+    _check_outputs(study)
+    if prop.reference is Reference.TRUE and _no_truth(study):
         raise InvalidArgument(
             f"the property '{prop.kind}' is about true labels, but {study.inputs.source} holds "
             "none: add labels (class folders, a CSV, --label-pattern), or study 'same'"
+            if study.model.signature.classes
+            else f"the property '{prop.kind}' is about true outputs, but {study.inputs.source} "
+            "holds none: add them (y in the file, targets=… in Python), or leave out of=true"
         )
     rank = getattr(prop, "k", 0)
-    if rank >= study.model.signature.classes:
+    if rank >= study.model.signature.classes > 0:
         raise InvalidArgument(
             f"topk: k = {rank} always holds for {study.model.signature.classes} classes: choose "
             "a smaller k"
@@ -102,6 +106,44 @@ def _check_property(study: Parts) -> None:
         raise InvalidArgument(
             "a curve of confidence needs the property sf.properties.Confidence(), and no other "
             f"curve does: got {prop.kind!r}"
+        )
+
+
+def _no_truth(study: Parts) -> bool:
+    """Whether the data do not say what the model should give."""
+    if study.model.signature.classes:
+        return study.inputs.labels is None
+    return not study.inputs.targets
+
+
+def _check_outputs(study: Parts) -> None:
+    """The kind of output that the property reads is the one that the model gives."""
+    prop, scores = study.property, study.model.signature.scores
+    reads_classes = prop.needs is None or prop.needs.of_classes
+    if scores.of_classes and not reads_classes:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' reads {prop.needs}, and the model was loaded with class "
+            f'scores: load it with scores="{prop.needs}" (--scores {prop.needs})'
+        )
+    if not scores.of_classes and reads_classes:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' is about classes, and the model gives {scores}: state a "
+            "property of outputs, such as sf.properties.Close(0.5) (--property close:0.5)"
+        )
+    if prop.needs is Scores.VALUES and scores is Scores.OBJECTS:
+        raise InvalidArgument(
+            f"the property '{prop.kind}' reads values, and the model gives objects: load it with "
+            'scores="values" (--scores values), or use sf.properties.Kept'
+        )
+    if study.by_class and not scores.of_classes:
+        raise InvalidArgument(
+            "the model has no classes: leave out by_class (--by-class, --require-each)"
+        )
+    if isinstance(study.method, tuple(TAILS.values())) and getattr(prop, "yes_or_no", False):
+        raise InvalidArgument(
+            f"{_name(study.method)} fits a distribution to severities, and the property "
+            f"'{prop.kind}' only says yes or no: give it a number with a limit, or use "
+            "sf.methods.ExactSequential"
         )
 
 
@@ -204,6 +246,11 @@ def _check_region(study: Parts) -> None:
         raise InvalidArgument(
             f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
             f"{study.perturbation.kind} offers none: use sf.perturb.LinfNoise"
+        )
+    if not study.model.signature.classes:
+        raise InvalidArgument(
+            f"{method} is about another class winning, and the model has no classes: sample "
+            "instead, with sf.methods.KappaTest or ExactSequential (certify, estimate)"
         )
     if not study.property.provable:
         raise InvalidArgument(

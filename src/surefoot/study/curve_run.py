@@ -112,6 +112,12 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
     )
     quantity, value, interval = _quantity(study, curve, reading)
     guarantee = reading.guarantee
+    if not study.has_classes:
+        height = curve_quantity(study.property.kind)
+        said = tuple(
+            text.replace("the accuracy", f"the {height}") for text in guarantee.assumptions
+        )
+        guarantee = replace(guarantee, assumptions=said)
     if population and guarantee.footing is not Footing.NONE:
         sample = "the inputs are an independent random sample of the population they stand for"
         guarantee = Guarantee(

@@ -45,13 +45,14 @@ def doctor(model: Model, inputs: Inputs, perturbation: Perturbation | None = Non
         perturbation = for_columns(perturbation, inputs)
     takes = "lists of items" if signature.shape == () else signature.shape
     content = inputs.content if inputs.holds_items else f"shape {inputs.x.shape[1:]}"
+    gives = f"{signature.classes} classes" if signature.classes else f"{signature.scores}"
     preparation = f"; inputs {signature.preparation}" if signature.preparation else ""
     return Checkup(
         (
             Finding(
                 "model",
                 str(CheckStatus.OK),
-                f"takes {takes}, gives {signature.classes} classes; "
+                f"takes {takes}, gives {gives}; "
                 f"sha256 {signature.digest[:12]} covers {signature.covers}{preparation}",
             ),
             Finding(

@@ -15,11 +15,12 @@ from surefoot.inputs import Selection, load_inputs
 from surefoot.inputs.images import Shape, frame_of
 from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
+from surefoot.models.load_options import scores_kind
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from surefoot.study import option_values
 from surefoot.study.select_inputs import select
-from surefoot.subject import Model, Signature
+from surefoot.subject import Model, Scores, Signature
 
 _READING_OF_DATA = (
     "labels", "label_pattern", "scale", "size", "length", "class_names", "group", "read_as",
@@ -55,11 +56,21 @@ class FileOptions:
     random: int | None = None
     correct_only: bool = False
 
-    def load(self, models: Sequence[Any], data: Any, seed: int) -> tuple[list[Model], Inputs]:  # noqa: ANN401
+    def load(
+        self,
+        models: Sequence[Any],
+        data: Any,  # noqa: ANN401
+        seed: int,
+        needs: Scores | None = None,
+    ) -> tuple[list[Model], Inputs]:
         """Models, and the inputs chosen for all of them; the seed is for a random choice.
 
         Models and data as `load_model` and `load_inputs` take them, `(x, y)` too, or loaded ones.
+        `needs` is what the property reads: values and objects say how the model is read too.
         """
+        loaded_already = any(_is_loaded(model) for model in models)
+        if needs is not None and not (needs.of_classes or self.scores or loaded_already):
+            return replace(self, scores=str(needs)).load(models, data, seed)
         shape = self._shape(models, data)
         inputs = self._inputs(data, self.scale, shape)
         pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
@@ -157,11 +168,18 @@ class FileOptions:
             label_pattern=self.label_pattern,
             read_as=self.read_as,
             groups=self.group,
+            targets=True if self._without_classes else None,
         )
+
+    @property
+    def _without_classes(self) -> bool:
+        """Whether the model is said to give no class scores: labels are then true outputs."""
+        stated = scores_kind(self.scores)
+        return stated is not None and not stated.of_classes
 
     def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401
         bounds = bounds_of_data if self.bounds is None else self.bounds
-        if isinstance(getattr(source, "signature", None), Signature):
+        if _is_loaded(source):
             self._refuse(
                 "model",
                 ("bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust"),
@@ -192,6 +210,10 @@ class FileOptions:
                     f"{name} is for a {what} that is read here, and this {what} is loaded already: "
                     f"pass {name} where you load it"
                 )
+
+
+def _is_loaded(model: Any) -> bool:  # noqa: ANN401
+    return isinstance(getattr(model, "signature", None), Signature)
 
 
 def recorded_options(source: Source) -> FileOptions:

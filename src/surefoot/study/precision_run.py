@@ -76,7 +76,7 @@ def _conclude(
         studied=of_set,
         classes=(),
         contrasts=(),
-        examples=failed_examples(study.bench(), local, study.level, study.predicted, batch),
+        examples=failed_examples(study.bench(), local, study.level, batch),
     )
     claims = _claims(study, local, details, result.note)
     return RecordBody(input_rows(study, local), details, claims, result.failure.trials)

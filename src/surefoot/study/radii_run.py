@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engine.output_words import png
 from surefoot.engine.proof_bench import ProofBench, decode_point
-from surefoot.engine.worst_inputs import png
 from surefoot.evidence import Proof
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult

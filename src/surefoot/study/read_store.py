@@ -54,9 +54,9 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
         )
     models = source.models or (source.model,)
     _refuse_code(record, trust)
-    loaded, inputs = replace(recorded_options(source), trust=trust).load(
-        models, source.data, spec.seed
-    )
+    prop = parse_property(source.property)
+    options = replace(recorded_options(source), trust=trust)
+    loaded, inputs = options.load(models, source.data, spec.seed, prop.needs)
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in spec.method.options.items()
@@ -66,7 +66,7 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
         inputs,
         parse_perturbation(source.perturb, inputs.frame),
         METHODS[spec.method.kind](**fields),
-        property=parse_property(source.property),
+        property=prop,
         seed=spec.seed,
     )
     if study.digest != record.digest:

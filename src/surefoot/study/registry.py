@@ -8,7 +8,8 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
-from surefoot.properties import Confidence, NoConfidentMistake, SameLabel, TopK, TrueLabel
+from surefoot.models.python import import_object
+from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
 from surefoot.subject import Property, Reference
 
 PERTURBATIONS: dict[str, type[Any]] = {
@@ -30,8 +31,10 @@ _COMBINED: dict[str, type[Any]] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
 PROPERTIES: dict[str, type[Any]] = {
-    class_.kind: class_ for class_ in (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
+    class_.kind: class_ for group in (OF_CLASSES, OF_OUTPUTS) for class_ in group
 }
+_WHOLE = ("k", "label", "ignore")
+"""Options of properties that are whole numbers."""
 
 
 def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -77,22 +80,69 @@ def number(text: str) -> float:
 
 
 def parse_property(text: str) -> Property:
-    """`same`, `true`, `topk:5`, `confident:0.6` or `confidence:0.5` as a property."""
+    """A property as a person writes it: `same`, `topk:5`, `close:5%,of=true`, `@module:name`.
+
+    KIND:VALUE, further options as ,name=value; @module:name is one of your own, or a function for
+    `Kept`.
+    """
+    if text.startswith("@"):
+        return _own_property(text[1:])
     kind, _, value = text.partition(":")
     if kind not in PROPERTIES:
         raise InvalidArgument(
-            f"there is no property {kind!r}: choose one of {', '.join(PROPERTIES)}"
+            f"there is no property {kind!r}: choose one of {', '.join(PROPERTIES)}, or "
+            "@module:name for one of your own"
         )
-    class_ = PROPERTIES[kind]
-    names = [f.name for f in fields(class_)]
+    names = [f.name for f in fields(PROPERTIES[kind])]
     if value and not names:
         raise InvalidArgument(f"{kind} takes no value, got {value!r}")
-    if not value:
-        default: Property = class_()
-        return default
-    if kind == "confidence" and value in tuple(Reference):
-        confidence: Property = class_(of=value)
-        return confidence
-    amount = number(value)
-    parsed: Property = class_(int(amount) if amount.is_integer() and kind == "topk" else amount)
+    options = _property_options(kind, value, names) if value else {}
+    parsed: Property = PROPERTIES[kind](**options)
     return parsed
+
+
+def _property_options(kind: str, text: str, names: list[str]) -> dict[str, Any]:
+    """The first value by its place, all others by their names."""
+    first, *others = (part.strip() for part in text.split(","))
+    if "=" not in first:
+        name = "of" if first in tuple(Reference) and "of" in names else names[0]
+        if first.endswith("%") and "share" in names:
+            name = "share"
+        others = [f"{name}={first}", *others]
+    else:
+        others = [first, *others]
+    options: dict[str, Any] = {}
+    for pair in others:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or name not in names:
+            raise InvalidArgument(f"{kind} has no option {pair!r}: it takes {', '.join(names)}")
+        if name in options:
+            raise InvalidArgument(f"{kind} has {name} twice: {text}")
+        options[name] = value if name == "of" else _amount(kind, name, value)
+    return options
+
+
+def _amount(kind: str, name: str, text: str) -> float | int:
+    """A number, or a percentage of a share; a whole number where one is needed."""
+    if text.endswith("%") and name == "share":
+        return number(text[:-1]) / 100
+    amount = number(text)
+    if name not in _WHOLE:
+        return amount
+    if not amount.is_integer():
+        raise InvalidArgument(f"{kind}.{name} must be an integer, got {text}")
+    return int(amount)
+
+
+def _own_property(text: str) -> Property:
+    """A property of the user's own, or a function of two outputs, from an importable module."""
+    value: Any = import_object(text)
+    if hasattr(value, "severity") and not isinstance(value, type):
+        own: Property = value
+        return own
+    if callable(value) and not isinstance(value, type):
+        return Kept(value)
+    raise InvalidArgument(
+        f"@{text} is {type(value).__name__}: give a property, or a function of two outputs (see "
+        "sf.properties.Kept)"
+    )

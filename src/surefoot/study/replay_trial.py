@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,19 @@ from surefoot.tasks import Task
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """One trial, run again."""
+    """One trial, run again: the input before and after, the model's output and its label.
+
+    The labels are None where the model has no classes.
+    """
 
     clean: NDArray[np.floating]
     perturbed: NDArray[np.floating]
-    clean_label: int
-    label: int
+    clean_label: int | None
+    label: int | None
     severity: float
     kept: bool
+    clean_output: Any = None
+    output: Any = None
 
 
 def replay(study: Setup, subject: str, trial: int) -> Replay:
@@ -40,14 +46,18 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
         raise InvalidArgument(f"trials count from 0, got {trial}")
     task = Task(subjects[subject], study.level, trial, trial + 1)
     x = bench.perturbed(task)
-    scores = bench.scores(x, [task])
+    output = bench.outputs(x, [task])[0]
     severity = float(bench.severities([task])[0])
     row = subjects[subject].rows[0]
+    predicted = study.predicted if study.has_classes else None
+    clean = study.fitted.x[row]
     return Replay(
-        clean=study.fitted.x[row],
+        clean=clean,
         perturbed=to_host(x)[0],
-        clean_label=int(study.predicted[row]),
-        label=int(np.argmax(to_host(scores)[0])),
+        clean_label=None if predicted is None else int(predicted[row]),
+        label=None if predicted is None else int(np.argmax(output)),
         severity=severity,
         kept=severity < study.property.limit,
+        clean_output=bench.outputs(study.model.place(clean[None]), [task])[0],
+        output=output,
     )

@@ -64,12 +64,13 @@ def workers_for(study: Setup, workers: int | None) -> int:
 
 def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
     """One row an input, in the order of the inputs."""
-    labels, digests = study.fitted.labels, study.fitted.row_digests()
+    labels, predicted = study.fitted.labels, study.predicted if study.has_classes else None
+    digests = study.fitted.row_digests()
     return tuple(
         InputRow(
             name,
             None if labels is None else int(labels[i]),
-            int(study.predicted[i]),
+            None if predicted is None else int(predicted[i]),
             one,
             digests[i],
             study.fitted.groups[i] if study.fitted.groups else "",
@@ -102,7 +103,7 @@ def _conclude(
             if several
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
-        examples=failed_examples(bench, local, study.level, study.predicted, batch),
+        examples=failed_examples(bench, local, study.level, batch),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

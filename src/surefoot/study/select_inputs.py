@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.clean_predictions import clean_labels
+from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs import Selection, fit
 from surefoot.inputs import select as choose
@@ -20,6 +21,11 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
     With several models "correct" means correct for all of them, as a comparison needs it.
     """
     models = model if isinstance(model, Sequence) else (model,)
+    if selection.correct_only and not all(one.signature.classes for one in models):
+        raise InvalidArgument(
+            "correct_only (--correct-only) keeps inputs that get their true class, and the model "
+            "has no classes: leave it out"
+        )
     fitted = [fit(inputs, one.signature.shape) for one in models]
 
     def common_label(rows: NDArray[np.intp]) -> NDArray[np.int64]:

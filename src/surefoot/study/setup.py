@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.claims import Randomness, Sampling
-from surefoot.engine.clean_predictions import finite_scores
+from surefoot.engine.clean_predictions import (
+    clean_batches,
+    clean_outputs,
+    finite_scores,
+    joined,
+    refuse_infinite,
+)
 from surefoot.engine.input_check import refuse_bad_inputs
 from surefoot.engine.input_layout import draws_nothing
 from surefoot.engine.sampling_bench import SamplingBench
@@ -21,6 +27,7 @@ from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
+from surefoot.object_values import digest_of_object
 from surefoot.perturb._ops.levels import level_of, level_words
 from surefoot.perturb.table.match_columns import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
@@ -38,7 +45,7 @@ from surefoot.store.spec import (
 )
 from surefoot.study.compatibility import check_compatibility
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
-from surefoot.subject import Model, Perturbation, Property, Reference, Scores, Signature
+from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores, Signature
 
 FORMAT = 4
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
@@ -84,6 +91,8 @@ class Setup:
     @cached_property
     def class_by_class(self) -> bool:
         """Whether classes get claims of their own."""
+        if not self.has_classes:
+            return False
         return self.needs is Needs.SAMPLES if self.by_class is None else self.by_class
 
     @cached_property
@@ -136,21 +145,34 @@ class Setup:
 
     @cached_property
     def clean(self) -> NDArray[np.floating]:
-        """The scores of the clean inputs."""
+        """The scores of the clean inputs, where the model has classes."""
         return finite_scores(self.model, self.fitted.x)
 
     @cached_property
+    def has_classes(self) -> bool:
+        """Whether the model gives scores of classes."""
+        return self.model.signature.classes > 0
+
+    @cached_property
     def predicted(self) -> NDArray[np.int64]:
-        """What the model calls the clean inputs."""
+        """What the model calls the clean inputs, where it has classes."""
         labels: NDArray[np.int64] = self.clean.argmax(axis=1).astype(np.int64)
         return labels
 
     @cached_property
-    def references(self) -> NDArray[np.int64]:
-        """The labels the property holds the model to."""
-        labels = self.inputs.labels
-        true = self.property.reference is Reference.TRUE
-        return labels if true and labels is not None else self.predicted
+    def references(self) -> Outputs:
+        """What the property holds the model to: one label, or one output, for each input."""
+        inputs, prop, true = self.inputs, self.property, self.property.reference is Reference.TRUE
+        if self.has_classes:
+            return inputs.labels if true and inputs.labels is not None else self.predicted
+        prop_of_outputs: Any = prop
+        targets = inputs.targets if true else ()
+        parts = []
+        for start, outputs in clean_batches(self.model, self.fitted.x):
+            refuse_infinite(outputs)
+            rows = slice(start, start + len(outputs))
+            parts.append(prop_of_outputs.references(outputs, targets[rows], inputs.ids[rows]))
+        return joined(parts)
 
     def bench(self) -> SamplingBench[Any]:
         """The bench that answers the tasks of a study that samples."""
@@ -211,9 +233,13 @@ class Setup:
         )
 
     def _answers(self) -> str:
-        """A name for the clean scores, where the model's own digest does not cover all of it."""
+        """A name for the clean outputs, where the model's own digest does not cover all of it."""
         if not self.model.signature.covers.startswith("only"):
             return ""
+        if not self.has_classes:
+            outputs = clean_outputs(self.model, self.fitted.x)
+            named = sorted(zip(self.fitted.ids, map(digest_of_object, outputs), strict=True))
+            return hashlib.sha256(repr(named).encode()).hexdigest()
         rounded = np.round(self.clean.astype(np.float64), _DECIMALS) + 0.0  # no negative zero
         order = sorted(range(len(rounded)), key=self.fitted.ids.__getitem__)
         return hashlib.sha256(rounded[order].tobytes()).hexdigest()

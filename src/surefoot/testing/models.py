@@ -12,14 +12,20 @@ from surefoot.testing.expect import expect
 
 
 def check_model(model: Model, x: NDArray[np.float32], tolerance: float = 1e-4) -> None:
-    """`x` is a batch of at least four inputs in the model's shape."""
+    """`x` is a batch of at least four inputs in the model's shape.
+
+    The model gives class scores, or values.
+    """
     signature = model.signature
+    expect(signature.scores is not Scores.OBJECTS, "objects are not compared by this suite")
     expect(x.shape[1:] == signature.shape, f"x has shape {x.shape[1:]}, not {signature.shape}")
     expect(len(x) >= 4, "the suite needs at least four inputs")
     expect(re.fullmatch(r"[0-9a-f]{64}", signature.digest) is not None, "the digest is no SHA-256")
     expect(bool(signature.covers), "the signature does not say what its digest covers")
     whole = _scores(model, x)
-    expect(whole.shape == (len(x), signature.classes), f"scores have shape {whole.shape}")
+    columns = whole.shape[1] if not signature.classes and whole.ndim > 1 else signature.classes
+    expect(whole.shape[:2] == (len(x), columns), f"scores have shape {whole.shape}")
+    expect(whole.ndim == 2 or not signature.classes, f"scores have shape {whole.shape}")
     expect(bool(np.isfinite(whole).all()), "scores are not finite")
     if signature.scores is Scores.PROBABILITIES:
         expect(np.allclose(whole.sum(axis=1), 1, atol=1e-3), "probabilities do not add up to 1")

@@ -144,7 +144,11 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
     caption = " ".join([_DOTS, *([_SHADE] * shaded), *([_CROSSING] * crossed)])
     sections = [Section("curves", table.title, (caption,), drawn, table)]
-    strips = tuple(_strip(name, one.strip) for name, one in curves.items() if one.strip is not None)
+    strips = tuple(
+        _strip(name, one.strip, "class" if parts[name].study.model.classes else "output")
+        for name, one in curves.items()
+        if one.strip is not None
+    )
     if strips:
         sections.append(Section("strips", "One input along the levels", strips=strips))
     if any(one.classes for one in curves.values()):
@@ -174,8 +178,8 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     return Section("classes", table.title, (), drawn, table)
 
 
-def _strip(name: str, strip: Strip) -> tuple[str, tuple[LabelledImage, ...]]:
-    truth = f", true class {strip.true_class}" if strip.true_class else ""
+def _strip(name: str, strip: Strip, what: str) -> tuple[str, tuple[LabelledImage, ...]]:
+    truth = f", true {what} {strip.true_class}" if strip.true_class else ""
     head = f"{name}: " if name else ""
     frames = tuple(
         LabelledImage(

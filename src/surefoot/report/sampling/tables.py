@@ -99,16 +99,10 @@ def fails_under(record: Record, result: InputResult) -> str:
 
 
 def example_table(record: Record, samples: Samples) -> Table:
-    """The weakest inputs, with their true classes where these are known."""
+    """The weakest inputs, with their true classes or outputs where these are known."""
     texts = any(map(shows_texts, samples.examples))
-    headings: tuple[str, ...] = (
-        "input",
-        "fails under",
-        "true class",
-        "clean",
-        "fails as",
-        "in trial",
-    )
+    truth = "true class" if record.study.model.classes else "true output"
+    headings: tuple[str, ...] = ("input", "fails under", truth, "clean", "fails as", "in trial")
     headings += ("before", "after") if texts else ()
     results = {row.id: row.result for row in record.inputs}
     lines = [

@@ -223,7 +223,8 @@ def _weakest(record: Record, samples: Samples, store: str) -> Section:
 
 
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
-    true_class = f"; true class {e.true_class}" if e.true_class else ""
+    what = "class" if record.study.model.classes else "output"
+    true_class = f"; true {what} {e.true_class}" if e.true_class else ""
     images = (
         LabelledImage(e.image, "clean", "clean: ", e.clean_class),
         LabelledImage(e.perturbed, "perturbed", f"trial {e.trial}: ", e.failed_class, failed=True),

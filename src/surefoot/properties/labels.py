@@ -1,4 +1,4 @@
-"""When an output counts as kept."""
+"""Properties of class scores: which label wins, and how confidently."""
 
 from __future__ import annotations
 

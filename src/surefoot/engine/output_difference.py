@@ -1,0 +1,41 @@
+"""How far two outputs of the same inputs are apart: by rounding, or by more than that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.object_values import split_numbers
+from surefoot.subject import Outputs
+
+
+def largest_difference(a: Outputs, b: Outputs) -> float:
+    """The largest difference of two outputs, relative where they are large.
+
+    Of whole numbers, such as masks of classes, the share that differs. Of objects the largest
+    difference of their numbers; where some inputs get objects of another structure, such as a
+    box more, it is at least the share of these inputs above one half.
+    """
+    if isinstance(a, list):
+        return _of_objects(a, list(b))
+    if np.issubdtype(a.dtype, np.integer):
+        return float(np.mean(a != b))
+    return _relative(a, b)
+
+
+def _relative(a: NDArray[Any], b: NDArray[Any]) -> float:
+    return float(np.max(np.abs(a - b) / (1 + np.abs(a)), initial=0.0))
+
+
+def _of_objects(a: list[Any], b: list[Any]) -> float:
+    """A single box that rounding adds or drops is no proof that inputs mix; most of them are."""
+    largest, other = 0.0, 0
+    for one, two in zip(a, b, strict=True):
+        (structure, numbers), (again, others) = split_numbers(one), split_numbers(two)
+        if structure != again:
+            other += 1
+        else:
+            largest = max(largest, _relative(numbers, others))
+    return max(largest, 2 * other / len(a) - 1)

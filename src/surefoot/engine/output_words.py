@@ -1,0 +1,88 @@
+"""What a page says of one output: the name of its class, or the property's words for it."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.sampling_bench import SamplingBench
+from surefoot.inputs.arrays import channels_last
+from surefoot.results import Interval
+from surefoot.subject import Array, to_host
+from surefoot.tasks import Task
+
+Box = Sequence[float]
+"""x and y of a corner, then of the opposite one, in pixels."""
+_BOX_COLOUR = (214, 39, 40)
+"""Red, which few images hold in thin straight lines."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One output in words, and the boxes to draw into its image."""
+
+    words: str
+    boxes: tuple[Box, ...] = ()
+
+
+def shown_output(bench: SamplingBench[Any], x: Array, task: Task) -> Shown:
+    """What the model gives for the one input in `x`."""
+    output = bench.outputs(x, [task])[0]
+    if bench.model.signature.classes:
+        return Shown(bench.inputs.class_name(int(np.argmax(output))))
+    return _in_words(bench, output)
+
+
+def shown_clean(bench: SamplingBench[Any], row: int) -> Shown:
+    """What the model gives for a clean input."""
+    task = Task(bench.inputs.subjects()[row], 0.0, 0, 1)
+    return shown_output(bench, bench.model.place(bench.inputs.x[row : row + 1].copy()), task)
+
+
+def true_output(bench: SamplingBench[Any], row: int) -> str:
+    """The class or the output that the data state for an input; empty where they do not."""
+    inputs = bench.inputs
+    if inputs.targets and not bench.model.signature.classes:
+        return _in_words(bench, inputs.targets[row]).words
+    return "" if inputs.labels is None else inputs.class_name(int(inputs.labels[row]))
+
+
+def _in_words(bench: SamplingBench[Any], output: Any) -> Shown:  # noqa: ANN401
+    prop: Any = bench.prop
+    boxes: Callable[[Any], Sequence[Box]] = getattr(prop, "boxes_to_draw", lambda _: ())
+    return Shown(prop.words(output), tuple(boxes(output)))
+
+
+def png(
+    x: NDArray[np.floating], frame: tuple[int, ...], values: Interval, boxes: Sequence[Box] = ()
+) -> str:
+    """The input as a base64 PNG, `values` from black to white, with boxes drawn into it."""
+    from PIL import Image, ImageDraw
+
+    shaped = np.asarray(x, dtype=np.float64).reshape(frame)
+    if len(frame) == 3:
+        shaped = shaped if channels_last(frame) else np.moveaxis(shaped, 0, -1)
+        shaped = shaped[:, :, 0] if shaped.shape[-1] == 1 else shaped
+    grey = (shaped - values.low) / max(values.width, 1e-12) * 255
+    image = Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8))
+    if boxes:
+        image = image.convert("RGB")
+        pen = ImageDraw.Draw(image)
+        for left, top, right, bottom in boxes:
+            corners = [min(left, right), min(top, bottom), max(left, right), max(top, bottom)]
+            pen.rectangle(corners, outline=_BOX_COLOUR)
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def host_row(x: Array) -> NDArray[np.floating]:
+    """The one input in `x`, in main memory."""
+    row: NDArray[np.floating] = to_host(x)[0]
+    return row

@@ -1,0 +1,35 @@
+"""When an output counts as kept."""
+
+from surefoot.properties.closeness import Close
+from surefoot.properties.detection import BoxesKept
+from surefoot.properties.labels import (
+    Confidence,
+    GivenLabel,
+    NoConfidentMistake,
+    SameLabel,
+    TopK,
+    TrueLabel,
+)
+from surefoot.properties.masks import MaskIoU, PixelsKept
+from surefoot.properties.multi_label import LabelsKept
+from surefoot.properties.output_function import Kept
+
+OF_CLASSES = (SameLabel, TrueLabel, TopK, NoConfidentMistake, Confidence)
+"""Of class scores, for the registry of names."""
+OF_OUTPUTS = (Close, PixelsKept, MaskIoU, BoxesKept, LabelsKept)
+"""Of values and objects."""
+
+__all__ = [
+    "BoxesKept",
+    "Close",
+    "Confidence",
+    "GivenLabel",
+    "Kept",
+    "LabelsKept",
+    "MaskIoU",
+    "NoConfidentMistake",
+    "PixelsKept",
+    "SameLabel",
+    "TopK",
+    "TrueLabel",
+]

@@ -1,0 +1,205 @@
+"""Segmentation: pixels keep their class, or masks overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.object_values import on_host
+from surefoot.properties.reference_outputs import (
+    CLEAN,
+    at_most,
+    check_share,
+    reference_named,
+    target_array,
+)
+from surefoot.subject import Array, Reference, Scores
+
+_MOST_CLASSES = 3
+"""Classes of a mask that are written out, the largest first."""
+
+
+@dataclass(frozen=True)
+class PixelsKept:
+    """At least this share of the pixels keep their class.
+
+    The reference is the mask of the clean input, or with `of="true"` the target in the data; there
+    pixels of class `ignore` do not count.
+    """
+
+    share: float = 0.95
+    of: str = "predicted"
+    ignore: int | None = None
+    kind: ClassVar[str] = "pixels"
+    needs: ClassVar[Scores | None] = Scores.VALUES
+    provable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_share("pixels.share", self.share)
+        reference_named(self.kind, self.of)
+
+    @property
+    def phrase(self) -> str:
+        """What holds."""
+        truth = "get the true class" if self.of == "true" else f"keep the class of {CLEAN}"
+        return f"{truth} in at least {100 * self.share:g} % of the pixels"
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails."""
+        return at_most(1 - self.share)
+
+    @property
+    def reference(self) -> Reference:
+        """Which mask it is about."""
+        return Reference(self.of)
+
+    def references(
+        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
+    ) -> NDArray[Any]:
+        """One mask for each input."""
+        return _reference_masks(outputs, targets, names, self.ignore)
+
+    def severity(self, outputs: Array, references: Array) -> Array:
+        """The share of the pixels that have another class."""
+        xp = array_namespace(outputs)
+        counted, masks = _counted(references, self.ignore), _masks(outputs)
+        kept = _number((masks == references) & counted)
+        return 1 - kept / xp.astype(_number(counted), xp.float64)
+
+    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+        """The largest classes, by their share of the pixels."""
+        return _mask_words(output)
+
+
+@dataclass(frozen=True)
+class MaskIoU:
+    """The mask overlaps the one of reference with an intersection over union of at least `least`.
+
+    The mean over the classes that are in either mask; with `label` that class alone, which counts
+    as kept where neither mask has it. References as in `PixelsKept`.
+    """
+
+    least: float = 0.8
+    label: int | None = None
+    of: str = "predicted"
+    ignore: int | None = None
+    kind: ClassVar[str] = "iou"
+    needs: ClassVar[Scores | None] = Scores.VALUES
+    provable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_share("iou.least", self.least)
+        reference_named(self.kind, self.of)
+
+    @property
+    def phrase(self) -> str:
+        """What holds."""
+        mean = "a mean IoU" if self.label is None else f"an IoU of class {self.label}"
+        truth = "the true mask" if self.of == "true" else f"the mask of {CLEAN}"
+        return f"get a mask with {mean} of at least {self.least:g} with {truth}"
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails."""
+        return at_most(1 - self.least)
+
+    @property
+    def reference(self) -> Reference:
+        """Which mask it is about."""
+        return Reference(self.of)
+
+    def references(
+        self, outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str]
+    ) -> NDArray[Any]:
+        """One mask for each input."""
+        return _reference_masks(outputs, targets, names, self.ignore)
+
+    def severity(self, outputs: Array, references: Array) -> Array:
+        """1 minus the intersection over union."""
+        xp = array_namespace(outputs)
+        counted, masks = _counted(references, self.ignore), _masks(outputs)
+        classes = (
+            {*_classes_in(masks), *_classes_in(references)} if self.label is None else {self.label}
+        )
+        total, present = 0.0, 0.0
+        for label in sorted(classes):
+            own, other = (masks == label) & counted, (references == label) & counted
+            union = xp.astype(_number(own | other), xp.float64)
+            here = xp.astype(union > 0, xp.float64)
+            total = total + _number(own & other) / xp.where(union > 0, union, 1.0)
+            present = present + here
+        there = present > 0
+        return 1 - xp.where(there, total / xp.where(there, present, 1.0), 1.0)
+
+    def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
+        """The largest classes, by their share of the pixels."""
+        return _mask_words(output)
+
+
+def _masks(outputs: Array) -> Array:
+    """(n, height, width) of classes, from those or from (n, classes, height, width) of scores."""
+    xp = array_namespace(outputs)
+    if outputs.ndim == 4 and outputs.shape[1] > 1:
+        return xp.argmax(outputs, axis=1)
+    if outputs.ndim != 3:
+        raise ModelFailed(
+            f"the output has shape {tuple(outputs.shape)}: a segmentation gives scores (n, classes "
+            "≥ 2, height, width) or class numbers (n, height, width)"
+        )
+    whole = xp.isdtype(outputs.dtype, "integral") or bool(xp.all(outputs == xp.floor(outputs)))
+    if not whole or bool(xp.any(outputs < 0)):
+        raise ModelFailed(
+            "an output (n, height, width) holds class numbers, and these are not whole or below "
+            "0: give scores with an axis of classes, (n, classes, height, width)"
+        )
+    return outputs
+
+
+def _reference_masks(
+    outputs: NDArray[Any], targets: Sequence[Any], names: Sequence[str], ignore: int | None
+) -> NDArray[Any]:
+    masks = _masks(outputs)
+    if targets:
+        shape = masks.shape[1:]
+        masks = np.stack([target_array(t, shape, n) for t, n in zip(targets, names, strict=True)])
+    if ignore is not None:
+        empty = (masks == ignore).reshape(len(masks), -1).all(axis=1)
+        if empty.any():
+            raise InvalidArgument(
+                f"input {names[int(np.argmax(empty))]} has no pixel but of class {ignore}, which "
+                "is ignored: leave the input out"
+            )
+    small: NDArray[Any] = masks.astype(np.min_scalar_type(int(masks.max())))
+    return small if small.dtype.itemsize < 2 else masks.astype(np.int64)
+
+
+def _counted(references: Array, ignore: int | None) -> Array:
+    """Which pixels count."""
+    xp = array_namespace(references)
+    return xp.ones_like(references, dtype=xp.bool) if ignore is None else references != ignore
+
+
+def _number(pixels: Array) -> Array:
+    """How many pixels of each mask are true."""
+    xp = array_namespace(pixels)
+    return xp.sum(xp.reshape(xp.astype(pixels, xp.int64), (pixels.shape[0], -1)), axis=1)
+
+
+def _classes_in(masks: Array) -> list[int]:
+    return [int(label) for label in array_namespace(masks).unique_values(masks)]
+
+
+def _mask_words(output: Any) -> str:  # noqa: ANN401
+    values = np.asarray(on_host(output))
+    mask = values.argmax(axis=0) if values.ndim == 3 else values
+    labels, counts = np.unique(mask.astype(np.int64), return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]
+    parts = [f"class {labels[i]} {100 * counts[i] / mask.size:.3g} %" for i in order]
+    return ", ".join(parts) + (", …" if len(labels) > _MOST_CLASSES else "")

@@ -1,0 +1,66 @@
+"""What properties of outputs share: limits that are still kept, true outputs, few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidArgument
+from surefoot.object_values import on_host
+from surefoot.subject import Array, Reference
+
+_MOST_VALUES = 6
+"""Values of an output that are written out: more do not fit beside an image."""
+CLEAN = "the clean input"
+
+
+def at_most(value: float) -> float:
+    """The limit of a severity that may be `value` itself, but nothing above it."""
+    return math.nextafter(value, math.inf)
+
+
+def reference_named(kind: str, of: str) -> Reference:
+    """The reference that a property names."""
+    if of not in tuple(Reference):
+        raise InvalidArgument(f"{kind}.of must be {' or '.join(Reference)}, got {of!r}")
+    return Reference(of)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is no share above 0."""
+    if not 0 < value <= 1:
+        raise InvalidArgument(f"{name} must lie above 0 and at most 1, got {value}")
+
+
+def target_array(target: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:  # noqa: ANN401
+    """The true output of one input, as an array of this shape."""
+    values = np.asarray(on_host(target))
+    if values.dtype.kind not in "fiub":
+        raise InvalidArgument(f"the target of input {name} is {target!r}: numbers are needed")
+    if values.size == math.prod(shape) == 1:
+        values = values.reshape(shape)
+    if values.shape != shape:
+        raise InvalidArgument(
+            f"the target of input {name} has shape {values.shape}, and the output of the model "
+            f"{shape}: give targets in the shape of the output"
+        )
+    if not np.isfinite(values).all():
+        raise InvalidArgument(f"the target of input {name} holds NaN or infinity: leave it out")
+    return values.astype(np.float64)
+
+
+def rows_of(array: Array) -> Array:
+    """All values of each input in one row, in double precision."""
+    xp = array_namespace(array)
+    return xp.reshape(xp.astype(array, xp.float64), (array.shape[0], -1))
+
+
+def few_words(values: Sequence[Any]) -> str:
+    """The first values, the rest as three dots."""
+    texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values[:_MOST_VALUES]]
+    return ", ".join(texts) + (", …" if len(values) > _MOST_VALUES else "")
