@@ -1,4 +1,4 @@
-"""`surefoot estimate`: failure probabilities to a stated width."""
+"""`surefoot estimate`: failure probabilities to a stated width or precision."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ def estimate(
     json: o.Json = False,
     **options: Any,  # noqa: ANN401
 ) -> int:
-    """Estimate how often each input fails under random perturbations, with intervals.
+    """Estimate how often a model fails under random perturbations, with intervals.
 
-    Each input, each class and the population get an estimate with an interval. If the run is
-    interrupted, the same command continues it.
+    Each input, each class and the population get an estimate with an interval. With --precision
+    trials are spent on the mean alone, and few suffice. If the run is interrupted, the same command
+    continues it.
 
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
+
+    Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --precision 0.02
     """
     return run_command(function.estimate, model, data, perturb, json=json, **options)

@@ -31,6 +31,8 @@ def plan(
     Nothing is stored.
 
     Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01
+
+    Example: surefoot plan model.onnx test.npz --perturb linf:0.1 --precision 0.02 --about population
     """
     forecast = function.plan(model, data, perturb, **options)
     if json:
@@ -51,7 +53,8 @@ def _print(forecast: Plan) -> None:
         soft_wrap=True,
     )
     table = Table(title="If every input is kept with probability p", title_justify="left")
-    for name in ("p", "trials per input", "trials in total", "time", "concluded"):
+    reached = "precision reached" if forecast.together else "concluded"
+    for name in ("p", "trials per input", "trials in total", "time", reached):
         table.add_column(name, justify="right")
     for r in forecast.rehearsals:
         table.add_row(

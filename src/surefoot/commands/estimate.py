@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.methods import estimate_method
+from surefoot.commands.methods import mean_or_each
 from surefoot.commands.options import (
     BatchOptions,
     EstimateOptions,
@@ -34,7 +34,10 @@ def estimate(
     batches: BatchOptions,
     caller: Caller,
 ) -> Result:
-    """Estimate how often each input fails under random perturbations, with intervals.
+    """Estimate how often a model fails under random perturbations, with intervals.
+
+    With `precision` the mean over these inputs (or over the population) to that half-width, with
+    few trials; else each input, each class and the population to a `width` of each input.
 
     `model` is a path, a module, an estimator, a function or a loaded model; `data` a path,
     `(x, y)`, an array, a dataset or loaded inputs; `perturb` text such as "linf:8/255" or an object
@@ -45,6 +48,6 @@ def estimate(
     """
     from surefoot.commands.sampling import SamplingRequest, run_sampling
 
-    method = estimate_method(measurement.width, measurement.confidence, measurement.method)
+    method = mean_or_each(measurement, measurement.method)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     return run_sampling(request, levels, requirement, running, batches, caller)

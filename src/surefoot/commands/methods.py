@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from surefoot.commands.option import option_name
-from surefoot.commands.options import KappaOptions, TailOptions
+from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
 from surefoot.commands.values import Number, as_number, error_from, share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from surefoot.statistics import NormalTail
 
+
+class MeanOptions(Protocol):
+    """Options that ask for a mean, or for each input."""
+
+    @property
+    def precision(self) -> Number | None: ...  # noqa: D102
+    @property
+    def about(self) -> str | None: ...  # noqa: D102
+    @property
+    def width(self) -> Number | None: ...  # noqa: D102
+    @property
+    def confidence(self) -> Number: ...  # noqa: D102
+
+
 TRIALS_TIMES_KAPPA = 200
 """max_trials is this over kappa by default: an input that fails half as often as kappa is decided
 long before."""
+
+
+def mean_or_each(options: MeanOptions, method: str | None = None) -> Any:  # noqa: ANN401
+    """The method for a mean to a precision, or for each input to a width."""
+    from surefoot.methods import MEANS
+
+    if options.precision is None:
+        if options.about is not None:
+            raise InvalidArgument(
+                f"{option_name('about')} {options.about} is for a mean to a precision: add "
+                "precision (--precision 0.02); an estimate of each input is about these inputs and "
+                "the population anyway"
+            )
+        width = WIDTH if options.width is None else options.width
+        return estimate_method(width, options.confidence, method or "exact-sequential")
+    for name, value in (("width", options.width), ("method", method)):
+        if value is not None:
+            raise InvalidArgument(
+                f"{option_name(name)} {value} is for an estimate of each input: leave it out, or "
+                "leave out precision (--precision), which is for the mean"
+            )
+    about = "these" if options.about is None else options.about
+    if about not in MEANS:
+        raise InvalidArgument(
+            f"{option_name('about')} must be these or population, got {about!r}: the mean over "
+            "these inputs, or over the population that they are a sample of"
+        )
+    return MEANS[about](as_number("precision", options.precision), error_from(options.confidence))
 
 
 def estimate_method(width: Number, confidence: Number, method: str = "exact-sequential") -> Any:  # noqa: ANN401

@@ -28,9 +28,24 @@ _CONFIDENCE_HELP = "Confidence of the result."
 class EstimateOptions:
     """How precisely a failure probability is estimated, and by which method."""
 
-    width: Number = option(WIDTH, "How far each estimate may be from the truth.")
+    precision: Number | None = option(
+        None, "How far the mean may be from the truth: few trials, where they narrow it."
+    )
+    about: str | None = option(
+        None,
+        "What the mean of --precision is about: these (inputs) or population (default: these).",
+    )
+    width: Number | None = option(
+        None,
+        "Without --precision: how far the estimate of each single input may be from the truth "
+        f"(default: {WIDTH}).",
+    )
     confidence: Number = option(CONFIDENCE, _CONFIDENCE_HELP)
-    method: str = option("exact-sequential", "exact-sequential, bu-sun, fixed-size or okamoto.")
+    method: str | None = option(
+        None,
+        "Without --precision: exact-sequential, bu-sun, fixed-size or okamoto (default: "
+        "exact-sequential).",
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.doctor import SeedOptions
-from surefoot.commands.methods import estimate_method, kappa_method
+from surefoot.commands.methods import kappa_method, mean_or_each
 from surefoot.commands.option import PANEL_OF_RUN, option
 from surefoot.commands.options import (
     CONFIDENCE,
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 class PlanOptions:
     """Which run is planned, and what is assumed of the model."""
 
+    precision: Number | None = option(None, "Plan `estimate` with this precision of the mean.")
+    about: str | None = option(
+        None, "What the mean of --precision is about: these or population (default: these)."
+    )
     width: Number | None = option(None, f"Plan `estimate` with this width (default: {WIDTH}).")
     kappa: Number | None = option(None, "Plan `certify` with this kappa instead.")
     confidence: Number = option(CONFIDENCE, "Confidence of the result.")
@@ -36,11 +40,11 @@ class PlanOptions:
     def method(self) -> Any:  # noqa: ANN401
         """The method that is planned."""
         if self.kappa is None:
-            width = WIDTH if self.width is None else self.width
-            return estimate_method(width, self.confidence)
-        if self.width is not None:
+            return mean_or_each(self)
+        if self.width is not None or self.precision is not None:
             raise InvalidArgument(
-                "give either width (--width, for estimate) or kappa (--kappa, for certify)"
+                "give either width (--width) or precision (--precision), for estimate, or kappa "
+                "(--kappa), for certify"
             )
         return kappa_method(KappaOptions(kappa=self.kappa, confidence=self.confidence))
 

@@ -95,10 +95,12 @@ class PopulationMean:
         value = min(max(mean, around.low), around.high)
         note = ""
         if around.width > 2 * self.precision:
-            needed = inputs_needed(value, self.precision, self.error)
+            reached = around.width / 2
+            needed = math.ceil(self.size * (reached / self.precision) ** 2)
             note = (
-                f"± {around.width / 2:.2g} is what {self.size:,} inputs allow, however many trials "
-                f"they have; about {needed:,} would be needed for ± {self.precision:g}"
+                f"± {reached:.2g} is reached with {self.size:,} inputs, and more trials of them "
+                f"would hardly narrow it: about {needed:,} inputs would be needed for "
+                f"± {self.precision:g}"
             )
         return tally.result(value, around, self._guarantee, note)
 

@@ -91,7 +91,8 @@ def _plan_of_mean(study: Setup, assumed: Sequence[float], rate: float, threads: 
             needed = inputs_needed(1 - p, method.precision, method.error)
             if needed > size:
                 notes.append(
-                    f"If {percent(1 - p)} of the perturbations fail, ± {method.precision:g} needs "
-                    f"about {needed:,} inputs, however many trials each has; there are {size:,}."
+                    f"If {percent(1 - p)} of the perturbations fail because some inputs always do, "
+                    f"± {method.precision:g} needs about {needed:,} inputs; there are {size:,}, and "
+                    "more trials of them do not help."
                 )
     return Plan(size, rate, threads, rehearsals, together=True, notes=tuple(notes))
