@@ -28,6 +28,8 @@ SMALL = {
     "critical-quantile": sf.methods.CriticalQuantile(
         tolerance=0.1, seconds_per_input=0.05, samples=2
     ),
+    "set-mean": sf.methods.SetMean(0.3, 0.2),
+    "population-mean": sf.methods.PopulationMean(0.3, 0.2),
     "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
 }
 PERTURBATIONS = {

@@ -191,7 +191,7 @@ def test_a_cut_archive_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["d.feather", "d", "d.npz.gz", "d.pkl"])
 def test_another_kind_of_file_is_refused_with_those_we_read(name, tmp_path):
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(InvalidArgument, match=r"\.npz, \.npy .*image folders"):
+    with pytest.raises(InvalidArgument, match=r"\.npz, \.npy .*folders of images"):
         load_inputs(tmp_path / name)
 
 

@@ -239,7 +239,8 @@ def test_properties_are_written_short():
     for text in ("best", "same:3", "topk:x", "topk:2.5", "confident:0.3"):
         with pytest.raises(InvalidArgument):
             parse_property(text)
-    assert set(PROPERTIES) == {"same", "true", "topk", "confident", "confidence"}
+    of_classes = {"same", "true", "topk", "confident", "confidence"}
+    assert set(PROPERTIES) == of_classes | {"close", "pixels", "iou", "boxes", "labels"}
     assert len(PERTURBATIONS) == 42
 
 

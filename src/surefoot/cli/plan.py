@@ -32,7 +32,7 @@ def plan(
 
     Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01
 
-    Example: surefoot plan model.onnx test.npz --perturb linf:0.1 --precision 0.02 --about population
+    Example: surefoot plan model.onnx test.npz --perturb linf:0.1 --precision 0.02
     """
     forecast = function.plan(model, data, perturb, **options)
     if json:

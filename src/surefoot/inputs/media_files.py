@@ -52,7 +52,8 @@ def media_files(path: Path) -> list[Path]:
     if not files:
         raise InvalidArgument(
             f"{path} holds no images and no .wav files: put them in it, or in one folder a class, "
-            "or give a CSV with the columns file and label"
+            "or give a CSV with the columns file and label; other files are read with --read-as "
+            "bytes or text (read_as=)"
         )
     ordered = sorted(files, key=lambda file: file.relative_to(path).parts)
     refuse_irregular(ordered)

@@ -92,7 +92,7 @@ def _plan_of_mean(study: Setup, assumed: Sequence[float], rate: float, threads: 
             if needed > size:
                 notes.append(
                     f"If {percent(1 - p)} of the perturbations fail because some inputs always do, "
-                    f"± {method.precision:g} needs about {needed:,} inputs; there are {size:,}, and "
+                    f"± {method.precision:g} needs about {needed:,} inputs; there are {size:,}: "
                     "more trials of them do not help."
                 )
     return Plan(size, rate, threads, rehearsals, together=True, notes=tuple(notes))
