@@ -107,7 +107,7 @@ def test_a_folder_is_read_as_stated_or_refused(folder):
         ({"read_as": "text"}, "a.bin is not UTF-8.*--read-as bytes"),
         ({"read_as": "items"}, "as text or as bytes"),
         ({}, "no images.*--read-as bytes"),
-        ({"read_as": "bytes", "scale": 2.0}, "scale=. is for arrays"),
+        ({"read_as": "bytes", "scale": 2.0}, "scale=.*are for arrays"),
         ({"read_as": "bytes", "labels": [1]}, "labels of its own"),
     ):
         with pytest.raises(InvalidArgument, match=says):
