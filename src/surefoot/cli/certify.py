@@ -11,7 +11,7 @@ from surefoot.cli.attack_options import AttackOptions
 from surefoot.cli.input_options import InputOptions
 from surefoot.cli.levels_options import LevelsOptions, run_at_levels
 from surefoot.cli.methods import TRIALS_TIMES_KAPPA, kappa_method
-from surefoot.cli.requirement_options import RequirementOptions
+from surefoot.cli.requirement_options import DecisionRequirementOptions
 from surefoot.cli.run_options import RunOptions, StudyRequest
 from surefoot.errors import InvalidArgument
 
@@ -50,13 +50,15 @@ def certify(
     prop: o.PropertyOption = "same",
     levels: LevelsOptions,
     attack: AttackOptions,
-    requirement: RequirementOptions,
+    requirement: DecisionRequirementOptions,
     options: RunOptions,
 ) -> int:
     """Decide whether each input fails under at most a share kappa of the perturbations.
 
-    The claim is that every input studied is robust. With --require it is that at least this share
-    of inputs is robust. Exit code 0: shown, 1: refuted, 2: undecided.
+    The result counts the inputs that fail more often, those that fail at most so often, and those
+    undecided. A requirement gets a verdict: --require all (every one of these inputs),
+    --require-these 0.95 (a share of them) or --require 0.95 (a share of the population). Exit code
+    0: it holds or there is none, 1: refuted, 2: undecided.
 
     With --attack a table of accuracy, attack failure rate and robust share is printed too.
 

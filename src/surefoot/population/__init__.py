@@ -34,6 +34,7 @@ from surefoot.population.share import (
     all_robust,
     every_input_at_most,
     fragile_at_least,
+    robust_of_these,
     robust_at_least,
 )
 from surefoot.population.tail_mean import TailMean
@@ -63,6 +64,7 @@ __all__ = [
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
+    "robust_of_these",
     "mean_radii",
     "not_worse",
     "of_each",

@@ -40,6 +40,17 @@ class Table:
         ]
 
 
+def clean_failures_note(failed: int, inputs: int) -> str:
+    """How many inputs fail without any perturbation, and are no examples; empty for none."""
+    if not failed:
+        return ""
+    fail, they = ("fails", "it is") if failed == 1 else ("fail", "they are")
+    return (
+        f"{failed:,} of {inputs:,} inputs {fail} already without perturbation; {they} counted, and "
+        "not shown here."
+    )
+
+
 def quantity_heading(record: Record) -> str:
     """The column of a study's own quantity."""
     kappa = record.study.method.number("kappa")

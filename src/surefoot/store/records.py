@@ -35,7 +35,8 @@ class Source:
 class InputRow:
     """One input: its label, the label that the model predicts when clean, and its own result.
 
-    `digest` names its values and label.
+    `digest` names its values and label. `clean_kept`: whether the property keeps it without any
+    perturbation; None where that was not evaluated.
     """
 
     id: str
@@ -43,6 +44,7 @@ class InputRow:
     predicted: int
     result: InputResult
     digest: str = ""
+    clean_kept: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from surefoot.population import (
     requires,
     requires_of_interval,
     robust_accuracy,
+    robust_of_these,
 )
 from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
 from surefoot.report.formatting import percent_range
@@ -49,11 +50,26 @@ class Requirements:
     least: float | None = None
     of_each_class: float | None = None
     not_worse: tuple[str, float] | None = None
+    of_these: float | None = None
 
     @property
     def number(self) -> int:
         """How many requirements share the error."""
-        return sum(one is not None for one in (self.least, self.of_each_class, self.not_worse))
+        every = (self.least, self.of_each_class, self.not_worse, self.of_these)
+        return sum(one is not None for one in every)
+
+
+EVERY = "all"
+"""What is required of every one of these inputs, as Python and the command line write it."""
+
+
+def share_of_all(word: str, of_these: float | None) -> float:
+    """1 for "all"; refuses another word, and a share of these inputs beside it."""
+    if word != EVERY:
+        raise InvalidArgument(f"a requirement is a number such as 0.95, or {EVERY!r}: got {word!r}")
+    if of_these is not None:
+        raise InvalidArgument(f"{EVERY!r} is all of these inputs: leave out of_these")
+    return 1.0
 
 
 def check_requirements(
@@ -84,7 +100,9 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     local: list[Any] = [row.result for row in record.inputs]
-    claims = []
+    claims: list[Claim] = []
+    if required.of_these is not None:
+        claims.append(_of_these(record, local, required.of_these, over.error))
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(local))
@@ -103,6 +121,30 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
             for name, one in each.classes.items()
         ]
     return tuple(claims)
+
+
+def _of_these(record: Record, local: Sequence[Any], least: float, error: float) -> Claim:
+    """Whether such a share of exactly these inputs fails at most so often."""
+    counted = record.claims[0]
+    if counted.kind != "count_kappa":
+        raise InvalidArgument(
+            "every input, or a share of these inputs, is required of decisions: use certify or "
+            "KappaTest; or require a mean, such as 0.95"
+        )
+    if not 0 <= least <= 1:
+        raise InvalidArgument(f"a share of these inputs lies between 0 and 1, got {least:g}")
+    verdict, reason = verdict_of(robust_of_these(local, least, error))
+    return replace(
+        counted,
+        kind="all_kappa",
+        quantity=FAILURE,
+        guarantee=Guarantee(Footing.SOUND, error),
+        value=None,
+        interval=None,
+        requirement=least,
+        verdict=verdict,
+        reason=reason,
+    )
 
 
 def _sampled_claim(

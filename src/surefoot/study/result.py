@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot.claims import Claim, Randomness
 from surefoot.errors import InvalidArgument, MissingPackage
@@ -75,18 +75,22 @@ class Result:
 
     def require(
         self,
-        least: float | None = None,
+        least: float | Literal["all"] | None = None,
         *,
         of_each_class: float | None = None,
+        of_these: float | None = None,
         not_worse: tuple[str, float] | None = None,
     ) -> Result:
         """The same result with a verdict on each requirement; they share the stated error.
 
         `least`: the least mean that is kept, robust share, share of levels, or quantile of the
-        radius, as the method measures it. `not_worse`: a model, and by how much it may fail more
+        radius, as the method measures it; "all" requires that every one of these inputs fails at
+        most so often as κ says, and `of_these` that such a share of them does. `not_worse`: a model, and by how much it may fail more
         often than the others.
         """
-        demanded = requirements.Requirements(least, of_each_class, not_worse)
+        if isinstance(least, str):
+            least, of_these = None, requirements.share_of_all(least, of_these)
+        demanded = requirements.Requirements(least, of_each_class, not_worse, of_these)
         records = {name: part.record for name, part in self.parts.items()}
         return replace(
             self, verdicts=requirements.check_requirements(self.record, records, demanded)

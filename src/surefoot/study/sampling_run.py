@@ -64,6 +64,7 @@ def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
             int(study.predicted[i]),
             one,
             digests[i],
+            bool(study.clean_kept[i]),
         )
         for i, (name, one) in enumerate(zip(study.fitted.ids, local, strict=True))
     )
@@ -91,7 +92,9 @@ def _conclude(
             if several
         ),
         contrasts=_contrasts(groups, names, study.digest, over.error) if several else (),
-        examples=failed_examples(bench, local, study.level, study.predicted, batch),
+        examples=failed_examples(
+            bench, local, study.level, study.predicted, batch, study.clean_kept
+        ),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

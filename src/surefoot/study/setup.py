@@ -141,6 +141,17 @@ class Setup:
         return labels
 
     @cached_property
+    def clean_kept(self) -> NDArray[np.bool_]:
+        """Which inputs the property keeps when clean; the others fail without any perturbation."""
+        scores = self.clean
+        if self.scorer is not self.model:
+            scores = finite_scores(self.scorer, self.fitted.x)
+        kept: NDArray[np.bool_] = np.asarray(
+            self.property.severity(scores, self.references) < self.property.limit
+        )
+        return kept
+
+    @cached_property
     def references(self) -> NDArray[np.int64]:
         """The labels the property holds the model to."""
         labels = self.inputs.labels
