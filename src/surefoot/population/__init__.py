@@ -34,8 +34,8 @@ from surefoot.population.share import (
     all_robust,
     every_input_at_most,
     fragile_at_least,
-    robust_of_these,
     robust_at_least,
+    robust_of_these,
 )
 from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
@@ -64,7 +64,6 @@ __all__ = [
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
-    "robust_of_these",
     "mean_radii",
     "not_worse",
     "of_each",
@@ -77,6 +76,7 @@ __all__ = [
     "requires_of_interval",
     "robust_accuracy",
     "robust_at_least",
+    "robust_of_these",
     "sound",
     "weakest",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefoot.claims import Claim
 from surefoot.report.formatting import one_in, percent, percent_range, small_probability
@@ -26,6 +26,13 @@ class Table:
     name_columns: int = 1
     note: str = ""
     page_only: bool = False
+
+    def shortened(self, rows: int) -> Table:
+        """The first rows, and a note that says of how many."""
+        if len(self.rows) <= rows:
+            return self
+        few = f"{rows} of {len(self.rows):,} rows; --report and --json have all."
+        return replace(self, rows=self.rows[:rows], note=" ".join(filter(None, [few, self.note])))
 
     def text(self) -> list[str]:
         """As lines of plain text."""

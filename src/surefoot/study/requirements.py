@@ -19,7 +19,7 @@ from surefoot.population import (
     robust_accuracy,
     robust_of_these,
 )
-from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
+from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
     Bracket,
@@ -198,7 +198,8 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     height = curve_quantity(record.study.property.kind)
-    name_of_levels = perturbation_name(record.study.perturbation)
+    words = record.study.words.perturbation
+    name_of_levels = levels_name(record.study.perturbation, words)
     quantity = share_quantity(height, name_of_levels, details.curve.span)
     claims = []
     for claim, reading in zip(own, details.curve.readings, strict=True):
