@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.numbers import error_from, share
+from surefoot.cli.numbers import error_from, number, share
 from surefoot.cli.output import command_line, present
-from surefoot.cli.output_files import check_figure_file, check_file
+from surefoot.cli.output_files import check_figure_file, check_page_file
 
 
 def brackets(
@@ -41,9 +41,8 @@ def brackets(
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
     from surefoot.study.external_brackets import brackets as read_brackets
-    from surefoot.study.registry import number
 
-    check_file(report)
+    check_page_file("--report", report)
     check_figure_file(figure)
     result = read_brackets(
         path,
@@ -55,5 +54,5 @@ def brackets(
     )
     result = replace(result, command=command_line())
     if require is not None:
-        result = result.require(number(require))
+        result = result.require(number("--require", require))
     return present(result, report=report, figure=figure, as_json=json)

@@ -60,7 +60,8 @@ def certify(
     --require-these 0.95 (a share of them) or --require 0.95 (a share of the population). Exit code
     0: it holds or there is none, 1: refuted, 2: undecided.
 
-    With --attack a table of accuracy, attack failure rate and robust share is printed too.
+    With --attack a table of accuracy, the share of inputs that withstood an attack, and the robust
+    share is printed too.
 
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
     """

@@ -14,7 +14,7 @@ from surefoot.cli import options as o
 from surefoot.cli.attack_options import AttackOptions
 from surefoot.cli.input_options import InputOptions
 from surefoot.cli.methods import estimate_method, kappa_method, tail_method
-from surefoot.cli.numbers import number_list, share
+from surefoot.cli.numbers import number, number_list, share
 from surefoot.cli.run_options import RunOptions, StudyRequest
 from surefoot.cli.side_by_side import names_of, run_side_by_side
 from surefoot.errors import InvalidArgument
@@ -125,10 +125,8 @@ def _method(
 
 def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[str, float]:
     """One number for each model, from the option itself or from a file."""
-    from surefoot.study.registry import number
-
     if not _is_file(text):
-        values = number_list(text)
+        values = number_list("--reference", text)
         if len(values) != len(names):
             raise InvalidArgument(
                 f"--reference has {len(values)} numbers for {len(names)} models: give one for each"
@@ -140,7 +138,7 @@ def _reference(text: str, names: Sequence[str], models: Sequence[str]) -> dict[s
         value = lines.get(name, lines.get(path, lines.get(Path(path).stem)))
         if value is None:
             raise InvalidArgument(f"{text} has no line for {name}: write {name},0.91")
-        reference[name] = number(value)
+        reference[name] = number(text, value)
     return reference
 
 

@@ -13,7 +13,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.export_options import ExportOptions
 from surefoot.cli.input_options import InputOptions
-from surefoot.cli.numbers import error_from, number_list, share
+from surefoot.cli.numbers import error_from, number, number_list, share
 from surefoot.cli.output import command_line
 from surefoot.cli.output_files import check_figure_file
 from surefoot.cli.run_options import RunOptions
@@ -59,10 +59,9 @@ class RadiusOptions:
         """The method; `least` is the radius that --require states."""
         from surefoot.population import CriticalQuantile
         from surefoot.region import CriticalLevel
-        from surefoot.study.registry import number
 
         shared = (
-            number(self.tolerance),
+            number("--tolerance", self.tolerance),
             self.seconds_per_input,
             share("--quantile", self.quantile),
             error_from(self.confidence),
@@ -76,7 +75,7 @@ class RadiusOptions:
                 "--quantile-only and --within"
             )
         return CriticalQuantile(
-            *shared, None if self.within is None else number(self.within), least
+            *shared, None if self.within is None else number("--within", self.within), least
         )
 
 
@@ -127,7 +126,7 @@ def critical(
     options.check()
     export.check(keys)
     check_figure_file(figure)
-    least, radii = _required_radius(require), () if at is None else number_list(at)
+    least, radii = _required_radius(require), () if at is None else number_list("--at", at)
     request = _RadiiRequest(inputs, data, radius.method(least), by_class)
     studies, sources = request.studies(dict(zip(keys, models, strict=True)), seed)
     unit = "inputs" if isinstance(request.method, CriticalLevel) else "quantiles"
@@ -182,11 +181,9 @@ class _RadiiRequest:
 
 
 def _required_radius(text: str | None) -> float | None:
-    from surefoot.study.registry import number
-
     if text is None:
         return None
-    least = number(text)
+    least = number("--require", text)
     if not 0 < least < math.inf:
         raise InvalidArgument(f"--require must be a radius above 0, got {text}: try 8/255")
     return least

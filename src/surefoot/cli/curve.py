@@ -12,7 +12,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.curve_options import CurveOptions
 from surefoot.cli.input_options import InputOptions
-from surefoot.cli.numbers import share
+from surefoot.cli.numbers import number
 from surefoot.cli.output import command_line
 from surefoot.cli.output_files import check_figure_file
 from surefoot.cli.run_options import RunOptions
@@ -46,7 +46,8 @@ def curve(
     require: Annotated[
         str | None,
         typer.Option(
-            help="Require accuracy at or above the threshold on at least this share of the levels."
+            help="Require accuracy at or above the threshold on at least this share of the range "
+            "of levels, from 0 to 1 (not a level): 0.25."
         ),
     ] = None,
     figure: Annotated[
@@ -71,7 +72,7 @@ def curve(
         raise InvalidArgument("curve needs one or more models, then the data: model.onnx test.npz")
     options.check()
     check_figure_file(figure)
-    least = None if require is None else share("--require", require)
+    least = None if require is None else _share_of_levels(require, perturb)
     for text in perturb:
         parse_range(text)  # refuses a mistake before files are read
         if perturb.count(text) > 1:
@@ -88,6 +89,23 @@ def curve(
     if least is not None:
         result = result.require(least)
     return options.finish(result, figure)
+
+
+def _share_of_levels(text: str, perturb: Sequence[str]) -> float:
+    """The value of --require; a level is refused, with the share that it stands for."""
+    from surefoot.study.parse_perturbation import parse_range
+
+    value = number("--require", text)
+    if 0 <= value <= 1:
+        return value
+    _, levels = parse_range(perturb[0])
+    way_out = "write 0.25 for a quarter of the range"
+    if levels.low == 0 <= value <= levels.high:
+        way_out = f"for level {value:g} of {perturb[0]} write {value / levels.high:.4g}"
+    raise InvalidArgument(
+        f"--require {text}: it is the share of the range of levels on which the accuracy must be "
+        f"kept, from 0 to 1, not a level: {way_out}"
+    )
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli.numbers import error_from, number_list
+from surefoot.cli.numbers import error_from, number, number_list
 from surefoot.cli.options import DEFAULT_CONFIDENCE
 from surefoot.errors import InvalidArgument
 
@@ -167,19 +168,17 @@ class CurveOptions:
 
     def _values(self) -> dict[str, Any]:
         """The options that were given, read."""
-        from surefoot.study.registry import number
-
         readers: dict[str, Callable[[Any], Any]] = {
-            "threshold": lambda texts: number_list(",".join(texts)),
+            "threshold": lambda texts: number_list("--threshold", ",".join(texts)),
             "confidence": error_from,
-            "resolution": number,
+            "resolution": partial(number, "--resolution"),
             "scope": str,
             "measure": str,
             "assume": str,
             "fixed_draws": bool,
-            "curvature": number,
+            "curvature": partial(number, "--curvature"),
             "grid": int,
-            "step": number,
+            "step": partial(number, "--step"),
             "as_printed": bool,
             "levels": int,
         }

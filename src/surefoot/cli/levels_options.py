@@ -80,7 +80,7 @@ def _sweep(
     from surefoot.study.comparison import studies_by_level
     from surefoot.study.parse_perturbation import at_level, written_level
 
-    chosen_levels = number_list(levels.levels or "")
+    chosen_levels = number_list("--levels", levels.levels or "")
     texts = {level_words(level): at_level(request.perturb, level) for level in chosen_levels}
     at_first_level = replace(request, perturb=next(iter(texts.values())))
     study, source = at_first_level.study(model, options.seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli.numbers import error_from, share
+from surefoot.cli.numbers import error_from, number, share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -18,13 +18,12 @@ long before."""
 def estimate_method(method: str, width: str, confidence: str) -> Any:  # noqa: ANN401
     """The method of this name that estimates a failure probability."""
     from surefoot.methods import ESTIMATORS
-    from surefoot.study.registry import number
 
     if method not in ESTIMATORS:
         raise InvalidArgument(
             f"there is no method {method!r}: choose one of {', '.join(ESTIMATORS)}"
         )
-    return ESTIMATORS[method](number(width), error_from(confidence))
+    return ESTIMATORS[method](number("--width", width), error_from(confidence))
 
 
 def kappa_method(
@@ -36,13 +35,12 @@ def kappa_method(
 ) -> Any:  # noqa: ANN401
     """The method of this name that tests whether a failure probability is at most kappa."""
     from surefoot.methods import TESTS
-    from surefoot.study.registry import number
 
     if method not in TESTS:
         raise InvalidArgument(f"there is no method {method!r}: choose one of {', '.join(TESTS)}")
     if looks is not None and method != "exact-binomial":
         raise InvalidArgument(f"--looks is for --method exact-binomial, not for {method}")
-    limit = number(kappa)
+    limit = number("--kappa", kappa)
     most = max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12)))
     more = {} if looks is None else {"looks": looks}
     return TESTS[method](limit, error_from(confidence), most, **more)

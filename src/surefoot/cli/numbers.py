@@ -25,11 +25,19 @@ def duration(name: str, text: str) -> float:
     )
 
 
+def number(name: str, text: str) -> float:
+    """A number as a person writes it, the value of the option `name`."""
+    from surefoot.study.registry import number as read
+
+    try:
+        return read(text)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{name}: {error}") from None
+
+
 def share(name: str, text: str) -> float:
     """A number between 0 and 1, the value of the option `name`."""
-    from surefoot.study.registry import number
-
-    value = number(text)
+    value = number(name, text)
     if 0 <= value <= 1:
         return value
     way_out = f": write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
@@ -41,8 +49,6 @@ def error_from(confidence: str) -> float:
     return round(1 - share("--confidence", confidence), _ERROR_DIGITS)
 
 
-def number_list(text: str) -> tuple[float, ...]:
-    """Comma-separated numbers."""
-    from surefoot.study.registry import number
-
-    return tuple(number(part) for part in text.split(","))
+def number_list(name: str, text: str) -> tuple[float, ...]:
+    """Comma-separated numbers, the value of the option `name`."""
+    return tuple(number(name, part) for part in text.split(","))

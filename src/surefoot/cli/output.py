@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from surefoot.cli.terminal import exit_code, print_view
+from surefoot.cli.terminal import close_quietly, exit_code, print_view
 
 if TYPE_CHECKING:
     from surefoot.study import Result
@@ -29,10 +29,14 @@ def present(
     if report is not None:
         result.report(report)
         sys.stderr.write(f"report written to {report}\n")
-    if as_json:
-        typer.echo(result.to_json())
-    else:
-        print_view(result.view)
+    try:
+        if as_json:
+            typer.echo(result.to_json())
+        else:
+            print_view(result.view)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns a closed pipe into an exit
+        close_quietly()  # `surefoot … | head` ends with the code of the result
     if store is not None:
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
         sys.stderr.write(f"evidence in {store}, run {', '.join(runs)}\n")

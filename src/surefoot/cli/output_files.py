@@ -21,6 +21,19 @@ def check_file(path: str | None) -> None:
     _try_writing(path, target.parent, f".{target.name}.")
 
 
+def check_page_file(option: str, path: str | None) -> None:
+    """Refuse a report that could not be written, or that is named like something else."""
+    if path is None:
+        return
+    from surefoot.report.page import check_page_name
+
+    try:
+        check_page_name(path)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{option} {error}") from None
+    check_file(path)
+
+
 def check_folder(path: str | None) -> None:
     """Refuse a folder that could not be written into; it need not exist yet."""
     if path is None:

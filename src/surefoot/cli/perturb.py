@@ -65,7 +65,7 @@ def perturb(
     from surefoot.study.draw_sheet import perturbation_and_levels, read_image
 
     pixels = read_image(image)
-    chosen = None if levels is None else number_list(levels)
+    chosen = None if levels is None else number_list("--levels", levels)
     perturbation, columns = perturbation_and_levels(name, pixels.shape[1:], chosen)
     _write(pixels, perturbation, columns, rows, seed, path)
     if json:

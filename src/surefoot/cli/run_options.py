@@ -10,7 +10,7 @@ from surefoot.cli import options as o
 from surefoot.cli.input_options import InputOptions
 from surefoot.cli.numbers import duration
 from surefoot.cli.output import command_line, present, say_what_is_from_store
-from surefoot.cli.output_files import check_file
+from surefoot.cli.output_files import check_page_file
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.requirement_options import RequirementOptions
 
@@ -34,7 +34,7 @@ class RunOptions:
 
     def check(self) -> None:
         """Refuse what cannot be written or is no time, before anything is read."""
-        check_file(self.report)
+        check_page_file("--report", self.report)
         self.seconds()
 
     def seconds(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -36,6 +37,11 @@ def print_view(view: View) -> None:
         console.print(f"\n{title}", style="bold", markup=False)
         for line in lines:
             console.print(line, style=_STYLES.get(title), markup=False)
+
+
+def close_quietly() -> None:
+    """Write no more to a standard output that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_console() -> Console:

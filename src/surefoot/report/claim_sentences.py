@@ -139,8 +139,9 @@ def _robust_accuracy(claim: Claim) -> str:
     refuted = 0 if around is None else round((1 - around.high) * n)
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
     return (
-        f"{subject(claim)}at radius {claim.limit or 0.0:.12g}, {proved:,} of {n:,} inputs are "
-        f"proved, {refuted:,} are refuted, {n - proved - refuted:,} are open{rests}"
+        f"{subject(claim)}at radius {claim.limit or 0.0:.6g}, {refuted:,} of {n:,} inputs can be "
+        f"made to fail, {proved:,} are proved to withstand every perturbation, "
+        f"{n - proved - refuted:,} are open{rests}"
     )
 
 

@@ -55,8 +55,10 @@ def key_figure(claim: Claim) -> KeyFigure:
     if open_ or claim.guarantee.footing is Footing.NONE:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
     error = claim.guarantee.error
-    certain = f"confidence {confidence(error)}" if error and interval else ""
-    return KeyFigure(number, interval, certain, f"{named}{meaning}")
+    bare = claim.kind == "count_kappa" and not interval
+    certain = f"confidence {confidence(error)}" if error and not bare else ""
+    around = "" if interval == number else interval
+    return KeyFigure(number, around, certain, f"{named}{meaning}")
 
 
 def _around(claim: Claim) -> Interval:
@@ -108,7 +110,11 @@ def _refuted(claim: Claim) -> _Parts:
     refuted = round((1 - around.high) * n)
     open_ = round(around.width * n)
     rest = f"{open_:,} open" if open_ else ""
-    return f"{refuted:,} of {n:,}", rest, f"inputs made to fail within radius {claim.limit or 0:.4g}"
+    return (
+        f"{refuted:,} of {n:,}",
+        rest,
+        f"inputs made to fail within radius {claim.limit or 0:.4g}",
+    )
 
 
 def _difference(claim: Claim) -> _Parts:
