@@ -158,9 +158,9 @@ SENTENCES_BY_KIND = {
         "to 5.8 %, confidence 99 %)."
     ),
     "count_kappa": (
-        "6 of these 300 inputs were decided to fail under more than 1 in 100 perturbations, 290 under "
-        "at most that, 4 are undecided; at least 5 truly fail more often than that (confidence "
-        "99 %)."
+        "6 of these 300 inputs were decided to fail under more than 1 in 100 perturbations, 290 "
+        "under at most that, 4 are undecided; at least 5 truly fail more often than that "
+        "(confidence 99 %)."
     ),
     "all_kappa": (
         "PASS: every one of these 300 inputs fails under at most 1 in 100 perturbations "
@@ -171,8 +171,8 @@ SENTENCES_BY_KIND = {
         "more up to blur 1.31 (1.3 to 1.33, confidence 95 %), if the curve falls."
     ),
     "robust_accuracy": (
-        "At radius 0.03, 91 of 100 inputs are proved, 4 are refuted, 5 are open (the model "
-        "computes in real arithmetic)."
+        "At radius 0.03, 4 of 100 inputs can be made to fail, 91 are proved to withstand every "
+        "perturbation, 5 are open (the model computes in real arithmetic)."
     ),
     "mean_population": (
         "If the inputs are a random sample, 2.9 % to 11.4 % of the perturbations make the model"
@@ -212,7 +212,7 @@ SENTENCES_BY_KIND = {
     ),
     "classes": (
         "If equal classes are alike, in 7 of the 45 pairs of classes the model fails more often on "
-        "one class than on the other; in the others no difference is shown (confidence 99 % for all "
-        "45 pairs together)."
+        "one class than on the other; in the others no difference is shown (confidence 99 % for "
+        "all 45 pairs together)."
     ),
 }

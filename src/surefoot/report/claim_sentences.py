@@ -138,11 +138,14 @@ def _robust_accuracy(claim: Claim) -> str:
     proved = 0 if around is None else round(around.low * n)
     refuted = 0 if around is None else round((1 - around.high) * n)
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
-    return (
-        f"{subject(claim)}at radius {claim.limit or 0.0:.6g}, {refuted:,} of {n:,} inputs can be "
-        f"made to fail, {proved:,} are proved to withstand every perturbation, "
-        f"{n - proved - refuted:,} are open{rests}"
-    )
+    parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
+    parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
+    parts.append(f"{_number_of(n - proved - refuted)} open")
+    return f"{subject(claim)}at radius {claim.limit or 0.0:.6g}, {', '.join(parts)}{rests}"
+
+
+def _number_of(inputs: int) -> str:
+    return f"{inputs:,} {'is' if inputs == 1 else 'are'}"
 
 
 def _quantile(claim: Claim) -> str:

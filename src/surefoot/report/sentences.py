@@ -12,7 +12,6 @@ from surefoot.report.formatting import with_full_stop
 from surefoot.report.verdict_sentences import verdict_sentence
 from surefoot.results import Footing
 
-
 SAME_ASSUMPTION = "the same is assumed"
 """In place of an assumption that the sentence before has in full."""
 _IN_FULL = ("tail", "robust_accuracy")
@@ -27,14 +26,16 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
     lines, last = [], tuple[str, ...]()
     for claim in claims:
         own = claim.guarantee.assumptions
-        if own and own == last and claim.kind not in _IN_FULL:
-            claim = replace(
-                claim, guarantee=replace(claim.guarantee, assumptions=(SAME_ASSUMPTION,))
-            )
-        text = sentence(claim)
+        again = bool(own) and own == last and claim.kind not in _IN_FULL
+        text = sentence(_with_same_assumption(claim) if again else claim)
         last = own if own and own[0] in text else last
         lines.append(text)
     return lines
+
+
+def _with_same_assumption(claim: Claim) -> Claim:
+    guarantee = replace(claim.guarantee, assumptions=(SAME_ASSUMPTION,))
+    return replace(claim, guarantee=guarantee)
 
 
 def sentence(claim: Claim) -> str:

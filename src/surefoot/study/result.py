@@ -85,8 +85,8 @@ class Result:
 
         `least`: the least mean that is kept, robust share, share of levels, or quantile of the
         radius, as the method measures it; "all" requires that every one of these inputs fails at
-        most so often as κ says, and `of_these` that such a share of them does. `not_worse`: a model, and by how much it may fail more
-        often than the others.
+        most as often as κ says, and `of_these` that such a share of them does. `not_worse`: a
+        model, and by how much it may fail more often than the others.
         """
         if isinstance(least, str):
             least, of_these = None, requirements.share_of_all(least, of_these)

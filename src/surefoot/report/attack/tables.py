@@ -43,9 +43,10 @@ def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
         balls = list(dict.fromkeys(a.ball for _, a in done))
         where = balls[0] if len(balls) == 1 else "ball around each"
         lines += [
-            f"Of the {one.inputs:,} inputs those withstood the attack for which it found no point of "
-            f"the {where} that fails; an input that fails when clean did not. {_effort(one)} Every point counted was run again through the "
-            "model itself and lies in the ball and the bounds.",
+            f"Of the {one.inputs:,} inputs those withstood the attack for which it found no point "
+            f"of the {where} that fails; an input that fails when clean did not. {_effort(one)} "
+            "Every point counted was run again through the model itself and lies in the ball and "
+            "the bounds.",
             "A failed attack proves nothing: a better one may succeed. The share of these inputs "
             "that are kept at every point of the ball is at most this share.",
         ]
