@@ -15,7 +15,12 @@ QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--wi
 def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
     done = workspace.run(*QUICK, "--confidence", "0.95", "--report", "report.html")
     assert done.returncode == 0, done.stderr
-    headline = done.stdout.splitlines()[0]
+    number, headline = done.stdout.splitlines()[:2]
+    assert re.fullmatch(
+        r"[\d.]+ % \([\d.]+ % to [\d.]+ %, confidence 95 %\): mean failure probability of these 40 "
+        "inputs",
+        number,
+    )
     says = r"Averaged over these 40 inputs, [\d.]+ % of the perturbations make the model fail \("
     assert re.match(says, headline)
     assert headline.endswith("confidence 95 %).")
@@ -222,20 +227,41 @@ def test_a_python_callable_by_name(workspace):
 CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12")
 
 
+def test_certify_without_a_requirement_counts_and_gives_no_verdict(workspace):
+    done = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
+    assert done.returncode == 0, done.stderr
+    first, sentence = done.stdout.splitlines()[:2]
+    assert re.match(r"\d+ of 12.*: inputs decided to fail under more than 1 in 1,000", first)
+    assert re.search(r"\d+ under at most that, \d+ (is|are) undecided", sentence)
+    assert not {"PASS:", "FAIL:", "UNDECIDED:"} & set(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_ends_quietly_with_the_code_of_the_result(workspace):
+    words = (*CERTIFY, "--kappa", "1e-3", "--max-trials", "50", "--require", "all")
+    with workspace.start(*words) as run:
+        run.stdout.close()  # as `| head` does once it has its lines
+        errors = run.stderr.read()
+        assert run.wait(120) == 2, errors
+    assert "Broken" not in errors
+    assert "Traceback" not in errors
+
+
 def test_certify_passes_fails_or_stays_undecided(workspace):
-    weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--json")
+    weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--require", "all", "--json")
     assert weak.returncode == 0, weak.stderr
     output = json.loads(weak.stdout)
-    (decided,) = [claim for claim in output["claims"] if claim["verdict"]]
+    (decided,) = output["verdicts"]
+    assert not [claim for claim in output["claims"] if claim["verdict"]]
     assert (decided["kind"], decided["verdict"]) == ("all_kappa", "PASS")
     assert {row["result"]["kept"] is not None for row in output["inputs"]} == {True}
     strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
-    refuted = workspace.run(*strong, "--first", "12", "--report", "page.html")
+    refuted = workspace.run(*strong, "--first", "12", "--require", "all", "--report", "page.html")
     assert refuted.returncode == 1, refuted.stdout
     assert "FAIL:" in refuted.stdout
     assert "numerically the SIL 2 low-demand limit" in refuted.stdout
     assert "SIL certified" not in (workspace.folder / "page.html").read_text()
-    short = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
+    short = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50", "--require", "all")
     assert short.returncode == 2
     assert "UNDECIDED:" in short.stdout
 
@@ -244,6 +270,9 @@ def test_certify_can_require_a_share(workspace):
     done = workspace.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS: at least 20 % of inputs of this kind fail under at most 1 in 2" in done.stdout
+    these = workspace.run(*CERTIFY, "--kappa", "0.5", "--require-these", "0.75")
+    assert these.returncode == 0, these.stdout + these.stderr
+    assert "PASS: at least 75 % of these 12 inputs fail under at most 1 in 2" in these.stdout
 
 
 @pytest.mark.parametrize(
@@ -254,6 +283,9 @@ def test_certify_can_require_a_share(workspace):
         (("--kappa", "2"), "kappa must lie between 0 and 1, got 2"),
         (("--sil", "5"), "--sil"),
         (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
+        (("--kappa", "0.1", "--require", "every"), "--require: 'every' is not a number"),
+        (("--kappa", "0.1", "--require", "all", "--require-these", "0.5"), "all of these inputs"),
+        (("--kappa", "10%"), "--kappa: '10%' is not a number"),
     ],
 )
 def test_certify_refuses_what_means_nothing(workspace, words, says):
