@@ -79,13 +79,13 @@ class DecisionRequirementOptions(RequirementOptions):
         self._of_these()
 
     def _shares(self) -> tuple[float | None, float | None]:
-        from surefoot.study.requirements import EVERY
+        from surefoot.study.decision_requirements import EVERY
 
         of_population = None if self.require == EVERY else self.require
         return _share("--require", of_population), _share("--require-each", self.require_each)
 
     def _of_these(self) -> float | None:
-        from surefoot.study.requirements import EVERY, share_of_all
+        from surefoot.study.decision_requirements import EVERY, share_of_all
 
         of_these = _share("--require-these", self.require_these)
         return share_of_all(EVERY, of_these) if self.require == EVERY else of_these

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from surefoot.population import (
     requires,
     requires_of_interval,
     robust_accuracy,
-    robust_of_these,
 )
 from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
@@ -34,6 +33,7 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
 from surefoot.study.class_groups import by_class, distinct_names
+from surefoot.study.decision_requirements import of_these
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -57,19 +57,6 @@ class Requirements:
         """How many requirements share the error."""
         every = (self.least, self.of_each_class, self.not_worse, self.of_these)
         return sum(one is not None for one in every)
-
-
-EVERY = "all"
-"""What is required of every one of these inputs, as Python and the command line write it."""
-
-
-def share_of_all(word: str, of_these: float | None) -> float:
-    """1 for "all"; refuses another word, and a share of these inputs beside it."""
-    if word != EVERY:
-        raise InvalidArgument(f"a requirement is a number such as 0.95, or {EVERY!r}: got {word!r}")
-    if of_these is not None:
-        raise InvalidArgument(f"{EVERY!r} is all of these inputs: leave out of_these")
-    return 1.0
 
 
 def check_requirements(
@@ -102,7 +89,7 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     local: list[Any] = [row.result for row in record.inputs]
     claims: list[Claim] = []
     if required.of_these is not None:
-        claims.append(_of_these(record, local, required.of_these, over.error))
+        claims.append(of_these(record, local, required.of_these, over.error))
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(local))
@@ -121,30 +108,6 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
             for name, one in each.classes.items()
         ]
     return tuple(claims)
-
-
-def _of_these(record: Record, local: Sequence[Any], least: float, error: float) -> Claim:
-    """Whether such a share of exactly these inputs fails at most so often."""
-    counted = record.claims[0]
-    if counted.kind != "count_kappa":
-        raise InvalidArgument(
-            "every input, or a share of these inputs, is required of decisions: use certify or "
-            "KappaTest; or require a mean, such as 0.95"
-        )
-    if not 0 <= least <= 1:
-        raise InvalidArgument(f"a share of these inputs lies between 0 and 1, got {least:g}")
-    verdict, reason = verdict_of(robust_of_these(local, least, error))
-    return replace(
-        counted,
-        kind="all_kappa",
-        quantity=FAILURE,
-        guarantee=Guarantee(Footing.SOUND, error),
-        value=None,
-        interval=None,
-        requirement=least,
-        verdict=verdict,
-        reason=reason,
-    )
 
 
 def _sampled_claim(

@@ -20,6 +20,7 @@ from surefoot.results import InputResult
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
+from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
 
 if TYPE_CHECKING:
@@ -89,8 +90,9 @@ class Result:
         model, and by how much it may fail more often than the others.
         """
         if isinstance(least, str):
-            least, of_these = None, requirements.share_of_all(least, of_these)
-        demanded = requirements.Requirements(least, of_each_class, not_worse, of_these)
+            of_these = share_of_all(least, of_these)
+        number = None if isinstance(least, str) else least
+        demanded = requirements.Requirements(number, of_each_class, not_worse, of_these)
         records = {name: part.record for name, part in self.parts.items()}
         return replace(
             self, verdicts=requirements.check_requirements(self.record, records, demanded)

@@ -18,7 +18,7 @@ def design_sentences(design: Design) -> tuple[str, ...]:
         else f"{len(design.looks)} looks, from {first:,} to {last:,} trials"
     )
     return (
-        f"{trials} (confidence {confidence(design.error)}): what an estimate takes, for each input.",
+        f"{trials} (confidence {confidence(design.error)}): what the estimate of an input takes.",
         f"An estimate within {design.width:g} of the truth, whatever the truth is "
         f"({error_odds(design.error)}).",
         f"{looks}; z = {design.z:.5f}.",
