@@ -112,7 +112,7 @@ KINDS: dict[str, str] = {
     "tail": "an extrapolated failure probability, beside the count",
     "mean_set": "the mean failure probability of these inputs",
     "count_kappa": "how many of these inputs fail with a probability above κ",
-    "all_kappa": "whether every one of these inputs fails with probability at most κ",
+    "all_kappa": "whether every one of these inputs, or a share, fails with probability at most κ",
     "curve_set": "up to which level these inputs keep an accuracy",
     "robust_accuracy": "how many of these inputs are proved and refuted at a radius",
     "mean_population": "the mean failure probability of the population",

@@ -111,14 +111,14 @@ def _all_at_kappa(seed: int) -> Outcome:
     result = noise_study(np.full(8, KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 800), seed).run(
         **QUICK
     )
-    return judged(of_kind(result.claims, "all_kappa")[0], holds=True)
+    return judged(result.require("all").verdicts[0], holds=True)
 
 
 @world("all_kappa", "one slightly above κ", 0.1)
 def _one_above(seed: int) -> Outcome:
     p = np.array([1.02 * KAPPA, 0.0, 0.0])
     result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
-    return judged(of_kind(result.claims, "all_kappa")[0], holds=False)
+    return judged(result.require("all").verdicts[0], holds=False)
 
 
 @world("all_kappa", "all at 2κ", 0.1)
@@ -126,7 +126,21 @@ def _all_above(seed: int) -> Outcome:
     result = noise_study(np.full(8, 2 * KAPPA), sf.methods.KappaTest(KAPPA, 0.1, 3000), seed).run(
         **QUICK
     )
-    return judged(of_kind(result.claims, "all_kappa")[0], holds=False)
+    return judged(result.require("all").verdicts[0], holds=False)
+
+
+@world("all_kappa", "a share of these: one robust input too few", 0.1)
+def _share_of_these(seed: int) -> Outcome:
+    p = np.array([1.02 * KAPPA] * 5 + [0.0] * 7)
+    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
+    return judged(result.require(of_these=8 / 12).verdicts[0], holds=False)
+
+
+@world("all_kappa", "a share of these: just enough, all at κ", 0.1)
+def _share_of_these_kept(seed: int) -> Outcome:
+    p = np.array([KAPPA] * 8 + [2 * KAPPA] * 4)
+    result = noise_study(p, sf.methods.KappaTest(KAPPA, 0.1, 1500), seed).run(**QUICK)
+    return judged(result.require(of_these=8 / 12).verdicts[0], holds=True)
 
 
 def _population(seed: int, n: int, draw: object) -> Outcome:

@@ -66,7 +66,7 @@ def test_where_there_is_no_attack_the_column_is_empty_and_says_why(says, tmp_pat
     assert summary.failure_rate is None
     assert says in summary.reason
     (line,) = attack_notes({"a": summary})
-    assert line.startswith("a: No attack failure rate: ")
+    assert line.startswith("a: No attack: ")
     assert line.endswith(".")
     assert all(claim.kind != "robust_accuracy" for claim in result.claims)
 
@@ -146,7 +146,7 @@ def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
     table = baseline_table(result.record, result.details)
     assert table.headings[1:4] == (
         "clean accuracy",
-        "attack failure rate",
+        "withstood the attack",
         "share that fails under at most 1 in 10",
     )
     assert len(table.rows) == 1
@@ -170,11 +170,11 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     assert 0 < rates["net"] < 1
     assert rates["function"] is None
     text = str(result)
-    assert "attack failure rate" in text
-    assert "function: No attack failure rate: the model gives scores but no gradients" in text
+    assert "withstood the attack" in text
+    assert "function: No attack: the model gives scores but no gradients" in text
     page = result.report(tmp_path / "c.html").read_text()
-    assert '<th class="number">attack failure rate</th>' in page
-    assert "attack failure rate" not in str(sf.compare(studies))
+    assert '<th class="number">withstood the attack</th>' in page
+    assert "withstood the attack" not in str(sf.compare(studies))
 
 
 @pytest.mark.parametrize("part", ["starts", "iterations", "targets"])

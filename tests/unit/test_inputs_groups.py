@@ -161,5 +161,5 @@ def test_more_groups_than_there_are_cannot_be_drawn(tmp_path):
     relu_net(tmp_path / "m.onnx", (1, 6, 6))
     np.savez(tmp_path / "x.npz", x=batch(6, (1, 6, 6)), y=[0, 0, 1, 1, 2, 2], clip=list("aabbcc"))
     options = FileOptions(group="clip", random=4, bounds="0,1")
-    with pytest.raises(InvalidArgument, match=r"random .--random. 4: .* has 3 groups; write 3 or less"):
+    with pytest.raises(InvalidArgument, match=r"--random. 4: .* has 3 groups; write 3 or less"):
         options.load([str(tmp_path / "m.onnx")], str(tmp_path / "x.npz"), 1)

@@ -30,7 +30,7 @@ WRITERS = [
     ("report", "--store", "none.db", "--out"),
     ("replay", "ab", "1", "1", "--store", "none.db", "--save"),
 ]
-ENDS = {"--figure": ".svg", "--counterexamples": ".npz", "--report": ".html"}
+ENDS = {"--figure": ".svg", "--counterexamples": ".npz", "--report": ".html", "--out": ".html"}
 
 
 def refusal(*words: str) -> str:
@@ -67,3 +67,13 @@ def test_several_networks_write_side_by_side_whatever_their_names(tmp_path, monk
 
 def test_a_device_is_not_replaced_by_a_page():
     assert "choose another place" in refusal("brackets", "none.csv", "--report", "/dev/null")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [w for w in WRITERS if w[-1] in ("--report", "--out")],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+def test_a_report_that_is_named_like_another_format_is_refused_with_its_name(words):
+    text = refusal(*words, "a/page.pdf")
+    assert text.startswith(f"{words[-1]} a/page.pdf: a report is an HTML page; name it a/page.html")

@@ -33,7 +33,7 @@ def test_no_inputs_is_undecided(over):
 def test_too_few_inputs_have_a_lower_end_of_0_and_say_so(over, n):
     quantile = over.conclude(points([0.1] * n), 0.05)
     assert quantile.interval.low == 0
-    assert f"{n} inputs do not bound" in quantile.note
+    assert f"{n} inputs are too few to bound the 5 % quantile from below" in quantile.note
     assert (
         "72 or more" in quantile.note if over.kind == "order-statistics" else "59" in quantile.note
     )
@@ -65,7 +65,7 @@ def test_equal_levels_have_that_quantile(over):
 def test_all_zero_is_a_quantile_of_zero(over):
     quantile = over.conclude(points([0.0] * 100), 0.05)
     assert quantile.interval == Interval(0, 0)
-    assert "100 of 100 inputs have a critical radius of 0" in quantile.note
+    assert "100 of 100 inputs are wrong or tied when clean, so the quantile is 0" in quantile.note
 
 
 def test_a_log_normal_has_no_zero():

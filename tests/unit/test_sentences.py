@@ -222,7 +222,9 @@ def test_nothing_proved_and_nothing_found_are_said():
 def test_a_quantile_with_a_lower_end_of_zero_shows_no_radius():
     made = replace(CLAIMS["radius_quantile"], interval=Interval(0.0, float("inf")), reason="few")
     text = sentence(made)
-    assert "no radius above 0 is shown that all but 5 % of inputs of this kind exceed" in text
+    assert "no size of perturbation is shown that all but 5 % of inputs of this kind withstand" in (
+        text.lower()
+    )
     assert "0 or more" in text
     assert text.endswith("; few.")
 

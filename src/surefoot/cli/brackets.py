@@ -11,7 +11,7 @@ from surefoot.cli import options as o
 from surefoot.cli.output import command_line, present, say_files
 from surefoot.commands.options import RunOptions
 from surefoot.commands.output_files import check_figure_file
-from surefoot.commands.values import error_from, share
+from surefoot.commands.values import as_number, error_from, share
 
 
 def brackets(
@@ -42,7 +42,6 @@ def brackets(
     Example: surefoot brackets results.csv --split test --quantile 0.05 --figure critical.svg
     """
     from surefoot.study.external_brackets import brackets as read_brackets
-    from surefoot.study.registry import number
 
     running = RunOptions(report=report)
     running.check()
@@ -57,7 +56,7 @@ def brackets(
     )
     result = replace(result, command=command_line())
     if require is not None:
-        result = result.require(number(require))
+        result = result.require(as_number("require", require))
     running.write(result, figure)
     say_files(figure, report)
     return present(result, as_json=json)

@@ -20,10 +20,13 @@ def certify(
 ) -> int:
     """Decide whether each input fails under at most a share kappa of the perturbations.
 
-    The claim is that every input studied is robust. With --require it is that at least this share
-    of inputs is robust. Exit code 0: shown, 1: refuted, 2: undecided.
+    The result counts the inputs that fail more often, those that fail at most so often, and those
+    undecided. A requirement gets a verdict: --require all (every one of these inputs),
+    --require-these 0.95 (a share of them) or --require 0.95 (a share of the population). Exit code
+    0: it holds or there is none, 1: refuted, 2: undecided.
 
-    With --attack a table of accuracy, attack failure rate and robust share is printed too.
+    With --attack a table of accuracy, the share of inputs that withstood an attack, and the robust
+    share is printed too.
 
     Example: surefoot certify model.onnx test.npz --perturb linf:8/255 --kappa 1e-2 --attack
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import os
 import sys
 from typing import Annotated
 
@@ -26,6 +25,7 @@ from surefoot.cli import (
     tail,
 )
 from surefoot.cli.interrupts import Stopped, handle_signals
+from surefoot.cli.terminal import close_quietly
 from surefoot.errors import SurefootError
 
 ERROR = 3
@@ -98,6 +98,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    code: object = 0
     try:
         code = app(prog_name="surefoot", standalone_mode=False)
         sys.stdout.flush()
@@ -115,8 +116,7 @@ def main() -> None:
             )
         )
     except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ERROR)  # without a message: in `surefoot … | head` nothing went wrong
+        close_quietly()  # in `surefoot … | head` nothing went wrong
     except OSError as error:
         sys.exit(_fail(f"{error.filename or 'the system'}: {error.strerror or error}"))
     except Exception as error:  # noqa: BLE001  never exit with 1, which means refuted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.terminal import print_view
+from surefoot.cli.terminal import close_quietly, print_view
 from surefoot.commands.caller import Caller
 
 if TYPE_CHECKING:
@@ -42,10 +42,14 @@ def run_command(
 
 def present(result: Result, *, as_json: bool = False, store: str | None = None) -> int:
     """Print the result; the exit code answers the requirement."""
-    if as_json:
-        typer.echo(result.to_json())
-    else:
-        print_view(result.view)
+    try:
+        if as_json:
+            typer.echo(result.to_json())
+        else:
+            print_view(result.view)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns a closed pipe into an exit
+        close_quietly()  # `surefoot … | head` ends with the code of the result
     if store is not None:
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
         _say(f"evidence in {store}, run {', '.join(runs)}")

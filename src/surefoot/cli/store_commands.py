@@ -12,7 +12,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.output import present
 from surefoot.cli.terminal import HOLDS, open_console, print_table
-from surefoot.commands.output_files import check_file
+from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def report(
     """
     from surefoot.study.read_store import read_result
 
-    check_file(out)
+    check_page_file("out", out)
     read_result(store, run).report(out)
     typer.echo(out)
     return HOLDS
@@ -130,7 +130,8 @@ def _list(store: str, as_json: bool) -> None:
             {
                 "run": r.digest,
                 "started": r.started,
-                "finished": r.finished,
+                "finished": r.finished and not r.stopped,
+                "stopped": r.stopped,
                 "trials": r.trials,
                 "model": "" if r.source is None else r.source.model,
                 "command": _command(r),
@@ -154,13 +155,19 @@ def _row(run: RunSummary) -> tuple[str, ...]:
     return (
         run.digest[:12],
         run.started[:16].replace("T", " "),
-        "finished" if run.finished else "unfinished",
+        _state(run),
         "(in Python)" if run.source is None else Path(run.source.model).name,
         words.source,
         run.spec.method.kind,
         (run.source.perturb if run.source else "") or words.perturbation,
         f"{run.trials:,}",
     )
+
+
+def _state(run: RunSummary) -> str:
+    if run.stopped:
+        return "stopped by the time limit"
+    return "finished" if run.finished else "unfinished"
 
 
 def _command(run: RunSummary) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,27 +14,32 @@ if TYPE_CHECKING:
     from surefoot.store.records import Finding
 
 HOLDS = 0
+_STYLES = {"Notes": "yellow"}
+"""Paragraphs that stand out."""
 
 
 def print_view(view: View) -> None:
-    """Print the claims, what they are about, their confidence, the tables; the verdicts last."""
+    """Print the number, one sentence, the verdicts and the tables; then what they rest on."""
     console = open_console()
+    for key in view.key_figures:
+        console.print(key.line, style="bold", markup=False)
     for line in view.headings:
-        console.print(line, style="bold", markup=False)
-    console.print(view.about, markup=False)
-    for line in view.cautions:
-        console.print(line, style="yellow", markup=False)
-    console.print()
-    for line in view.statements:
         console.print(line, markup=False)
-    if view.assumptions:
-        console.print("\nAssumptions", style="bold")
-    for line in view.assumptions:
-        console.print(f"- {line}", markup=False)
+    for _, line in view.verdict_lines:
+        console.print(line, style="bold", markup=False)
+    for line in view.urgent:
+        console.print(line, style="yellow", markup=False)
     for table in view.tables:
         print_table(console, table)
-    for _, line in view.verdict_lines:
-        console.print(f"\n{line}", style="bold", markup=False)
+    for title, lines in view.paragraphs:
+        console.print(f"\n{title}", style="bold", markup=False)
+        for line in lines:
+            console.print(line, style=_STYLES.get(title), markup=False)
+
+
+def close_quietly() -> None:
+    """Write no more to a standard output that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_console() -> Console:

@@ -8,10 +8,10 @@ from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import (
     AttackOptions,
     BatchOptions,
+    DecisionRequirementOptions,
     KappaOptions,
     LevelsOptions,
     PropertyOptions,
-    RequirementOptions,
     RunOptions,
 )
 
@@ -30,7 +30,7 @@ def certify(
     prop: PropertyOptions,
     levels: LevelsOptions,
     attack: AttackOptions,
-    requirement: RequirementOptions,
+    requirement: DecisionRequirementOptions,
     inputs: FileOptions,
     running: RunOptions,
     batches: BatchOptions,

@@ -12,7 +12,7 @@ from surefoot.commands.curve_options import CurveOptions
 from surefoot.commands.option import option, option_name
 from surefoot.commands.options import BatchOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
-from surefoot.commands.values import Number, as_property, share
+from surefoot.commands.values import Number, as_number, as_property
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class CurveOutcome:
     by_class: bool = option(False, "Also a curve for each class.")
     require: Number | None = option(
         None,
-        "Require accuracy at or above the threshold on at least this share of the levels.",
+        "Require accuracy at or above the threshold on at least this share of the range of levels, "
+        "from 0 to 1 (not a level): 0.25.",
     )
     figure: str | Path | None = option(None, "Write the figure here: curve.svg, .png or .json.")
 
@@ -64,8 +65,10 @@ def curve(
     running.check()
     limits = batches.arguments()
     check_figure_file(outcome.figure)
-    least = None if outcome.require is None else share("require", outcome.require)
     perturbations = list(perturb) if isinstance(perturb, list | tuple) else [perturb]
+    least = None
+    if outcome.require is not None:
+        least = _share_of_levels(outcome.require, perturbations[0])
     for one in perturbations:
         range_of(one)  # refuses a mistake before files are read
         if perturbations.count(one) > 1:
@@ -91,6 +94,21 @@ def curve(
     )  # fmt: skip
     result = replace(result, command=caller.command)
     return running.write(result if least is None else result.require(least), outcome.figure)
+
+
+def _share_of_levels(required: Number, perturb: Any) -> float:  # noqa: ANN401
+    """The value of `require`; a level is refused, with the share that it stands for."""
+    value = as_number("require", required)
+    if 0 <= value <= 1:
+        return value
+    _, levels = range_of(perturb)
+    way_out = "write 0.25 for a quarter of the range"
+    if levels.low == 0 <= value <= levels.high:
+        way_out = f"for level {value:g} of {perturb} write {value / levels.high:.4g}"
+    raise InvalidArgument(
+        f"{option_name('require')} {required}: it is the share of the range of levels on which the "
+        f"accuracy must be kept, from 0 to 1, not a level: {way_out}"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
 
 
@@ -19,6 +20,19 @@ def check_file(path: str | Path | None) -> None:
     if target.exists() and not target.is_file():
         raise InvalidArgument(f"{path} is not a regular file: choose another place")
     _try_writing(path, target.parent, f".{target.name}.")
+
+
+def check_page_file(option: str, path: str | Path | None) -> None:
+    """Refuse a report that could not be written, or that is named like something else."""
+    if path is None:
+        return
+    from surefoot.report.page import check_page_name
+
+    try:
+        check_page_name(str(path))
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{option_name(option)} {error}") from None
+    check_file(path)
 
 
 def check_folder(path: str | Path | None) -> None:

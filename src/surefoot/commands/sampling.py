@@ -11,6 +11,7 @@ from surefoot.commands.caller import Caller
 from surefoot.commands.option import option_name
 from surefoot.commands.options import (
     BatchOptions,
+    DecisionRequirementOptions,
     LevelsOptions,
     RequirementOptions,
     RunOptions,
@@ -56,7 +57,7 @@ class SamplingRequest:
 def run_sampling(
     request: SamplingRequest,
     levels: LevelsOptions,
-    requirement: RequirementOptions,
+    requirement: RequirementOptions | DecisionRequirementOptions,
     running: RunOptions,
     batches: BatchOptions,
     caller: Caller,

@@ -28,7 +28,10 @@ def as_number(name: str, value: Number) -> float:
     from surefoot.study.registry import number
 
     if isinstance(value, str):
-        return number(value)
+        try:
+            return number(value)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{option_name(name)}: {error}") from None
     try:
         plain = float(value)
     except (TypeError, ValueError):
@@ -40,10 +43,8 @@ def as_number(name: str, value: Number) -> float:
 
 def as_numbers(name: str, value: Any) -> tuple[float, ...]:  # noqa: ANN401  Numbers, also nested
     """One number or several, as text with commas or as a sequence."""
-    from surefoot.study.registry import number
-
     if isinstance(value, str):
-        return tuple(number(part) for part in value.split(","))
+        return tuple(as_number(name, part) for part in value.split(","))
     if hasattr(value, "__iter__"):
         return tuple(one for part in value for one in as_numbers(name, part))
     return (as_number(name, value),)

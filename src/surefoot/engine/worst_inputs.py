@@ -1,4 +1,4 @@
-"""The inputs that fail most often, each with a trial in which it failed."""
+"""The inputs that are kept when clean and fail most often, each with a trial in which it failed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.engine.changed_features import changed_features
 from surefoot.engine.output_words import (
@@ -35,12 +36,16 @@ def failed_examples(
     local: Sequence[Result],
     level: float,
     batch_size: int,
+    clean_kept: NDArray[np.bool_],
 ) -> tuple[Example, ...]:
-    """At most eight inputs, those that fail most often first; ties in the order of ids."""
+    """At most eight inputs, those that fail most often first; ties in the order of ids.
+
+    An input that fails already when clean shows nothing about perturbations: it is no example.
+    """
     failing = [
         (rate, bench.inputs.ids[i], i, r.trials)
         for i, r in enumerate(local)
-        if (rate := _rate(r)) is not None and rate < 1
+        if clean_kept[i] and (rate := _rate(r)) is not None and rate < 1
     ]
     subjects = bench.inputs.subjects()
     examples = []

@@ -39,6 +39,7 @@ from surefoot.population.share import (
     every_input_at_most,
     fragile_at_least,
     robust_at_least,
+    robust_of_these,
 )
 from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
@@ -89,6 +90,7 @@ __all__ = [
     "requires_of_interval",
     "robust_accuracy",
     "robust_at_least",
+    "robust_of_these",
     "sound",
     "weakest",
 ]

@@ -183,19 +183,25 @@ def _between(
 
 
 def _notes(ends: SortedEnds, ranks: Ranks, share: float, below: float) -> list[str]:
+    """Why an end is 0 or open, each as a clause."""
     n, notes = len(ends.lows), list[str]()
-    if ranks.low < 1:
+    wrong, bare = (int(np.count_nonzero(side == 0)) for side in (ends.highs, ends.lows))
+    known = f"{wrong} of {n} inputs {'is' if wrong == 1 else 'are'} wrong or tied when clean"
+    if ends.at(ranks.high).high == 0:
+        notes.append(f"{known}, so the quantile is 0")
+    elif ranks.low < 1:
         notes.append(
-            f"{n} inputs do not bound the {share:g}-quantile from below, so the lower end is 0: "
-            f"that takes {fewest(share, below)} or more"
+            f"{n} inputs are too few to bound the {100 * share:g} % quantile from below, so the "
+            f"lower end is 0: that takes {fewest(share, below)} or more"
         )
     elif ends.lows[ranks.low - 1] == 0:
-        wrong, bare = (int(np.count_nonzero(side == 0)) for side in (ends.highs, ends.lows))
-        known = f"{wrong} of {n} inputs have a critical radius of 0"
         unknown = f"nothing was proved for {bare - wrong} of {n} inputs"
         reason = " and ".join([known] * (wrong > 0) + [unknown] * (bare > wrong))
         notes.append(f"{reason}, so the lower end is 0")
     if math.isinf(ends.at(ranks.high).high):
-        few = "so few inputs" if ranks.high > n else "so few refuted inputs"
-        notes.append(f"{few} give no upper end")
+        unrefuted = int(np.count_nonzero(np.isinf(ends.highs)))
+        open_ = (
+            f"no counterexample is known for {unrefuted} of {n} inputs, so there is no upper end"
+        )
+        notes.append(f"{n} inputs give no upper end" if ranks.high > n else open_)
     return notes

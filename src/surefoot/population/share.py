@@ -161,21 +161,52 @@ def all_robust(local: Sequence[Result]) -> Decision | Undecided:
     trials = sum(r.trials for r in local)
     if not decisions:
         return Undecided("no input could be decided", trials)
-    error = _decision_error(local)
-    claim = f"for every input studied {decisions[0].claim}"
+    return robust_of_these(local, 1.0, _decision_error(local))
+
+
+def robust_of_these(local: Sequence[Result], least: float, error: float) -> Decision | Undecided:
+    """Whether a share of at least `least` of the inputs studied have a failure probability ≤ κ.
+
+    With m inputs required to be robust and a the error of each decision: were fewer than m robust,
+    at least f = n - m + 1 would be fragile, and of these no more than Binomial(f, a) be declared
+    robust. Held if so many were declared robust that this happens with at most `error`; for all
+    inputs that is every one of them, at a ≤ error. Refuted if `fragile_at_least` says that f are
+    fragile. Only one of the two can be wrong, so each may spend the whole error.
+    """
+    n, trials = len(local), sum(r.trials for r in local)
+    decisions = [r for r in local if isinstance(r, Decision)]
+    if not decisions:
+        return Undecided("no input could be decided", trials)
+    a, m = _decision_error(local), math.ceil(least * n - _ROUNDING * n)
+    f = n - m + 1
+    robust = sum(r.holds for r in decisions)
+    claim = f"for {m} of {n} inputs studied {decisions[0].claim}"
     promise = Guarantee(Footing.SOUND, error)
-    fragile = sum(not r.holds for r in decisions)
-    if len(decisions) == len(local) and not fragile:
+    if m == 0 or _too_many_robust(robust - (n - f), f, a, error):
         return Decision(claim, True, promise, trials)
-    if fragile_at_least(local, error) > 0:
+    if fragile_at_least(local, error) >= f:
         return Decision(claim, False, promise, trials)
-    enough = refutation_limits(len(local), error, error).number
-    return Undecided(
-        f"of {len(local)} inputs {fragile} were declared fragile and {len(local) - len(decisions)} "
-        "stayed undecided. That shows neither that all are robust nor that one is not. The latter "
-        f"needs {enough} inputs declared fragile, or strong evidence against one, for which a "
-        "fixed size (method exact-binomial, looks=1, --looks 1) is better",
-        trials,
+    return Undecided(_open_reason(n, m, robust, len(decisions) - robust, a, error), trials)
+
+
+def _too_many_robust(wrongly: int, fragile: int, a: float, error: float) -> bool:
+    """Whether so many of the fragile inputs are declared robust with at most `error`."""
+    return wrongly > 0 and tail_above(wrongly, fragile, a) <= error * (1 + _ROUNDING)
+
+
+def _open_reason(n: int, m: int, robust: int, fragile: int, a: float, error: float) -> str:
+    """What was decided, and what either verdict would take."""
+    f = n - m + 1
+    enough = next((k for k in range(1, f + 1) if _too_many_robust(k, f, a, error)), None)
+    passing = "no number of decisions at this error shows it"
+    if enough is not None:
+        passing = f"PASS takes {n - f + enough} decided to be at most that"
+    number = refutation_limits(m, a, error).number + n - m
+    failing = f"FAIL {number} decided to be above" if number <= n else "FAIL more inputs"
+    return (
+        f"{robust} of {n} inputs were decided to be at most that, {fragile} above, "
+        f"{n - robust - fragile} undecided. {passing}, {failing}, or strong evidence against a few "
+        "(a fixed size, method exact-binomial with looks=1, --looks 1, gives it)"
     )
 
 

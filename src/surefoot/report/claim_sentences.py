@@ -69,10 +69,11 @@ def _radius(claim: Claim) -> str:
 
 
 def _worst(claim: Claim) -> str:
+    note = f"; {claim.reason}" if claim.reason else ""
     return with_condition(
         claim,
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
-        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}",
+        f"fails under {interval_percent(claim)} of the perturbations{bracketed(claim)}{note}",
     )
 
 
@@ -110,24 +111,19 @@ def _mean(claim: Claim) -> str:
 
 def _count_kappa(claim: Claim) -> str:
     least = 0 if claim.interval is None else int(claim.interval.low)
-    open_ = f", {claim.reason}" if claim.reason else ""
+    others = f", {claim.reason}" if claim.reason else ""
     number = int(claim.value or 0)
     were = "was" if number == 1 else "were"
-    truly = f"; at least {least:,} truly {'does' if least == 1 else 'do'}"
+    truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
-        truly = "; all of these decisions may be wrong" if number else ""
-    return with_condition(
-        claim,
-        f"{number:,} of these {claim.about.inputs:,} inputs {were} decided to fail under more than "
-        f"{limit_phrase(claim)}{open_}{truly}{bracketed(claim)}",
-    )
+        truly = "; so few may all be wrong decisions" if number else ""
+    text = f"{number:,} of {scope_phrase(claim)} {were} decided to fail under more than "
+    return with_condition(claim, f"{text}{limit_phrase(claim)}{others}{truly}{bracketed(claim)}")
 
 
 def _all_kappa(claim: Claim) -> str:
-    return (
-        f"every one of these {claim.about.inputs:,} inputs fails under at most "
-        f"{limit_phrase(claim)}{bracketed(claim)}"
-    )
+    every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
+    return f"{every} fails under at most {limit_phrase(claim)}{bracketed(claim)}"
 
 
 def _share_kappa(claim: Claim) -> str:
@@ -144,10 +140,14 @@ def _robust_accuracy(claim: Claim) -> str:
     proved = 0 if around is None else round(around.low * n)
     refuted = 0 if around is None else round((1 - around.high) * n)
     rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
-    return (
-        f"{subject(claim)}at radius {claim.limit or 0.0:.12g}, {proved:,} of {n:,} inputs are "
-        f"proved, {refuted:,} are refuted, {n - proved - refuted:,} are open{rests}"
-    )
+    parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
+    parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
+    parts.append(f"{_number_of(n - proved - refuted)} open")
+    return f"{subject(claim)}at radius {claim.limit or 0.0:.6g}, {', '.join(parts)}{rests}"
+
+
+def _number_of(inputs: int) -> str:
+    return f"{inputs:,} {'is' if inputs == 1 else 'are'}"
 
 
 def _quantile(claim: Claim) -> str:
@@ -156,12 +156,17 @@ def _quantile(claim: Claim) -> str:
     if around is None:
         return f"{subject(claim)}undecided: {claim.reason}"
     inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
-    text = f"{inputs} have a critical radius above {at_least(around.low)}"
-    if around.low == 0:
-        text = f"no radius above 0 is shown that {inputs} exceed"
+    text = f"for {inputs} no perturbation up to {at_least(around.low)} makes the model fail"
+    if around.high == 0:
+        text = f"on {share} or more of {scope_phrase(claim)} the model fails when they are clean"
+    elif around.low == 0:
+        text = f"no size of perturbation is shown that {inputs} withstand"
     note = f"; {claim.reason}" if claim.reason else ""
-    quantile = bracketed(claim, f"the {share} quantile is {radius_range(around)}")
-    return subject(claim) + with_condition(claim, f"{text}{quantile}{note}")
+    quantile = bracketed(
+        claim, f"the {share} quantile of the critical radius is {radius_range(around)}"
+    )
+    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
+    return f"{subject(claim)}{text}{quantile}{condition}{note}"
 
 
 def _difference(claim: Claim) -> str:
@@ -209,11 +214,15 @@ def _quantile_difference(claim: Claim) -> str:
 
 
 def _classes(claim: Claim) -> str:
-    return with_condition(
-        claim,
-        f"{claim.value or 0:,.0f} of {claim.limit or 0:,.0f} pairs of classes are shown to differ "
-        f"(permutation test with Holm's correction, {confidence_clause(claim)})",
-    )
+    differ, pairs = int(claim.value or 0), int(claim.limit or 0)
+    every = f"{differ:,} of the {pairs:,} pairs of classes"
+    text = f"in {every} the model fails more often on one class than on the other"
+    if differ == 0:
+        of = "the two classes" if pairs == 1 else f"any of the {pairs:,} pairs of classes"
+        text = f"no difference in how often the model fails is shown between {of}"
+    elif differ < pairs:
+        text += "; in the others no difference is shown"
+    return with_condition(claim, f"{text} ({confidence_clause(claim)})")
 
 
 SENTENCES: dict[str, Callable[[Claim], str]] = {

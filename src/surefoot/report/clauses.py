@@ -76,7 +76,7 @@ def scope_phrase(claim: Claim) -> str:
             kind = " of class" if scope.name else " of every class"
             return f"inputs{kind} {scope.name}".rstrip()
         case About.THESE:
-            return f"these {scope.inputs:,} inputs"
+            return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
         case About.POPULATION:
             return "inputs of this kind"
 

@@ -16,8 +16,11 @@ _QUANTITIES = {
 _JOINED = {"chain": " + ", "mixture": " or "}
 _QUANTITY = re.compile(
     r"(?:level up to which|share of the levels (?P<span>from \S+ to \S+) at which) "
-    r"the (?P<height>.+?)(?: under (?P<perturbation>.+))? is at least"
+    r"the (?P<height>.+?)(?: under (?P<perturbation>.+?)(?: in (?P<unit>degrees|pixels|dB))?)? is "
+    r"at least"
 )
+_UNIT = re.compile(r"\bs (degrees|pixels|dB)\b")
+"""The unit after the level, in what a perturbation says of itself."""
 
 
 def curve_quantity(property_kind: str) -> str:
@@ -31,6 +34,12 @@ def perturbation_name(perturbation: PartSpec) -> str:
     if perturbation.kind in _JOINED and parts:
         return _JOINED[perturbation.kind].join(_part_name(part) for part in parts)
     return _part_name({"kind": perturbation.kind, **perturbation.options})
+
+
+def levels_name(perturbation: PartSpec, words: str) -> str:
+    """The perturbation, and the unit of its levels if `words` say one: rotation in degrees."""
+    name, unit = perturbation_name(perturbation), _UNIT.search(words)
+    return f"{name} in {unit[1]}" if unit and name == perturbation.kind else name
 
 
 def _part_name(part: dict[str, object]) -> str:
@@ -56,6 +65,7 @@ class CurveQuantity:
     height: str
     perturbation: str
     span: str
+    unit: str = ""
 
     @classmethod
     def read(cls, text: str) -> CurveQuantity:
@@ -63,17 +73,20 @@ class CurveQuantity:
         parts = _QUANTITY.fullmatch(text)
         if parts is None:
             return cls("accuracy", "", "")
-        return cls(parts["height"], parts["perturbation"] or "", parts["span"] or "")
+        return cls(
+            parts["height"], parts["perturbation"] or "", parts["span"] or "", parts["unit"] or ""
+        )
 
     @property
     def levels(self) -> str:
         """All of them, as a noun phrase."""
         of = f" of {self.perturbation}" if self.perturbation else ""
-        return f"levels{of} {self.span}".rstrip()
+        unit = f" {self.unit}" if self.span and self.unit else ""
+        return f"levels{of} {self.span}".rstrip() + unit
 
     def at(self, level: str) -> str:
         """One level, or several, with the name of the perturbation."""
         if not self.perturbation or " " in self.perturbation:
             of = f" of {self.perturbation}" if self.perturbation else ""
             return f"level {level}{of}"
-        return f"{self.perturbation} {level}"
+        return f"{self.perturbation} {level} {self.unit}".rstrip()

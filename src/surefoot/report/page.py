@@ -6,8 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
-from surefoot.errors import ReportFailed
+from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.report.view import View
+
+_ENDINGS = (".html", ".htm")
+"""Endings of the name of a page."""
 
 
 def html_of(view: View, template: str = "page.html.j2", **more: object) -> str:
@@ -30,8 +33,19 @@ def _unbroken(line: str) -> str:
     return line.replace(" %", "\u00a0%")
 
 
+def check_page_name(path: str | Path) -> None:
+    """Refuse a name that promises another format, such as a PDF."""
+    suffix = Path(path).suffix.lower()
+    if suffix and suffix not in _ENDINGS:
+        raise InvalidArgument(
+            f"{path}: a report is an HTML page; name it {Path(path).with_suffix('.html')}, and "
+            "print it from a browser where another format is needed"
+        )
+
+
 def write_page(view: View, path: Path) -> Path:
     """Write the page beside its place, then move it there: whole or not at all."""
+    check_page_name(path)
     write_whole(path, html_of(view))
     return path
 

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from surefoot.claims import Claim
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.clauses import capitalised, no_guarantee, subject
 from surefoot.report.formatting import with_full_stop
 from surefoot.report.verdict_sentences import verdict_sentence
 from surefoot.results import Footing
+
+SAME_ASSUMPTION = "the same is assumed"
+"""In place of an assumption that the sentence before has in full."""
+_IN_FULL = ("tail", "robust_accuracy")
+"""Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
+
+
+def sentences(claims: Sequence[Claim]) -> list[str]:
+    """A sentence for each, to be read in this order: the same assumption is said once.
+
+    A sentence refers to the last assumption that was said in full, and to no other.
+    """
+    lines, last = [], tuple[str, ...]()
+    for claim in claims:
+        own = claim.guarantee.assumptions
+        again = bool(own) and own == last and claim.kind not in _IN_FULL
+        text = sentence(_with_same_assumption(claim) if again else claim)
+        last = own if own and own[0] in text else last
+        lines.append(text)
+    return lines
+
+
+def _with_same_assumption(claim: Claim) -> Claim:
+    guarantee = replace(claim.guarantee, assumptions=(SAME_ASSUMPTION,))
+    return replace(claim, guarantee=guarantee)
 
 
 def sentence(claim: Claim) -> str:

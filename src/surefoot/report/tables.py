@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefoot.claims import Claim
 from surefoot.report.formatting import one_in, percent, percent_range, small_probability
@@ -27,6 +27,13 @@ class Table:
     note: str = ""
     page_only: bool = False
 
+    def shortened(self, rows: int) -> Table:
+        """The first rows, and a note that says of how many."""
+        if len(self.rows) <= rows:
+            return self
+        few = f"{rows} of {len(self.rows):,} rows; --report and --json have all."
+        return replace(self, rows=self.rows[:rows], note=" ".join(filter(None, [few, self.note])))
+
     def text(self) -> list[str]:
         """As lines of plain text."""
         lines = [self.headings, *self.rows]
@@ -38,6 +45,17 @@ class Table:
             cell.ljust(width) if i < self.name_columns else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
+
+
+def clean_failures_note(failed: int, inputs: int) -> str:
+    """How many inputs fail without any perturbation, and are no examples; empty for none."""
+    if not failed:
+        return ""
+    fail, they = ("fails", "it is") if failed == 1 else ("fail", "they are")
+    return (
+        f"{failed:,} of {inputs:,} inputs {fail} already without perturbation; {they} counted, and "
+        "not shown here."
+    )
 
 
 def quantity_heading(record: Record) -> str:

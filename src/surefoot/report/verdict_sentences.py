@@ -32,10 +32,21 @@ def verdict_sentence(claim: Claim) -> str:
 
 
 def _every_input(claim: Claim) -> tuple[str, str]:
-    inputs, limit = f"{claim.about.inputs:,} inputs", limit_phrase(claim)
+    inputs, limit, least = scope_phrase(claim), limit_phrase(claim), claim.requirement
+    if least is not None and least < 1:
+        share = exact_percent(least)
+        return (
+            f"at least {share} of {inputs} fail under at most {limit}",
+            f"fewer than {share} of {inputs} fail under at most {limit}",
+        )
+    if claim.about.inputs == 1:
+        return (
+            f"this input fails under at most {limit}",
+            f"this input fails under more than {limit}",
+        )
     return (
-        f"every one of these {inputs} fails under at most {limit}",
-        f"at least one of these {inputs} fails under more than {limit}",
+        f"every one of {inputs} fails under at most {limit}",
+        f"at least one of {inputs} fails under more than {limit}",
     )
 
 

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surefoot.claims import Claim
-from surefoot.report.sentences import sentence
+from surefoot.report.key_figure import KeyFigure, key_figure
+from surefoot.report.sentences import sentences
 from surefoot.report.tables import Table
 from surefoot.store.records import Change
 
-_LONG, _LONGER = 130, 380
-"""Characters of all headlines beyond which a screen of 1000 by 800 has no room for a figure."""
+_LONG = 240
+"""Characters of the headline beyond which it is set in smaller type: the figure must stay near."""
+_KEY_FIGURES = 4
+"""Numbers at the top, of several models or thresholds; more are in the first table."""
+_TERMINAL_ROWS = 12
+"""Rows of a table on a terminal: all of them are on the page and in the JSON."""
+_AT_ONCE = ("Contradiction", "contradict")
+"""Words of a caution that makes the number unusable: it stands right below the headline."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,11 @@ class Section:
 
 @dataclass(frozen=True)
 class View:
-    """The headline claims, what they are about, cautions, the other claims, then the sections.
+    """The number, one sentence, one figure; then how sure, on what assumption, and the rest.
 
-    The first section has the main figure: a page shows it before anything else.
+    The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
+    where these are not the headline's. The first section has the main figure: a page shows it
+    before anything else.
     """
 
     title: str
@@ -85,46 +94,82 @@ class View:
     command: str
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     continuing: str = ""
+    key_claims: tuple[Claim, ...] = ()
+
+    @property
+    def key_figures(self) -> list[KeyFigure]:
+        """The numbers that a reader sees first, each with its interval."""
+        return [key_figure(claim) for claim in (self.key_claims or self.headline)[:_KEY_FIGURES]]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        """Headline, verdicts and the other claims in words, in the order in which they are read."""
+        first, others = self.headline[:1], self.headline[1:]
+        return sentences([*first, *self.verdicts, *others, *self.claims])
 
     @property
     def headings(self) -> list[str]:
-        """The claims that come first, in words."""
-        return [sentence(claim) for claim in self.headline]
+        """The claim that comes first, in words."""
+        return self._lines[: len(self.headline[:1])]
 
     @property
     def size(self) -> str:
         """How long the headline is: a page sets a long one in smaller type."""
-        characters = sum(map(len, self.headings))
-        return "longer" if characters > _LONGER else "long" if characters > _LONG else "short"
+        return "long" if sum(map(len, self.headings)) > _LONG else "short"
 
     @property
     def claim_lines(self) -> list[str]:
         """The other claims, in words."""
-        return [sentence(claim) for claim in self.claims]
+        return self._lines[len(self.headings) + len(self.verdicts) :]
 
     @property
-    def statements(self) -> list[str]:
-        """The other claims, in words, then the facts, then whether inputs may be added."""
-        lines = [*self.claim_lines, *self.facts]
-        return [*lines, self.continuing] if self.continuing else lines
+    def urgent(self) -> list[str]:
+        """Cautions without which the number must not be read."""
+        return [line for line in self.cautions if any(word in line for word in _AT_ONCE)]
+
+    @property
+    def notes(self) -> list[str]:
+        """The other cautions."""
+        urgent = self.urgent
+        return [line for line in self.cautions if line not in urgent]
 
     @property
     def verdict_lines(self) -> list[tuple[str, str]]:
         """The verdicts, each with its name in small letters for the page."""
-        return [(str(c.verdict or "").lower(), sentence(c)) for c in self.verdicts]
+        lines = self._lines[len(self.headings) :]
+        words = [str(c.verdict or "").lower() for c in self.verdicts]
+        return list(zip(words, lines, strict=False))
 
     @property
     def tables(self) -> list[Table]:
         """The tables of a terminal, in order."""
         tables = (section.terminal_table or section.table for section in self.sections)
-        return [table for table in tables if table is not None and not table.page_only]
+        return [
+            table.shortened(_TERMINAL_ROWS)
+            for table in tables
+            if table is not None and not table.page_only
+        ]
+
+    @property
+    def paragraphs(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What follows the tables of a terminal: a title, and its lines."""
+        run = filter(None, [self.about, *self.facts, self.continuing])
+        lists = {
+            "Further claims": self.claim_lines,
+            "Assumptions": self.assumptions,
+            "Notes": self.notes,
+            "What was run": run,
+        }
+        listed = [(title, tuple(f"- {line}" for line in lines)) for title, lines in lists.items()]
+        repeat = [("To repeat it", (self.command,))] if self.command else []
+        return [(title, lines) for title, lines in (*listed, *repeat) if lines]
 
     def text(self) -> str:
-        """All of it, line by line."""
-        lines = [*self.headings, self.about, *self.cautions, "", *self.statements]
-        if self.assumptions:
-            lines += ["", "Assumptions:", *(f"- {line}" for line in self.assumptions)]
+        """All of it, line by line: the number first."""
+        lines = [*(key.line for key in self.key_figures), *self.headings]
+        lines += [*(line for _, line in self.verdict_lines), *self.urgent]
         for table in self.tables:
             lines += ["", table.title, *table.text(), *filter(None, [table.note])]
-        lines += ["", *(line for _, line in self.verdict_lines)] if self.verdicts else []
+        for title, paragraph in self.paragraphs:
+            lines += ["", f"{title}:", *paragraph]
         return "\n".join(lines)

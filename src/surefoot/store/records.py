@@ -36,7 +36,8 @@ class InputRow:
     """One input: its label, the label that the model predicts when clean, and its own result.
 
     `predicted` is None where the model has no classes. `digest` names its values and label.
-    `group` is empty where single inputs were sampled.
+    `group` is empty where single inputs were sampled. `clean_kept`: whether the property keeps it
+    without any perturbation; None where that was not evaluated.
     """
 
     id: str
@@ -45,6 +46,7 @@ class InputRow:
     result: InputResult
     digest: str = ""
     group: str = ""
+    clean_kept: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ from surefoot.store.spec import StudySpec
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One run of a store, as a list shows it."""
+    """One run of a store, as a list shows it.
+
+    `stopped`: it has a record, but a time limit ended it; the same command goes on.
+    """
 
     digest: str
     spec: StudySpec
@@ -21,6 +24,7 @@ class RunSummary:
     trials: int
     ended: str = ""
     source: Source | None = None
+    stopped: bool = False
 
 
 def choose_run(runs: Sequence[RunSummary], prefix: str, where: str) -> RunSummary:

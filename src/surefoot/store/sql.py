@@ -40,6 +40,9 @@ _LOCK_TIMEOUT_SECONDS = 30
 _LOCK_RETRY_SECONDS = 0.02
 """Between two attempts to create the tables."""
 
+_STOPPED = '"stopped_early": true'
+"""Field of a record as text. Inside a string the quotes would be escaped."""
+
 
 class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
@@ -147,6 +150,7 @@ class SqlStore:
                     int(r.trials),
                     r.finished or "",
                     None if r.source is None else Source(**json.loads(r.source)),
+                    _STOPPED in (r.record or ""),
                 )
                 for r in db.execute(query)
             ]

@@ -12,7 +12,7 @@ from surefoot.engine.example_strip import strip
 from surefoot.report.curve_quantity import (
     curve_quantity,
     level_quantity,
-    perturbation_name,
+    levels_name,
     share_quantity,
 )
 from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
@@ -143,7 +143,7 @@ def _quantity(
     study: Setup, curve: Curve, reading: Reading
 ) -> tuple[str, float | None, Interval | None]:
     height, span = curve_quantity(study.property.kind), curve.span
-    name = perturbation_name(study.spec.perturbation)
+    name = levels_name(study.spec.perturbation, study.spec.words.perturbation)
     known = reading.guarantee.footing is not Footing.NONE
 
     def level(share: float) -> float:

@@ -76,7 +76,7 @@ def _conclude(
         studied=of_set,
         classes=(),
         contrasts=(),
-        examples=failed_examples(study.bench(), local, study.level, batch),
+        examples=failed_examples(study.bench(), local, study.level, batch, study.clean_kept),
     )
     claims = _claims(study, local, details, result.note)
     return RecordBody(input_rows(study, local), details, claims, result.failure.trials)

@@ -19,7 +19,7 @@ from surefoot.population import (
     requires_of_interval,
     robust_accuracy,
 )
-from surefoot.report.curve_quantity import curve_quantity, perturbation_name, share_quantity
+from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
     UNIT,
@@ -35,6 +35,7 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
 from surefoot.study.class_groups import by_class, distinct_names, groups_in, sampled_of
+from surefoot.study.decision_requirements import of_these
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -51,11 +52,13 @@ class Requirements:
     least: float | None = None
     of_each_class: float | None = None
     not_worse: tuple[str, float] | None = None
+    of_these: float | None = None
 
     @property
     def number(self) -> int:
         """How many requirements share the error."""
-        return sum(one is not None for one in (self.least, self.of_each_class, self.not_worse))
+        every = (self.least, self.of_each_class, self.not_worse, self.of_these)
+        return sum(one is not None for one in every)
 
 
 def check_requirements(
@@ -88,7 +91,10 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     local = sampled_of(record.inputs)
-    claims = []
+    claims: list[Claim] = []
+    if required.of_these is not None:
+        alone: list[Any] = [row.result for row in record.inputs]
+        claims.append(of_these(record, alone, required.of_these, over.error))
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
@@ -180,7 +186,8 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
         raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     height = curve_quantity(record.study.property.kind)
-    name_of_levels = perturbation_name(record.study.perturbation)
+    words = record.study.words.perturbation
+    name_of_levels = levels_name(record.study.perturbation, words)
     quantity = share_quantity(height, name_of_levels, details.curve.span)
     claims = []
     for claim, reading in zip(own, details.curve.readings, strict=True):

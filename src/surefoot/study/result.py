@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot.claims import Claim, Randomness, Verdict
 from surefoot.errors import InvalidArgument, MissingPackage
@@ -20,6 +20,7 @@ from surefoot.results import InputResult
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
+from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
 from surefoot.study.result_frame import levels_of_parts, rows_of
 
@@ -76,18 +77,23 @@ class Result:
 
     def require(
         self,
-        least: float | None = None,
+        least: float | Literal["all"] | None = None,
         *,
         of_each_class: float | None = None,
+        of_these: float | None = None,
         not_worse: tuple[str, float] | None = None,
     ) -> Result:
         """The same result with a verdict on each requirement; they share the stated error.
 
         `least`: the least mean that is kept, robust share, share of levels, or quantile of the
-        radius, as the method measures it. `not_worse`: a model, and by how much it may fail more
-        often than the others.
+        radius, as the method measures it; "all" requires that every one of these inputs fails at
+        most as often as κ says, and `of_these` that such a share of them does. `not_worse`: a
+        model, and by how much it may fail more often than the others.
         """
-        demanded = requirements.Requirements(least, of_each_class, not_worse)
+        if isinstance(least, str):
+            of_these = share_of_all(least, of_these)
+        number = None if isinstance(least, str) else least
+        demanded = requirements.Requirements(number, of_each_class, not_worse, of_these)
         records = {name: part.record for name, part in self.parts.items()}
         return replace(
             self, verdicts=requirements.check_requirements(self.record, records, demanded)

@@ -10,7 +10,6 @@ from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.population import (
     Mean,
     TailMean,
-    all_robust,
     every_input_at_most,
     fragile_at_least,
     sound,
@@ -107,7 +106,7 @@ def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
 
 
 def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
-    """The headline first."""
+    """The headline first; no verdict, which only a requirement gets."""
     local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)
     kappa = getattr(study.method, "kappa", None)
@@ -163,21 +162,19 @@ def _about_kappa(common: Common, local: Sequence[Any], kappa: float, error: floa
     decisions = [r for r in local if isinstance(r, Decision)]
     open_ = len(local) - len(decisions)
     guarantee = Guarantee(Footing.SOUND, error)
-    verdict, reason = verdict_of(all_robust(local))
+    robust = sum(r.holds for r in decisions)
+    undecided = "1 is undecided" if open_ == 1 else f"{open_:,} are undecided"
     return [
         common.these(
             "count_kappa",
             "number of inputs that fail more often",
             guarantee,
-            value=float(sum(not r.holds for r in decisions)),
+            value=float(len(decisions) - robust),
             interval=Interval(fragile_at_least(local, error), len(local)),
             limit=kappa,
-            reason=f"{open_:,} stayed undecided" if open_ else "",
-        ),
-        common.these(
-            "all_kappa", FAILURE, guarantee, limit=kappa, verdict=verdict, reason=reason,
-        ),
-    ]  # fmt: skip
+            reason=f"{robust:,} under at most that" + (f", {undecided}" if open_ else ""),
+        )
+    ]
 
 
 def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None) -> list[Claim]:
@@ -245,8 +242,9 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
         return []
     i, around = worst
     guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
-    scope = Scope(About.INPUT, len(rows), rows[i].id)
-    return [common.of(scope, "worst", FAILURE, guarantee, interval=failure_interval(around))]
+    scope, interval = Scope(About.INPUT, len(rows), rows[i].id), failure_interval(around)
+    reason = "it fails already when clean" if rows[i].clean_kept is False else ""
+    return [common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)]
 
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:

@@ -74,6 +74,7 @@ def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
             one,
             digests[i],
             study.fitted.groups[i] if study.fitted.groups else "",
+            bool(study.clean_kept[i]),
         )
         for i, (name, one) in enumerate(zip(study.fitted.ids, local, strict=True))
     )
@@ -103,7 +104,7 @@ def _conclude(
             if several
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
-        examples=failed_examples(bench, local, study.level, batch),
+        examples=failed_examples(bench, local, study.level, batch, study.clean_kept),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

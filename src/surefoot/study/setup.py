@@ -174,6 +174,17 @@ class Setup:
             parts.append(prop_of_outputs.references(outputs, targets[rows], inputs.ids[rows]))
         return joined(parts)
 
+    @cached_property
+    def clean_kept(self) -> NDArray[np.bool_]:
+        """Which inputs the property keeps when clean; the others fail without any perturbation."""
+        parts = []
+        for start, outputs in clean_batches(self.scorer, self.fitted.x):
+            refuse_infinite(outputs)
+            references = self.references[start : start + len(outputs)]
+            severity = self.property.severity(outputs, references)
+            parts.append(np.asarray(severity) < self.property.limit)
+        return np.concatenate(parts)
+
     def bench(self) -> SamplingBench[Any]:
         """The bench that answers the tasks of a study that samples."""
         return SamplingBench(

@@ -1,4 +1,4 @@
-"""The failure rate of an attack in tables, with the notes that say what it means."""
+"""How many inputs withstood an attack, in tables, with the notes that say what it means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.tables import Table, mean_cells, quantity_heading
 from surefoot.store.records import AttackSummary, Record, Samples
 
-HEADING = "attack failure rate"
+HEADING = "withstood the attack"
 
 
 def attack_cell(attack: AttackSummary | None) -> str:
@@ -20,7 +20,7 @@ def attack_cell(attack: AttackSummary | None) -> str:
 
 
 def baseline_table(record: Record, samples: Samples) -> Table:
-    """Accuracy, attack failure rate and the study's own quantity in one line."""
+    """Accuracy, the share that withstood an attack and the study's own quantity in one line."""
     model = file_name(record.source.model) if record.source else "the model"
     clean = record.clean_accuracy
     row = (
@@ -43,18 +43,16 @@ def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
         balls = list(dict.fromkeys(a.ball for _, a in done))
         where = balls[0] if len(balls) == 1 else "ball around each"
         lines += [
-            f"The attack failure rate is the share of the {one.inputs:,} inputs for which a "
-            f"gradient attack found no point of the {where} that fails (an input that fails when "
-            f"clean counts as found). {_effort(one)} Every point counted was run again through the "
-            "model itself and lies in the ball and the bounds.",
+            f"Of the {one.inputs:,} inputs those withstood the attack for which it found no point "
+            f"of the {where} that fails; an input that fails when clean did not. {_effort(one)} "
+            "Every point counted was run again through the model itself and lies in the ball and "
+            "the bounds.",
             "A failed attack proves nothing: a better one may succeed. The share of these inputs "
-            "that are kept at every point of the ball is at most this rate.",
+            "that are kept at every point of the ball is at most this share.",
         ]
     lines += [f"{_of(name)}{_counts(a)}" for name, a in done if _counts(a)]
     empty = [(name, a) for name, a in known if a.failure_rate is None]
-    return lines + [
-        f"{_of(name)}No attack failure rate: {with_full_stop(a.reason)}" for name, a in empty
-    ]
+    return lines + [f"{_of(name)}No attack: {with_full_stop(a.reason)}" for name, a in empty]
 
 
 def _of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The view of an attack: its failure rate, and what that is not."""
+"""The view of an attack: how many inputs withstood it, and what that does not show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
         cautions=(*preflight_cautions(record), *no_gradient_cautions({"": attack})),
         claims=record.claims[1:],
         verdicts=verdicts,
-        facts=(f"Attack failure rate: {attack_cell(attack)}.", *attack_notes({"": attack})),
+        facts=(_withstood(attack), *attack_notes({"": attack})),
         assumptions=(),
         sections=(
             Section("attack", "How many inputs the attack broke", (), (figure,)),
@@ -37,3 +37,8 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
         command=command,
         provenance=(("", tuple(provenance(record))),),
     )
+
+
+def _withstood(attack: AttackSummary) -> str:
+    kept, rate = attack.inputs - attack.broken, attack_cell(attack)
+    return f"{kept:,} of {attack.inputs:,} inputs ({rate}) withstood the attack."

@@ -73,7 +73,7 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
     names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
-    legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300)
+    legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300, columnPadding=30)
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
 

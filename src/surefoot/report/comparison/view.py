@@ -25,11 +25,17 @@ def view(
     verdicts: tuple[Claim, ...],
     command: str,
 ) -> View:
-    """Models: which may be the best, then every difference. Levels: each one's own claim."""
+    """Two models: their difference. More: which may be the best. Levels: the highest one's claim.
+
+    The number above the best is the first-ranked model's own.
+    """
     best = tuple(c for c in record.claims if c.kind == "best")
-    rest = tuple(c for c in record.claims if c.kind == "difference")
-    headline = best or record.claims[:1] + record.claims[-1:]
-    rest = rest if best else record.claims[1:-1]
+    pairs = tuple(c for c in record.claims if c.kind == "difference")
+    headline, rest = (best, pairs) if len(pairs) > 1 else (pairs, best)
+    ranked = [c for c in record.claims if c.names[:1] == (comparison.members[0].name,)]
+    own = tuple(c for c in ranked if c.kind not in ("best", "difference"))[:1]
+    if not best:
+        headline, rest = record.claims[-1:], record.claims[:-1]
     attacks = {m.name: m.attack for m in comparison.members}
     return View(
         title=record.study.words.source,
@@ -38,6 +44,7 @@ def view(
         cautions=(*_cautions(parts), *no_gradient_cautions(attacks)),
         continuing=continuation_note(record.claims),
         claims=rest,
+        key_claims=own if headline == best else (),
         verdicts=verdicts,
         facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
         assumptions=(),

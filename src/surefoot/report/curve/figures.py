@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.curve_quantity import curve_quantity, perturbation_name
+from surefoot.report.curve_quantity import curve_quantity, levels_name, perturbation_name
 from surefoot.report.figures import INK, STEADY, WEAK, svg
 from surefoot.report.formatting import four_digits, radius_range
 from surefoot.results import Crossing, Curve, Interval
@@ -77,7 +77,7 @@ def class_figure(record: Record, curves: Curves) -> str:
         scale=alt.Scale(domain=names, range=shades),
         legend=alt.Legend(title=None, orient="right"),
     )
-    x = alt.X("level:Q", title=f"level of {perturbation_name(record.study.perturbation)}")
+    x = alt.X("level:Q", title=f"level of {_levels(record)}")
     y = alt.Y(
         "value:Q",
         title=f"{curve_quantity(record.study.property.kind)} (%)",
@@ -91,11 +91,15 @@ def class_figure(record: Record, curves: Curves) -> str:
     return svg(alt.layer(*layers, lines.encode(y=y)).properties(width=540, height=_HEIGHT))
 
 
+def _levels(record: Record) -> str:
+    return levels_name(record.study.perturbation, record.study.words.perturbation)
+
+
 def _chart(records: Mapping[str, Record], title: str = "") -> Any:  # noqa: ANN401
     """All curves of one perturbation; a title where the chart stands without a page."""
     first = next(iter(records.values()))
     curves = {name or "the curve": curve_in(r) for name, r in records.items()}
-    name = perturbation_name(first.study.perturbation)
+    name = _levels(first)
     axes = _Axes.around(curves, curve_quantity(first.study.property.kind), name)
     layers = [*_between(curves, axes), *_lines(curves, axes), *_marks(curves, axes)]
     import altair as alt

@@ -9,7 +9,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import closed_to
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
-from surefoot.report.tables import Table
+from surefoot.report.tables import Table, clean_failures_note
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 
@@ -108,14 +108,17 @@ def class_table(record: Record) -> Table | None:
 
 
 def bracket_table(record: Record, name: str = "") -> Table:
-    """The least robust inputs."""
-    weakest = sorted(brackets_of(record), key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
+    """The least robust of the inputs that do not fail already when clean."""
+    every = brackets_of(record)
+    kept = [(row, b) for row, b in every if b.high > 0]
+    weakest = sorted(kept, key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
+    note = clean_failures_note(len(every) - len(kept), len(every))
     rows = tuple(
         (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
         for row, b in weakest[:_WEAKEST_ROWS]
     )
     headings = ("input", "critical radius", "why it ended", "seconds")
-    return Table(_titled("Weakest inputs", name), headings, rows, 1)
+    return Table(_titled("Weakest inputs", name), headings, rows, 1, note)
 
 
 def points_table(record: Record, name: str = "") -> Table | None:

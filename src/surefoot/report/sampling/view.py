@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.figures import svg
-from surefoot.report.formatting import confidence, percent, with_full_stop
+from surefoot.report.formatting import confidence, of_perturbations, percent, with_full_stop
 from surefoot.report.provenance import (
     about_run,
     findings_section,
@@ -27,6 +28,7 @@ from surefoot.report.sampling.tables import (
     single_input_note,
     verdict_table,
 )
+from surefoot.report.tables import clean_failures_note
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
 from surefoot.results import (
     Decision,
@@ -48,10 +50,7 @@ def view(
 ) -> View:
     """The headline is about these inputs; the population comes next."""
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
-    decided = tuple(c for c in record.claims if c.verdict is not None and not verdicts)
-    overall = tuple(
-        c for c in (*decided, *verdicts) if not (c.about.of is About.CLASS and c.about.name)
-    )
+    overall = tuple(c for c in verdicts if not (c.about.of is About.CLASS and c.about.name))
     return View(
         title=record.study.words.source,
         headline=tuple(plain[:1]),
@@ -120,11 +119,9 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         )
     decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
     if (kappa := method.number("kappa")) is not None:
-        robust, n = sum(d.holds for d in decided), len(record.inputs)
         lines.append(
-            f"{robust:,} of {n:,} inputs were decided to be below the limit, "
-            f"{len(decided) - robust:,} above, {n - len(decided):,} stayed undecided "
-            f"(confidence {confidence(error)}, each input by itself)."
+            f"Each of {len(decided):,} decisions is right with confidence {confidence(error)}, by "
+            "itself."
         )
         lines += [
             f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
@@ -214,12 +211,23 @@ def _weakest(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
     results = {row.id: row.result for row in record.inputs}
     cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
+    failed = sum(row.clean_kept is False for row in record.inputs)
+    wrong = clean_failures_note(failed, len(record.inputs))
     if not cards:
-        return Section("weakest", "Weakest inputs", ("No input failed in any trial.",))
-    table = example_table(record, samples)
-    return Section(
-        "weakest", "Weakest inputs", (single_input_note(record),), cards=cards, terminal_table=table
-    )
+        others = "No input that is kept when clean" if wrong else "No input"
+        lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
+        return Section("weakest", "Weakest inputs", lines)
+    lines = tuple(filter(None, [single_input_note(record), wrong]))
+    table = replace(example_table(record, samples), note=" ".join(lines))
+    return Section("weakest", "Weakest inputs", lines, cards=cards, terminal_table=table)
+
+
+def _no_failure(record: Record) -> str:
+    """A decision ends before it has counted all failures: it says no more than it decided."""
+    kappa = record.study.method.number("kappa")
+    if kappa is None:
+        return "failed in any trial."
+    return f"was decided to fail under more than {of_perturbations(kappa)}."
 
 
 def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:

@@ -1,0 +1,84 @@
+"""`surefoot certify`: counts without a requirement, a verdict and its exit code with one."""
+
+import json
+import re
+
+import pytest
+
+CERTIFY = ("certify", "model.onnx", "test.npz", "--perturb", "linf:16/255", "--first", "12")
+
+
+def test_certify_without_a_requirement_counts_and_gives_no_verdict(workspace):
+    done = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50")
+    assert done.returncode == 0, done.stderr
+    first, sentence = done.stdout.splitlines()[:2]
+    assert re.match(r"\d+ of 12.*: inputs decided to fail under more than 1 in 1,000", first)
+    assert re.search(r"\d+ under at most that, \d+ (is|are) undecided", sentence)
+    assert not {"PASS:", "FAIL:", "UNDECIDED:"} & set(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_ends_quietly_with_the_code_of_the_result(workspace):
+    words = (*CERTIFY, "--kappa", "1e-3", "--max-trials", "50", "--require", "all")
+    with workspace.start(*words) as run:
+        run.stdout.close()  # as `| head` does once it has its lines
+        errors = run.stderr.read()
+        assert run.wait(120) == 2, errors
+    assert "Broken" not in errors
+    assert "Traceback" not in errors
+
+
+def test_certify_passes_fails_or_stays_undecided(workspace):
+    weak = workspace.run(*CERTIFY, "--kappa", "0.9", "--require", "all", "--json")
+    assert weak.returncode == 0, weak.stderr
+    output = json.loads(weak.stdout)
+    (decided,) = output["verdicts"]
+    assert not [claim for claim in output["claims"] if claim["verdict"]]
+    assert (decided["kind"], decided["verdict"]) == ("all_kappa", "PASS")
+    assert {row["result"]["kept"] is not None for row in output["inputs"]} == {True}
+    strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--sil", "2")
+    refuted = workspace.run(*strong, "--first", "12", "--require", "all", "--report", "page.html")
+    assert refuted.returncode == 1, refuted.stdout
+    assert "FAIL:" in refuted.stdout
+    assert "numerically the SIL 2 low-demand limit" in refuted.stdout
+    assert "SIL certified" not in (workspace.folder / "page.html").read_text()
+    short = workspace.run(*CERTIFY, "--kappa", "1e-3", "--max-trials", "50", "--require", "all")
+    assert short.returncode == 2
+    assert "UNDECIDED:" in short.stdout
+
+
+def test_certify_can_require_a_share(workspace):
+    done = workspace.run(*CERTIFY, "--kappa", "0.5", "--require", "0.2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: at least 20 % of inputs of this kind fail under at most 1 in 2" in done.stdout
+    these = workspace.run(*CERTIFY, "--kappa", "0.5", "--require-these", "0.75")
+    assert these.returncode == 0, these.stdout + these.stderr
+    assert "PASS: at least 75 % of these 12 inputs fail under at most 1 in 2" in these.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "either --kappa"),
+        (("--kappa", "0.1", "--sil", "2"), "either --kappa"),
+        (("--kappa", "2"), "kappa must lie between 0 and 1, got 2"),
+        (("--sil", "5"), "--sil"),
+        (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
+        (("--kappa", "0.1", "--require", "every"), "--require: 'every' is not a number"),
+        (("--kappa", "0.1", "--require", "all", "--require-these", "0.5"), "all of these inputs"),
+        (("--kappa", "10%"), "--kappa: '10%' is not a number"),
+    ],
+)
+def test_certify_refuses_what_means_nothing(workspace, words, says):
+    done = workspace.run(*CERTIFY, *words)
+    assert done.returncode == 3
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_fragile_input_can_be_replayed(workspace):
+    strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
+    output = json.loads(workspace.run(*strong, "--first", "12", "--json").stdout)
+    example = output["details"]["examples"][0]
+    done = workspace.run("replay", output["digest"][:12], example["id"], str(example["trial"]))
+    assert ": failed (severity" in done.stdout

@@ -1,0 +1,83 @@
+"""Sentences at their edges: none, one, all, and inputs that fail when clean."""
+
+from dataclasses import replace
+
+import pytest
+
+from surefoot.claims import Verdict
+from surefoot.report.sentences import SAME_ASSUMPTION, sentence, sentences
+from surefoot.results import Interval
+from tests.unit.example_claims import CLAIMS, LEVEL, SHARE
+
+
+def test_a_quantile_of_zero_says_that_inputs_fail_when_clean():
+    made = replace(CLAIMS["radius_quantile"], interval=Interval(0.0, 0.0), reason="7 of 100 tie")
+    text = sentence(made)
+    assert text.startswith("On 5 % or more of inputs of this kind the model fails when they are")
+    assert text.endswith("; 7 of 100 tie.")
+
+
+@pytest.mark.parametrize(
+    ("differ", "pairs", "words"),
+    [
+        (0.0, 1.0, "no difference in how often the model fails is shown between the two classes"),
+        (0.0, 45.0, "is shown between any of the 45 pairs of classes"),
+        (45.0, 45.0, "in 45 of the 45 pairs of classes the model fails more often on one class"),
+    ],
+)
+def test_classes_that_are_not_shown_to_differ_are_not_said_to_be_alike(differ, pairs, words):
+    text = sentence(replace(CLAIMS["classes"], value=differ, limit=pairs))
+    assert words in text
+    assert ("in the others" in text) is (0 < differ < pairs)
+
+
+def test_few_decisions_against_may_all_be_wrong():
+    few = replace(CLAIMS["count_kappa"], value=1.0, interval=Interval(0.0, 300.0), reason="")
+    assert "1 of these 300 inputs was decided to fail" in sentence(few)
+    assert "so few may all be wrong decisions" in sentence(few)
+    none = replace(few, value=0.0)
+    assert "wrong" not in sentence(none)
+
+
+@pytest.mark.parametrize("kind", ["mean_set", "count_kappa", "all_kappa"])
+def test_one_input_is_not_counted_in_the_plural(kind):
+    made = CLAIMS[kind]
+    one = sentence(replace(made, about=replace(made.about, inputs=1), value=0.0))
+    assert "these 1" not in one
+    assert "this input" in one.lower()
+
+
+def test_a_share_of_these_inputs_may_be_required():
+    made = replace(CLAIMS["all_kappa"], requirement=0.95)
+    assert "at least 95 % of these 300 inputs fail under at most 1 in 100" in sentence(made)
+    assert "fewer than 95 % of these 300 inputs" in sentence(replace(made, verdict=Verdict.FAIL))
+
+
+def test_the_weakest_input_says_so_where_it_fails_when_clean():
+    made = replace(CLAIMS["worst"], reason="it fails already when clean")
+    assert sentence(made).endswith("; it fails already when clean.")
+
+
+@pytest.mark.parametrize("level", ["degrees", "pixels", "dB"])
+def test_a_level_has_its_unit(level):
+    made = replace(CLAIMS["curve_set"], quantity=LEVEL.replace("blur", f"rotation in {level}"))
+    assert f"up to rotation 1.31 {level} (" in sentence(made)
+    share = SHARE.replace("blur", f"rotation in {level}")
+    every = replace(made, quantity=share, requirement=0.5, verdict=Verdict.PASS)
+    assert f"of the levels of rotation from 0 to 2 {level}" in sentence(every)
+
+
+def test_an_assumption_is_referred_to_only_where_it_is_the_last_one_said():
+    sampled, other = CLAIMS["mean_population"], CLAIMS["classes"]
+    first, again, others, third = sentences([sampled, sampled, other, sampled])
+    assert first == third == sentence(sampled)
+    assert again.startswith(f"If {SAME_ASSUMPTION}, ")
+    assert others == sentence(other)
+
+
+def test_an_undecided_verdict_says_no_assumption_and_none_refers_to_it():
+    open_ = replace(
+        CLAIMS["mean_population"], requirement=0.05, verdict=Verdict.UNDECIDED, reason="too few"
+    )
+    lines = sentences([open_, CLAIMS["mean_population"]])
+    assert lines[1] == sentence(CLAIMS["mean_population"])
