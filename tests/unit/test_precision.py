@@ -167,7 +167,7 @@ def test_the_mean_that_was_asked_for_comes_first_and_pays_for_nothing_else() -> 
 def test_of_the_population_the_note_says_how_many_inputs_are_needed() -> None:
     claim = noise_study(P, PopulationMean(0.02, 0.05), 3).run(**QUICK).claims[0]
     assert claim.about.of is About.POPULATION
-    assert "is reached with 23 inputs" in claim.reason
+    assert "23 inputs allow ±" in claim.reason
     assert "would be needed" in claim.reason
 
 

@@ -1,4 +1,4 @@
-"""The inputs that are kept when clean and fail most often, each with a trial in which it failed."""
+"""The inputs that are right when clean and fail most often, each with a trial that failed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.engine.changed_features import changed_features
 from surefoot.engine.output_words import (
@@ -21,8 +20,15 @@ from surefoot.engine.output_words import (
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import OutOfMemory
 from surefoot.item_words import item_change
-from surefoot.results import Decision, Estimate, Extrapolation, Interval, Result, Undecided
-from surefoot.store.records import Change, Example
+from surefoot.results import (
+    Decision,
+    Estimate,
+    Extrapolation,
+    InputResult,
+    Interval,
+    Undecided,
+)
+from surefoot.store.records import Change, Example, InputRow
 from surefoot.tasks import Subject, Task
 
 _EXAMPLES = 8
@@ -33,19 +39,18 @@ _CHANGES = 6
 
 def failed_examples(
     bench: SamplingBench[Any],
-    local: Sequence[Result],
+    inputs: Sequence[InputRow],
     level: float,
     batch_size: int,
-    clean_kept: NDArray[np.bool_],
 ) -> tuple[Example, ...]:
     """At most eight inputs, those that fail most often first; ties in the order of ids.
 
-    An input that fails already when clean shows nothing about perturbations: it is no example.
+    An input that is wrong already when clean shows nothing about perturbations: it is no example.
     """
     failing = [
-        (rate, bench.inputs.ids[i], i, r.trials)
-        for i, r in enumerate(local)
-        if clean_kept[i] and (rate := _rate(r)) is not None and rate < 1
+        (rate, row.id, i, row.result.trials)
+        for i, row in enumerate(inputs)
+        if row.right_when_clean and (rate := _rate(row.result)) is not None and rate < 1
     ]
     subjects = bench.inputs.subjects()
     examples = []
@@ -71,7 +76,7 @@ def failed_examples(
     return tuple(examples)
 
 
-def _rate(result: Result) -> float | None:
+def _rate(result: InputResult) -> float | None:
     """The share of trials kept, for results that show how often the input fails."""
     match result:
         case Estimate(value=value):

@@ -98,9 +98,8 @@ class PopulationMean:
             reached = around.width / 2
             needed = math.ceil(self.size * (reached / self.precision) ** 2)
             note = (
-                f"± {reached:.2g} is reached with {self.size:,} inputs, and more trials of them "
-                f"would hardly narrow it: about {needed:,} inputs would be needed for "
-                f"± {self.precision:g}"
+                f"{self.size:,} inputs allow ± {reached:.2g}, and more trials of them would hardly "
+                f"narrow it; about {needed:,} inputs would be needed"
             )
         return tally.result(value, around, self._guarantee, note)
 

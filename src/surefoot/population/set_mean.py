@@ -122,7 +122,7 @@ class SetMean:
         around = bounds.interval(self.error)
         value = bounds.value(self.error) if bounds.weight else 0.5
         late = around.width > 2 * self.precision
-        note = f"the time was up at ± {around.width / 2:.2g}" if late else ""
+        note = f"the time was up, at ± {around.width / 2:.2g}" if late else ""
         return tally.result(value, around, Guarantee(Footing.SOUND, self.error), note)
 
     def _picked(self, tally: Tally) -> Asks:

@@ -48,13 +48,13 @@ class Table:
 
 
 def clean_failures_note(failed: int, inputs: int) -> str:
-    """How many inputs fail without any perturbation, and are no examples; empty for none."""
+    """How many inputs are wrong when clean, and so no examples; empty for none."""
     if not failed:
         return ""
-    fail, they = ("fails", "it is") if failed == 1 else ("fail", "they are")
+    are, they = ("is", "it is") if failed == 1 else ("are", "they are")
     return (
-        f"{failed:,} of {inputs:,} inputs {fail} already without perturbation; {they} counted, and "
-        "not shown here."
+        f"{failed:,} of {inputs:,} inputs {are} wrong already when clean; {they} counted, and not "
+        "shown here."
     )
 
 

@@ -18,8 +18,8 @@ _KEY_FIGURES = 4
 """Numbers at the top, of several models or thresholds; more are in the first table."""
 _TERMINAL_ROWS = 12
 """Rows of a table on a terminal: all of them are on the page and in the JSON."""
-_AT_ONCE = ("Contradiction", "contradict")
-"""Words of a caution that makes the number unusable: it stands right below the headline."""
+_AT_ONCE = ("Contradiction", "contradict", "is not reached")
+"""Words of a caution that changes how the number is read: it stands right below the headline."""
 
 
 @dataclass(frozen=True)

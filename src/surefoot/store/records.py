@@ -48,6 +48,12 @@ class InputRow:
     group: str = ""
     clean_kept: bool | None = None
 
+    @property
+    def right_when_clean(self) -> bool:
+        """Whether the clean input is kept and, where its class is known, classified correctly."""
+        known = self.label is not None and self.predicted is not None
+        return self.clean_kept is not False and (not known or self.label == self.predicted)
+
 
 @dataclass(frozen=True)
 class ClassRow:

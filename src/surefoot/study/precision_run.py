@@ -70,16 +70,17 @@ def _conclude(
     first = [result.first[i] for i in place]
     error, settled = study.method.error, study.randomness is Randomness.NOTHING
     local: list[Any] = [_local(c, error, settled=settled) for c in counts]
+    rows = input_rows(study, local)
     of_set, of_population = _means(study, result, first)
     details = Samples(
         whole=of_population,
         studied=of_set,
         classes=(),
         contrasts=(),
-        examples=failed_examples(study.bench(), local, study.level, batch, study.clean_kept),
+        examples=failed_examples(study.bench(), rows, study.level, batch),
     )
     claims = _claims(study, local, details, result.note)
-    return RecordBody(input_rows(study, local), details, claims, result.failure.trials)
+    return RecordBody(rows, details, claims, result.failure.trials)
 
 
 def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:

@@ -104,7 +104,7 @@ def _conclude(
             if several
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
-        examples=failed_examples(bench, local, study.level, batch, study.clean_kept),
+        examples=failed_examples(bench, rows, study.level, batch),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

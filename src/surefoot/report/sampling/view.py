@@ -57,6 +57,7 @@ def view(
         about=about_run(record),
         cautions=(
             *preflight_cautions(record),
+            *_missed_precision(record),
             *_contradictions(record),
             *no_gradient_cautions({"": samples.attack}),
         ),
@@ -74,6 +75,13 @@ def view(
 def repeat_command(record: Record) -> str:
     """The command that repeats the whole run, if it came from the command line."""
     return "" if record.source is None else record.source.command
+
+
+def _missed_precision(record: Record) -> list[str]:
+    """Why the mean is not known to the precision that was asked for."""
+    precision = record.study.method.number("precision")
+    reason = record.claims[0].reason
+    return [f"Note: ± {precision:g} is not reached: {reason}."] if precision and reason else []
 
 
 def _contradictions(record: Record) -> list[str]:
@@ -211,10 +219,10 @@ def _weakest(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
     results = {row.id: row.result for row in record.inputs}
     cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
-    failed = sum(row.clean_kept is False for row in record.inputs)
+    failed = sum(not row.right_when_clean for row in record.inputs)
     wrong = clean_failures_note(failed, len(record.inputs))
     if not cards:
-        others = "No input that is kept when clean" if wrong else "No input"
+        others = "No input that is right when clean" if wrong else "No input"
         lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
         return Section("weakest", "Weakest inputs", lines)
     lines = tuple(filter(None, [single_input_note(record), wrong]))
