@@ -35,7 +35,10 @@ RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per
 def test_brackets_quantile_and_page(small):
     done = small.run(*RUN, "--report", "c.html", "--figure", "c.png")
     assert done.returncode == 0, done.stderr
-    assert "no radius above 0 is shown that all but 5 % of inputs of this kind" in done.stdout
+    assert (
+        "No size of perturbation is shown that all but 5 % of inputs of this kind withstand"
+        in done.stdout
+    )
     assert "12 of 12 brackets are closed" in done.stdout
     assert (small.folder / "c.png").stat().st_size > 1000
     assert 'id="distribution"' in (small.folder / "c.html").read_text()

@@ -1,6 +1,7 @@
 """`surefoot curve` as a user meets it."""
 
 import json
+import re
 import shutil
 import signal
 
@@ -33,7 +34,10 @@ def test_a_curve_says_up_to_which_level_and_how_sure(full):
         assert (
             f"Accuracy on these 200 inputs stays at {threshold} % or more up to blur" in done.stdout
         )
-    assert "if between neighbouring levels" in done.stdout.splitlines()[0]
+    numbers = done.stdout.splitlines()[:2]
+    assert all(re.match(r"[\d.]+ pixels \([\d.]+ to [\d.]+, confidence", n) for n in numbers)
+    assert done.stdout.count("if between neighbouring levels") == 1, "the others refer to it"
+    assert "if the same is assumed" in done.stdout
     page = (full.folder / "c.html").read_text()
     assert 'id="strips"' in page
     assert "surefoot curve model.onnx more.npz" in page
@@ -86,7 +90,7 @@ def test_the_paper_and_what_it_was_compared_with(full, method):
 def test_methods_side_by_side_have_a_row_each(full):
     done = full.run(*BLUR, "--first", "40", "--compare-methods", "--levels", "21")
     assert done.returncode == 0, done.stderr
-    first, *_ = done.stdout.splitlines()
+    _, first, *_ = done.stdout.splitlines()
     assert first.startswith("blur:0..3, sequential: accuracy on these 40 inputs")
     rows = {
         name: [cell.strip() for cell in line.split("│")]
@@ -114,8 +118,8 @@ def test_draws_are_fresh_unless_they_are_fixed(full):
     words = ("curve", "model.onnx", "more.npz", "--first", "20", "--threshold", "0.6",
              "--perturb", "gaussian:0..0.6", "--resolution", "0.2")  # fmt: skip
     fresh, fixed = full.run(*words, "--time-limit", "1"), full.run(*words, "--fixed-draws")
-    assert "these draws" not in fresh.stdout.splitlines()[0]
-    assert "for these draws of the noise (seed 1)" in fixed.stdout.splitlines()[0]
+    assert "these draws" not in fresh.stdout.splitlines()[1]
+    assert "for these draws of the noise (seed 1)" in fixed.stdout.splitlines()[1]
 
 
 def test_a_contradicted_assumption_is_said_beside_the_result(full):
@@ -124,14 +128,14 @@ def test_a_contradicted_assumption_is_said_beside_the_result(full):
     note = next(line for line in done.stdout.splitlines() if line.startswith("Note: the data"))
     assert "contradict the assumption monotone" in note
     assert "wiggle is assumed instead" in note
-    assert "if between neighbouring levels" in done.stdout.splitlines()[0]
+    assert "if between neighbouring levels" in done.stdout.splitlines()[1]
 
 
 def test_a_sequence_goes_from_nothing_to_all_of_it(full):
     words = ("curve", "model.onnx", "more.npz", "--first", "40", "--perturb")
     done = full.run(*words, "blur:0..3+jpeg:0.5")
     assert done.returncode == 0, done.stderr
-    assert " of blur + jpeg " in done.stdout.splitlines()[0]
+    assert " of blur + jpeg " in done.stdout.splitlines()[1]
     same = full.run(*words, "blur:3+jpeg:0.5")
     assert "was already finished" in same.stderr
 
@@ -140,16 +144,20 @@ def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
     words = (*BLUR, "--first", "60")
     done = full.run(*words, "--time-limit", "0.000001", "--report", "c.html", "--figure", "c.svg")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(
+    assert done.stdout.splitlines()[1].startswith(
         "It is not located where accuracy on these 60 inputs crosses 80 %"
     )
     assert "Note: stopped early: the time limit was reached after" in done.stdout
     assert "May be continued" in done.stdout
     assert "the same command continues the run" in done.stderr
     assert "stopped early" in (full.folder / "c.html").read_text()
+    (listed,) = json.loads(full.run("show", "--list", "--json").stdout)
+    assert (listed["finished"], listed["stopped"]) == (False, True)
+    assert "finished" not in full.run("show", "--list").stdout
     again = full.run(*words)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.startswith("Accuracy on these 60 inputs")
+    assert json.loads(full.run("show", "--list", "--json").stdout)[0]["finished"] is True
+    assert again.stdout.splitlines()[1].startswith("Accuracy on these 60 inputs")
     assert "stopped early" not in again.stdout
 
 
@@ -161,7 +169,7 @@ def test_population_confidence_and_unlabelled_data(full):
     done = full.run("curve", "model.onnx", "plain.npz", "--perturb", "blur:0..3",
                     "--resolution", "0.02")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Share of labels kept on these 150 inputs")
+    assert done.stdout.splitlines()[1].startswith("Share of labels kept on these 150 inputs")
 
 
 def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
@@ -209,7 +217,10 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
         (("--perturb", "gaussian:0..2"), "levels go from 0 to 1, not from 0 to 2"),
         (("--perturb", "rotation:-9..9+jpeg:0.5"), "give the highest level alone"),
         (("--perturb", "@jump:shift"), "let it return its input at level 0"),
-        (("--perturb", "blur:0..2", "--require", "2"), "got 2"),
+        (
+            ("--perturb", "blur:0..2", "--require", "2"),
+            "not a level: for level 2 of blur:0..2 write 1",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(full, words, said):

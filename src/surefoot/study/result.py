@@ -108,7 +108,14 @@ class Result:
     def view(self) -> View:
         """The outcome in its parts, as a terminal, a text and a page show them."""
         records = {name: part.record for name, part in self.parts.items()}
-        return view_of_record(self.record, records, self.verdicts, self.command, self.store)
+        return view_of_record(self.record, records, self.verdicts, self._command, self.store)
+
+    @property
+    def _command(self) -> str:
+        """The command that ran it; where a requirement was added, the one that added it."""
+        source = self.record.source
+        recorded = "" if source is None or self.verdicts else source.command
+        return recorded or self.command
 
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
