@@ -112,7 +112,7 @@ def _all_kappa(seed: int) -> Outcome:
     noise = sf.perturb.GaussianNoise(deviation_for(2 * KAPPA, REACH))
     method = sf.methods.KappaTest(KAPPA, 0.1, 1500)
     result = box_study(np.zeros(4), noise, method, seed).run(**QUICK)
-    return judged(of_kind(result.claims, "all_kappa")[0], holds=False)
+    return judged(result.require("all").verdicts[0], holds=False)
 
 
 @world("mean_set", "a regressor over all its inputs", 0.1)

@@ -151,8 +151,12 @@ def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
     assert "May be continued" in done.stdout
     assert "the same command continues the run" in done.stderr
     assert "stopped early" in (full.folder / "c.html").read_text()
+    (listed,) = json.loads(full.run("show", "--list", "--json").stdout)
+    assert (listed["finished"], listed["stopped"]) == (False, True)
+    assert "finished" not in full.run("show", "--list").stdout
     again = full.run(*words)
     assert again.returncode == 0, again.stderr
+    assert json.loads(full.run("show", "--list", "--json").stdout)[0]["finished"] is True
     assert again.stdout.splitlines()[1].startswith("Accuracy on these 60 inputs")
     assert "stopped early" not in again.stdout
 

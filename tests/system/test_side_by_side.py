@@ -69,9 +69,8 @@ def test_levels_are_one_line_and_resume_from_the_store(workspace):
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
     for level in ("8/255", "0.2"):
-        said = (
-            rf"^(level )?{level}: if the (inputs are an independent random sample|same is assumed)"
-        )
+        sampled = "if the (inputs are an independent random sample|same is assumed)"
+        said = rf"^(- )?(level )?{level}: {sampled}"
         assert re.search(said, first.stdout, re.MULTILINE)
     assert "at the highest level noise drawn uniformly from the L∞ ball" in first.stdout
     assert "level 8/255 (1 of 2)" in first.stderr

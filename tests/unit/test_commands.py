@@ -211,7 +211,9 @@ REFUSED = [
     ("estimate", {"workers": 0}, "workers must be an integer ≥ 1, got 0"),
     ("estimate", {"seed": True}, "seed must be an integer ≥ 0, got True"),
     ("estimate", {"correct_only": "yes"}, "correct_only must be True or False, got 'yes'"),
-    ("estimate", {"width": None}, r"width \(--width\) must be a finite number, got None"),
+    ("estimate", {"precision": 0.02, "width": 0.1}, "is for an estimate of each input"),
+    ("estimate", {"about": "population"}, "add precision"),
+    ("estimate", {"precision": 0.02, "about": "all"}, "must be these or population"),
     ("estimate", {"width": float("nan")}, r"width \(--width\) must be a finite number, got nan"),
     ("estimate", {"confidence": 95}, r"confidence \(--confidence\) .*got 95: write 0.95 for 95 %"),
     ("estimate", {"method": "magic"}, "no method 'magic': choose one of exact-sequential"),
@@ -230,7 +232,7 @@ REFUSED = [
     ("certify", {"sil": 5}, "sil must be an integer ≥ 1 and ≤ 4, got 5"),
     ("curve", {"grid": 64}, r"grid \(--grid\) is not for method sequential: use asap"),
     ("curve", {"threshold": "most"}, "'most' is not a number"),
-    ("plan", {"width": 0.1, "kappa": 0.1}, r"either width \(--width, for estimate\) or kappa"),
+    ("plan", {"width": 0.1, "kappa": 0.1}, r"either width \(--width\) or precision"),
 ]  # fmt: skip
 
 

@@ -74,7 +74,6 @@ def test_an_error_that_has_a_default_in_python_has_the_one_of_the_command_line()
         ("certify", "--seed", sf.Study, "seed"),
         ("tail", "--draws", sf.methods.NormalTail, "draws"),
         ("tail", "--normality", sf.methods.NormalTail, "normality"),
-        ("tail", "--limit", sf.properties.NoConfidentMistake, "limit"),
         ("critical", "--tolerance", sf.methods.CriticalLevel, "tolerance"),
         ("critical", "--seconds-per-input", sf.methods.CriticalLevel, "seconds_per_input"),
         ("critical", "--quantile", sf.methods.CriticalLevel, "quantile"),

@@ -5,8 +5,9 @@ import pytest
 from scipy.stats import binom
 
 import surefoot as sf
+from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.label_check import guessed, label_doubt, names_doubt, permuted, shifted
-from surefoot.engine.preflight import CheckStatus, examine
+from surefoot.engine.preflight import examine
 from tests.worlds import SHAPE, linear_model, points
 
 NAME = "labels and clean accuracy"

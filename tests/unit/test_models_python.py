@@ -147,7 +147,7 @@ def test_one_column_from_a_function_is_two_classes():
         (lambda x: by_hand(x)[:-1], "first axis must be the batch"),
         (lambda x: by_hand(x).T, "first axis must be the batch"),
         (lambda x: 0.5, "first axis must be the batch"),
-        (lambda x: None, "first axis must be the batch"),
+        (lambda x: None, "answered with objects"),
         (lambda x: np.zeros((len(x), 0)), "one row of scores"),
         (lambda x: np.zeros((len(x), 2, 3)), "one row of scores"),
     ],

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.cli.perturb import _SAMPLES
+from surefoot.commands.tail import LIMIT
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.study.load_files import FileOptions
 from tests.unit.small_models import batch, relu_net
@@ -162,7 +163,7 @@ def test_seeds_and_other_defaults_are_the_same_everywhere():
     seeds = {default(name, "seed") for name in ("estimate", "certify", "tail", "curve", "critical",
                                                 "compare", "plan", "perturb")}  # fmt: skip
     assert seeds == {1} == {sf.Selection().seed, sf.Study.seed}
-    assert default("tail", "limit") == str(sf.properties.NoConfidentMistake().limit)
+    assert sf.properties.NoConfidentMistake().limit == LIMIT
     assert (default("brackets", "quantile"), default("brackets", "confidence")) == ("0.05", "0.95")
     assert sf.brackets.__kwdefaults__ | {"quantile": 0.05, "error": 0.05} == (
         sf.brackets.__kwdefaults__

@@ -90,6 +90,7 @@ def test_an_input_that_was_not_decided_says_why_and_what_its_trials_show():
 
 REQUIRED = {
     "all_kappa": {},
+    "mean_set": {"requirement": 0.05},
     "mean_population": {"requirement": 0.05},
     "share_kappa": {"requirement": 0.9},
     "curve_set": {"requirement": 0.5, "quantity": SHARE},
@@ -99,6 +100,7 @@ REQUIRED = {
 }
 DEMANDS = {
     "all_kappa": "every one of these 300 inputs fails under at most 1 in 100 perturbations",
+    "mean_set": "at most 5 % of the perturbations make the model fail on these 300 inputs",
     "mean_population": "at most 5 % of the perturbations make the model fail",
     "share_kappa": "at least 90 % of inputs of this kind fail under at most 1 in 100 perturbations",
     "curve_set": "accuracy on these 300 inputs, for these draws of the noise (seed 3), is 80 % or "
@@ -118,6 +120,7 @@ def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
     made = replace(CLAIMS[kind], **REQUIRED[kind])
     refuted = {
         "all_kappa": "at least one of these",
+        "mean_set": "more than",
         "mean_population": "more than",
         "share_kappa": "fewer than",
         "curve_set": "less than",

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.preflight import CheckStatus, examine
+from surefoot.engine.check_status import CheckStatus
+from surefoot.engine.preflight import examine
 from surefoot.errors import InvalidArgument
 from surefoot.methods import ESTIMATORS
 from surefoot.perturb._ops.levels import level_words

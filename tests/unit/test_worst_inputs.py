@@ -26,14 +26,14 @@ def test_inputs_that_are_wrong_when_clean_are_counted_and_are_no_examples():
     examples = [example.id for example in result.details.examples]
     assert examples
     assert not {"p2", "p5", "p8"} & set(examples)
-    assert "3 of 12 inputs fail already without perturbation; they are counted" in str(result)
+    assert "3 of 12 inputs are wrong already when clean; they are counted" in str(result)
 
 
 def test_where_all_are_wrong_when_clean_there_is_no_example():
     result = true_study(*range(12)).run()
     assert result.details.examples == ()
     text = str(result)
-    assert "12 of 12 inputs fail already without perturbation" in " ".join(
+    assert "12 of 12 inputs are wrong already when clean" in " ".join(
         result.view.sections[-2].lines
     )
     assert "failed most often" not in text or "it fails already when clean" in text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surefoot.study import Result
     from surefoot.study.load_files import FileOptions
 
-_LIMIT = 0.6
+LIMIT = 0.6
 """The confidence of RoMA's experiments."""
 
 
@@ -49,7 +49,7 @@ def tail(
             f"limit (--limit) {measurement.limit} is about confident mistakes: leave out property "
             f"(--property) {measurement.property}"
         )
-    limit = _LIMIT if measurement.limit is None else measurement.limit
+    limit = LIMIT if measurement.limit is None else measurement.limit
     measured = measurement.property or f"confident:{limit}"
     method = tail_method(measurement)
     request = SamplingRequest(model, data, perturb, inputs, measured, method)

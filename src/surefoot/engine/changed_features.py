@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surefoot.input_set import Feature, Inputs
 from surefoot.perturb.table.columns import Feature as ColumnNoise
-from surefoot.store.records import Change
+from surefoot.store.examples import Change
 from surefoot.subject import Perturbation
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from surefoot.engine.output_words import host_row, png, shown_output, true_output
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.results import Interval
-from surefoot.store.records import Frame, Strip
+from surefoot.store.examples import Frame, Strip
 from surefoot.tasks import Subject, Task
 
 _FRAMES = 7

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.function_checks import functions_of, same_input
-from surefoot.engine.preflight import Check, CheckStatus, bench_for_checks
+from surefoot.engine.perturbation_checks import bench_for_checks
+from surefoot.engine.preflight import Check
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts

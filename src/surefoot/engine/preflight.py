@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.check_status import CheckStatus, Finding
 from surefoot.engine.clean_predictions import clean_labels, clean_outputs, joined
-from surefoot.engine.function_checks import functions_of, items_changed, same_input, trials_repeat
+from surefoot.engine.function_checks import functions_of
 from surefoot.engine.label_check import WAY_OUT, label_doubt, names_doubt
 from surefoot.engine.output_difference import largest_difference
-from surefoot.engine.sampling_bench import SamplingBench
-from surefoot.engine.table_check import column_problems, largest_change
+from surefoot.engine.perturbation_checks import (
+    SAMPLE,
+    TRIALS,
+    bench_for_checks,
+    check_columns,
+    check_features,
+    check_identity,
+    check_repeats,
+    check_strength,
+)
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
-from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
-from surefoot.perturb._ops.levels import level_of
-from surefoot.perturb.table.columns import describe_misfits
-from surefoot.properties import SameLabel
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
-_SAMPLE = 16
-"""Inputs of the checks that run the model several times."""
 _ROUNDING = 1e-4
 """Relative difference of scores that single precision explains, whatever kernel or batch size."""
 _LARGEST_DIFFERENCE = 1e-2
@@ -35,21 +36,8 @@ _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
 _LEAST_RANGE = 1 / 50
 """Part of the bounds that values should span; below it the scale is probably wrong."""
-_LEAST_CHANGE = 1 / 1000
-"""Part of the data's range that a perturbation should move a value by; below it the level is
-probably in another unit."""
 _HALF_PRECISION_INPUTS = 256
 """Inputs on which labels in half and in full precision are compared."""
-_TRIALS = 4
-"""Trials of each input in the checks that perturb."""
-
-
-class CheckStatus(StrEnum):
-    """How a check ended. A warning is shown beside the result; a failed check stops the run."""
-
-    OK = "ok"
-    WARNING = "warning"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -61,13 +49,9 @@ class Check:
     finding: str
 
 
-Finding = tuple[CheckStatus, str]
-"""How a check ended, and what to tell the user."""
-
-
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
     """Every check, one after the other; a failed one does not stop the rest."""
-    sample = inputs.x[:: max(1, len(inputs) // _SAMPLE)][:_SAMPLE]
+    sample = inputs.x[:: max(1, len(inputs) // SAMPLE)][:SAMPLE]
     yield _check("the model does not change its input", lambda: _unchanged(model, sample))
     yield _check(f"{_unit(model)} are finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
@@ -82,23 +66,17 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     if full is not None:
         yield _check("half precision", lambda: _half(inputs, model, full, perturbation))
     if perturbation is not None and perturbation.level:
-        yield _check("strength of the perturbation", lambda: _strength(inputs, model, perturbation))
+        yield _check(
+            "strength of the perturbation", lambda: check_strength(inputs, model, perturbation)
+        )
     if getattr(perturbation, "features", ()):
-        yield _check("features are as described", lambda: _features(inputs, perturbation))
+        yield _check("features are as described", lambda: check_features(inputs, perturbation))
     if inputs.features and inputs.x.ndim == 2:
-        yield _check("columns of the table", lambda: _columns(inputs, model, perturbation))
+        yield _check("columns of the table", lambda: check_columns(inputs, model, perturbation))
     if perturbation is not None and perturbation.level and functions_of(perturbation):
-        yield _check("the perturbation repeats", lambda: _repeat(inputs, model, perturbation))
+        yield _check("the perturbation repeats", lambda: check_repeats(inputs, model, perturbation))
     if perturbation is not None:
-        yield _check("level 0 changes nothing", lambda: _identity(inputs, model, perturbation))
-
-
-def bench_for_checks(
-    inputs: Inputs, model: Model, perturbation: Perturbation
-) -> SamplingBench[Counts]:
-    """A bench that perturbs; what counts as failed plays no part."""
-    labels = np.zeros(len(inputs), np.int64)
-    return SamplingBench(inputs, labels, model, perturbation, SameLabel(), Counts, seed=0)
+        yield _check("level 0 changes nothing", lambda: check_identity(inputs, model, perturbation))
 
 
 def _check(name: str, check: Callable[[], Finding]) -> Check:
@@ -245,56 +223,6 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
     return (CheckStatus.WARNING if doubt else CheckStatus.OK), finding + doubt
 
 
-def _strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    bench = bench_for_checks(inputs, model, perturbation)
-    if inputs.holds_items:
-        changed, finding = items_changed(bench, level_of(perturbation), _SAMPLE)
-        return (CheckStatus.OK if changed else CheckStatus.WARNING), finding
-    task = Task(inputs.subjects()[0], level_of(perturbation), 0, _TRIALS)
-    perturbed = to_host(bench.perturbed(task))
-    change = float(np.abs(perturbed - inputs.x[:1]).max())
-    span = float(inputs.x.max() - inputs.x.min())
-    finding = f"values change by up to {change:.2g}; the data range over {span:.3g}"
-    if inputs.features and inputs.x.ndim == 2 and change > 0:
-        change, span = largest_change(inputs, perturbed), 1.0
-        finding = f"a value changes by up to {100 * change:.2g} % of the range of its column"
-    if change == 0:
-        return CheckStatus.WARNING, (
-            "the perturbation changes nothing in these inputs: choose another one or a higher level"
-        )
-    if change < _LEAST_CHANGE * span:
-        return CheckStatus.WARNING, (
-            finding + ": hardly a change; is the level in the unit of the data?"
-        )
-    return CheckStatus.OK, finding
-
-
-def _repeat(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    bench = bench_for_checks(inputs, model, perturbation)
-    repeats, finding = trials_repeat(bench, level_of(perturbation), _SAMPLE)
-    return (CheckStatus.OK if repeats else CheckStatus.FAILED), finding
-
-
-def _features(inputs: Inputs, perturbation: Any) -> Finding:  # noqa: ANN401
-    """Whether the columns of the data are as the perturbation describes them."""
-    wrong = describe_misfits(perturbation.features, inputs.x)
-    if wrong:
-        return CheckStatus.WARNING, "; ".join(wrong[:3])
-    return CheckStatus.OK, f"all rows are as described for {len(perturbation.features)} features"
-
-
-def _columns(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Finding:
-    """Whether the columns of a table stay what they are, and how the model gets them."""
-    perturbed = inputs.x[:_SAMPLE]
-    if perturbation is not None and perturbation.level:
-        tasks = [Task(s, perturbation.level, 0, _TRIALS) for s in inputs.subjects()[:_SAMPLE]]
-        perturbed = to_host(bench_for_checks(inputs, model, perturbation).perturbed_all(tasks))
-    wrong, doubts = column_problems(inputs, model, perturbation, perturbed)
-    if wrong or doubts:
-        return (CheckStatus.FAILED if wrong else CheckStatus.WARNING), wrong or doubts
-    return CheckStatus.OK, f"{len(inputs.features)} columns, each of the type that the data have"
-
-
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:
     """How often half precision gives another label than full precision."""
     x = model.place(inputs.x[:_HALF_PRECISION_INPUTS])
@@ -302,7 +230,7 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
     if perturbation is not None and perturbation.level is not None:
         subjects = inputs.subjects()[:_HALF_PRECISION_INPUTS]
         bench = bench_for_checks(inputs, model, perturbation)
-        tasks = [Task(s, perturbation.level, 0, _TRIALS) for s in subjects]
+        tasks = [Task(s, perturbation.level, 0, TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"
     if not model.signature.scores.of_classes:
         return _same_scores(
@@ -318,15 +246,3 @@ def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation 
 
 def _on_host(outputs: Outputs) -> Outputs:
     return outputs if isinstance(outputs, list) else to_host(outputs)
-
-
-def _identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
-    bench = bench_for_checks(inputs, model, perturbation)
-    subjects = inputs.subjects()[:_SAMPLE]
-    for row, subject in enumerate(subjects):
-        x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))
-        if not same_input(x[0], inputs.x[row], inputs):
-            return CheckStatus.FAILED, (
-                f"level 0 must leave inputs unchanged, but it changes input {subject.name}"
-            )
-    return CheckStatus.OK, f"{perturbation.kind} at level 0 leaves every input unchanged"

@@ -28,7 +28,8 @@ from surefoot.results import (
     Interval,
     Undecided,
 )
-from surefoot.store.records import Change, Example, InputRow
+from surefoot.store.examples import Change, Example
+from surefoot.store.records import InputRow
 from surefoot.tasks import Subject, Task
 
 _EXAMPLES = 8

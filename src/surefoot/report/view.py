@@ -10,7 +10,7 @@ from surefoot.claims import Claim
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences
 from surefoot.report.tables import Table
-from surefoot.store.records import Change
+from surefoot.store.examples import Change
 
 _LONG = 240
 """Characters of the headline beyond which it is set in smaller type: the figure must stay near."""

@@ -11,6 +11,7 @@ from surefoot.population.comparison import Difference, Rank
 from surefoot.results import Curve, Estimate, InputResult, Quantile, Undecided, Whole
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
+from surefoot.store.examples import Counterexample, Example, Strip
 from surefoot.store.spec import ComparisonSpec, Spec, StudySpec
 
 
@@ -66,45 +67,6 @@ class ClassRow:
 
 
 @dataclass(frozen=True)
-class Change:
-    """One value of an input before and after; `names` are those of the two categories."""
-
-    where: str
-    before: float
-    after: float
-    unit: str = ""
-    names: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Before and after, as a table shows them."""
-        if self.names:
-            return self.names
-        return tuple(f"{value:.6g} {self.unit}".rstrip() for value in (self.before, self.after))
-
-
-@dataclass(frozen=True)
-class Example:
-    """A trial in which an input failed: images as base64 PNG, the largest changes, or words.
-
-    `before` and `after` show a text, bytes or another item in words that are safe to print. Where
-    the model has no classes, the three classes are outputs in words.
-    """
-
-    id: str
-    trial: int
-    failure: float
-    true_class: str
-    clean_class: str
-    failed_class: str
-    image: str = ""
-    perturbed: str = ""
-    changes: tuple[Change, ...] = ()
-    before: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True)
 class Finding:
     """One check of the preflight: `status` is ok, warning or failed; `finding` says it in words."""
 
@@ -156,25 +118,6 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """One input at one level: as base64 PNG, its predicted label, and whether it is kept."""
-
-    level: float
-    image: str
-    label: str
-    kept: bool
-
-
-@dataclass(frozen=True)
-class Strip:
-    """One input along the levels."""
-
-    id: str
-    true_class: str
-    frames: tuple[Frame, ...]
-
-
-@dataclass(frozen=True)
 class CurveRow:
     """The curve of one class."""
 
@@ -191,21 +134,6 @@ class Curves:
     classes: tuple[CurveRow, ...]
     strip: Strip | None
     kind: Literal["curve"] = "curve"
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """An input and the nearest known point that has another label.
-
-    Images as base64 PNG; empty where the inputs are not images.
-    """
-
-    id: str
-    distance: float
-    clean_class: str
-    failed_class: str
-    image: str
-    perturbed: str
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.level_zero import examine_level_zero
-from surefoot.engine.preflight import CheckStatus, examine
+from surefoot.engine.preflight import examine
 from surefoot.input_set import Inputs
 from surefoot.inputs import fit
 from surefoot.perturb.table.match_columns import for_columns

@@ -16,7 +16,8 @@ from surefoot.population import CriticalQuantile, CriticalQuantileResult
 from surefoot.region.critical_level import bracket_of
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.store import Journal
-from surefoot.store.records import Counterexample, InputRow, Radii
+from surefoot.store.examples import Counterexample
+from surefoot.store.records import InputRow, Radii
 from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import WHOLE, shuffled
 from surefoot.study.measurement import Measurement, RecordBody

@@ -50,14 +50,14 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
     severity = float(bench.severities([task])[0])
     row = subjects[subject].rows[0]
     predicted = study.predicted if study.has_classes else None
-    clean = study.fitted.x[row]
+    clean = study.fitted.x[row : row + 1]
     return Replay(
-        clean=clean,
+        clean=clean[0],
         perturbed=to_host(x)[0],
         clean_label=None if predicted is None else int(predicted[row]),
         label=None if predicted is None else int(np.argmax(output)),
         severity=severity,
         kept=severity < study.property.limit,
-        clean_output=bench.outputs(study.model.place(clean[None]), [task])[0],
+        clean_output=bench.outputs(study.model.place(clean), [task])[0],
         output=output,
     )

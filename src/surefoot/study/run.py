@@ -11,8 +11,8 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
+from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.loop import Progress
-from surefoot.engine.preflight import CheckStatus
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.methods import Attack

@@ -14,7 +14,8 @@ from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, LabelledImage, Section, View
-from surefoot.store.records import Curves, Record, Strip
+from surefoot.store.examples import Strip
+from surefoot.store.records import Curves, Record
 
 _DOTS = (
     "Dots: levels at which inputs were evaluated; larger: more of them. Thin lines through the "

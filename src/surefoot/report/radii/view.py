@@ -32,7 +32,8 @@ from surefoot.report.radii.tables import (
 )
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
 from surefoot.results import Bracket
-from surefoot.store.records import Counterexample, Record
+from surefoot.store.examples import Counterexample
+from surefoot.store.records import Record
 from surefoot.store.spec import BracketFileSpec
 
 _CAPTION = (

@@ -23,7 +23,8 @@ from surefoot.report.tables import (
     tail_cells,
 )
 from surefoot.results import Bracket, Decision, Estimate, InputResult, Interval
-from surefoot.store.records import ClassRow, Example, Record, Samples
+from surefoot.store.examples import Example
+from surefoot.store.records import ClassRow, Record, Samples
 
 _CONTRAST_ROWS = 12
 

@@ -38,8 +38,9 @@ from surefoot.results import (
     InputResult,
     Undecided,
 )
+from surefoot.store.examples import Example
 from surefoot.store.named_code import named_code
-from surefoot.store.records import Example, Record, Samples
+from surefoot.store.records import Record, Samples
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
 """Probability of failure on demand, IEC 61508, low demand."""
