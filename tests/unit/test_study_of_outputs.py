@@ -236,10 +236,10 @@ def test_a_property_of_values_on_the_command_line_says_how_model_and_data_are_re
     )  # fmt: skip
     assert code == 0, output
     assert "true output" in output
-    study = read_study("surefoot.db")
+    study = read_study("surefoot.db", trust=True)
     assert study.property == Close(30, of="true")
     assert study.inputs.targets[0] == pytest.approx(float(total(X)[0]) + 0.5, rel=1e-5)
-    code, output = run("replay", "latest", "0", "2")
+    code, output = run("replay", "latest", "0", "2", "--trust")
     assert code == 0, output
     assert "kept" in output or "failed" in output
 
