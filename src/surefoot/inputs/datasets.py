@@ -19,11 +19,11 @@ from surefoot.inputs.images import (
     Shape,
     Size,
     images_in_memory,
-    is_image,
     stack_images,
 )
 from surefoot.inputs.items import are_items, from_items
 from surefoot.inputs.media import with_reading
+from surefoot.items import is_image
 from surefoot.object_values import on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")

@@ -63,13 +63,6 @@ def images_in_memory(images: Sequence[Any], source: str) -> list[ImageSource]:
     ]
 
 
-def is_image(value: Any) -> bool:  # noqa: ANN401
-    """Whether it is an image of Pillow."""
-    from PIL import Image
-
-    return isinstance(value, Image.Image)
-
-
 def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: Shape) -> Pixels:
     """All images as one array.
 
