@@ -22,16 +22,16 @@ ModelArg = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="model.onnx, model.pt2, model.pt (TorchScript), package.module:function or "
-        "file.py:function",
+        help="model.onnx, model.pt2, model.pt (TorchScript), model.joblib or .pkl (with --trust), "
+        "package.module:function or file.py:function",
     ),
 ]
 DataArg = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images, a "
-        ".csv list of images, or texts (.jsonl, .txt)",
+        help="test.npz, x.npy or a table (.csv, .parquet; with --labels), a folder of images or "
+        ".wav files, a .csv list of images, texts (.jsonl, .txt), or a folder with --read-as",
     ),
 ]
 PerturbOption = Annotated[

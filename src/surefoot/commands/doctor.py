@@ -42,6 +42,6 @@ def doctor(
     from surefoot.study.doctor import doctor as check
 
     subjects = read_subjects({"": model}, data, inputs, choice.seed)
-    return check(
-        subjects.models[""], subjects.inputs, as_perturbation(perturb, subjects.inputs.frame)
-    )
+    noise = as_perturbation(perturb, subjects.inputs.frame)
+    without = perturb == NO_NOISE and subjects.inputs.holds_items
+    return check(subjects.models[""], subjects.inputs, None if without else noise)

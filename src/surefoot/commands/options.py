@@ -29,7 +29,8 @@ class EstimateOptions:
     """How precisely a failure probability is estimated, and by which method."""
 
     precision: Number | None = option(
-        None, "How far the mean may be from the truth: few trials, where they narrow it."
+        None,
+        "Half-width of the interval for the mean: 0.02. Few trials suffice, where they narrow it.",
     )
     about: str | None = option(
         None,

@@ -88,7 +88,8 @@ def as_perturbation(value: Any, frame: tuple[int, ...] = ()) -> Perturbation:  #
         perturbation: Perturbation = value
         return perturbation
     raise InvalidArgument(
-        f"{value!r} is no perturbation: write it as 'linf:8/255', or pass an object of sf.perturb"
+        f"{value!r} is no perturbation: write it as 'linf:8/255', or pass an object of sf.perturb; "
+        "a function of your own as sf.perturb.custom(function, level=0.1)"
     )
 
 

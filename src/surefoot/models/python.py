@@ -183,8 +183,9 @@ def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], 
     if of_classes:
         raise InvalidArgument(
             f"{type(source).__name__} has predict, but no predict_proba: for a regressor state a "
-            'tolerance (--property close:TOLERANCE; in Python scores="values" and '
-            "sf.properties.Close), for a classifier pass a function of a batch that gives scores"
+            'tolerance (--property close:10, property="close:10") or, where no property is given, '
+            '--scores values (scores="values"); for a classifier pass a function of a batch that '
+            "gives scores"
         )
     return source.predict, scores or Scores.VALUES
 

@@ -125,9 +125,10 @@ def refuse_regressor(column: NDArray[np.floating]) -> None:
     if np.isfinite([low, high]).all() and not -_SLACK <= low <= high <= 1 + _SLACK:
         raise InvalidArgument(
             f"the model gives one number for each input, here from {low:.3g} to {high:.3g}, which "
-            "is no probability: for a regressor state a tolerance (--property close:TOLERANCE; in "
-            'Python scores="values" and sf.properties.Close), for a classifier with one logit '
-            'pass --scores logits (scores="logits")'
+            "is no probability: for a regressor state a tolerance (--property close:10, "
+            'property="close:10") or, where no property is given, --scores values '
+            '(scores="values"); for a classifier with one logit pass --scores logits '
+            '(scores="logits")'
         )
 
 

@@ -40,8 +40,8 @@ def check_precision(precision: float, error: float) -> None:
     """Refuse a half-width or an error that is none."""
     if not 0 < precision < 0.5:
         raise InvalidArgument(
-            f"precision must lie between 0 and 0.5, got {precision:g}: it is how far the mean may "
-            "be from the truth, try 0.02"
+            f"precision must lie between 0 and 0.5, got {precision:g}: it is half the width of "
+            "the interval for the mean, try 0.02"
         )
     if not 0 < error < 1:
         raise InvalidArgument(f"error must lie between 0 and 1, got {error}: try 0.05")

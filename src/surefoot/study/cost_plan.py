@@ -46,11 +46,11 @@ class Plan:
             f"{self.workers} {'worker' if self.workers == 1 else 'workers'}."
         ]
         lines += [
-            f"If every input is kept with probability {r.p:g}: {r.mean:,.0f} trials per input, "
-            f"{self.inputs * r.mean:,.0f} in total, about {self.seconds(r):,.0f} s."
+            f"If every input is kept with probability {r.p:g}: {self.trials(r) / self.inputs:,.3g} "
+            f"trials per input, {self.trials(r):,.0f} in total, about {self.seconds(r):,.0f} s."
             for r in self.rehearsals
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""

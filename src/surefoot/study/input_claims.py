@@ -40,6 +40,8 @@ def claim_about(
     verdict, reason = None, ""
     if isinstance(result, Decision):
         verdict, guarantee = Verdict.PASS if result.holds else Verdict.FAIL, result.guarantee
+    elif not isinstance(result, Estimate) and not result.trials and kappa is None:
+        reason = result.reason
     elif not isinstance(result, Estimate):
         verdict, reason = Verdict.UNDECIDED, result.reason
     return Claim(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
+from surefoot.perturb.table.match_columns import scales_from_inputs
 from surefoot.population import (
     Mean,
     TailMean,
@@ -32,6 +33,7 @@ from surefoot.study.class_groups import sampled_of
 from surefoot.study.setup import Setup
 
 FAILURE = "failure probability"
+GIVEN_SCALES = "the scales of the noise, which come from these inputs, are taken as given"
 NO_GUARANTEE = Guarantee(Footing.NONE, 1.0)
 
 
@@ -115,9 +117,11 @@ def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple
     else:
         claims = _about_these(common, details)
     over, sampled = study.aggregate, sampled_of(rows)
-    once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled)
+    own_scales = scales_from_inputs(study.perturbation)
+    once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled) or own_scales
     continues = Continues.ONCE if once else Continues.ANYTIME
-    claims += _about_populations(common, details, kappa, study.aggregate.error, continues)
+    of_population = _about_populations(common, details, kappa, study.aggregate.error, continues)
+    claims += [_given_scales(claim) if own_scales else claim for claim in of_population]
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.aggregate.error)
@@ -234,6 +238,14 @@ def _about_population(
     )
 
 
+def _given_scales(claim: Claim) -> Claim:
+    """The claim with what it takes for granted where the noise is scaled by these inputs."""
+    guarantee = claim.guarantee
+    return replace(
+        claim, guarantee=replace(guarantee, assumptions=(*guarantee.assumptions, GIVEN_SCALES))
+    )
+
+
 def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
     """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
     local: list[Any] = [row.result for row in rows]
@@ -243,7 +255,11 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     i, around = worst
     guarantee = Guarantee(Footing.SOUND, error, (), f"all {len(rows):,} inputs")
     scope, interval = Scope(About.INPUT, len(rows), rows[i].id), failure_interval(around)
-    reason = "it fails already when clean" if rows[i].clean_kept is False else ""
+    reason = ""
+    if rows[i].clean_kept is False:
+        reason = "it fails already when clean"
+    elif not rows[i].right_when_clean:
+        reason = "its label is wrong already when clean"
     return [common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)]
 
 

@@ -152,3 +152,11 @@ def _spread(values: NDArray[np.float32]) -> float:
     if values.min() == values.max():
         return 0.0
     return float(f"{np.std(values.astype(np.float64)):.6g}")
+
+
+def scales_from_inputs(perturbation: object) -> bool:
+    """Whether a part of it is relative to the spread of the inputs that are studied."""
+    inner = getattr(perturbation, "inner", None)
+    parts = (*getattr(perturbation, "parts", ()), *filter(None, [inner]))
+    own = bool(getattr(perturbation, "relative_to", ""))
+    return own or any(scales_from_inputs(part) for part in parts)

@@ -144,7 +144,11 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         never_failed = sum(
             isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs
         )
-        lines.append(f"{never_failed:,} of {len(record.inputs):,} inputs failed in no trial.")
+        untried = sum(row.result.trials == 0 for row in record.inputs)
+        tried = len(record.inputs) - untried
+        lines.append(f"{never_failed:,} of {tried:,} inputs failed in no trial.")
+        if untried:
+            lines.append(f"{untried:,} of {len(record.inputs):,} inputs had no trial.")
     labelled = [row for row in record.inputs if row.label is not None]
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
