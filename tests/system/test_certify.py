@@ -59,14 +59,14 @@ def test_certify_can_require_a_share(workspace):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "either --kappa"),
-        (("--kappa", "0.1", "--sil", "2"), "either --kappa"),
+        ((), "either kappa (--kappa"),
+        (("--kappa", "0.1", "--sil", "2"), "either kappa (--kappa"),
         (("--kappa", "2"), "kappa must lie between 0 and 1, got 2"),
         (("--sil", "5"), "--sil"),
         (("--kappa", "0.1", "--method", "peek"), "no method 'peek'"),
-        (("--kappa", "0.1", "--require", "every"), "--require: 'every' is not a number"),
+        (("--kappa", "0.1", "--require", "every"), "(--require): 'every' is not a number"),
         (("--kappa", "0.1", "--require", "all", "--require-these", "0.5"), "all of these inputs"),
-        (("--kappa", "10%"), "--kappa: '10%' is not a number"),
+        (("--kappa", "10%"), "(--kappa): '10%' is not a number"),
     ],
 )
 def test_certify_refuses_what_means_nothing(workspace, words, says):

@@ -172,8 +172,9 @@ def test_selection_and_names_reach_the_result(workspace):
         "--correct-only",
         "--json",
         "--class-names",
-        "shirt,trouser",
+        "shirt,trouser," + ",".join(f"kind {i}" for i in range(2, 10)),
     )
+    assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     said = record["spec"]["inputs"]["selection"]
     assert "classes shirt, trouser" in said
@@ -229,7 +230,7 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     plan = ("plan", "model.onnx", "test.npz", "--perturb", "linf:8/255")
     both = workspace.run(*plan, "--width", "0.1", "--kappa", "0.1")
     assert both.returncode == 3
-    assert "either width (--width, for estimate) or kappa (--kappa, for certify)" in both.stderr
+    assert "either width (--width) or precision (--precision)" in both.stderr
     done = workspace.run(*plan, "--json", "--confidence", "0.99")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)

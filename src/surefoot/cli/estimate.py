@@ -21,11 +21,9 @@ def estimate(
     """Estimate how often a model fails under random perturbations, with intervals.
 
     Each input, each class and the population get an estimate with an interval. With --precision
-    trials are spent on the mean alone, and few suffice. If the run is interrupted, the same command
-    continues it.
+    0.02 trials are spent on the mean alone, and few suffice. If the run is interrupted, the same
+    command continues it.
 
     Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --report report.html
-
-    Example: surefoot estimate model.onnx test.npz --perturb linf:8/255 --precision 0.02
     """
     return run_command(function.estimate, model, data, perturb, json=json, **options)

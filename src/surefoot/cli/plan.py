@@ -30,9 +30,7 @@ def plan(
     The method is simulated with assumed probabilities, and the model is timed on one batch.
     Nothing is stored.
 
-    Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --width 0.01
-
-    Example: surefoot plan model.onnx test.npz --perturb linf:0.1 --precision 0.02
+    Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --precision 0.02
     """
     forecast = function.plan(model, data, perturb, **options)
     if json:

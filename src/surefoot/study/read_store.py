@@ -6,7 +6,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from surefoot.errors import InvalidArgument, StoreFailed
-from surefoot.methods import ESTIMATORS, METHODS, TAILS, TESTS
+from surefoot.methods import METHODS
+from surefoot.procedure import Needs
 from surefoot.store import RunSummary, open_existing
 from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
@@ -48,7 +49,7 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
             "this run was made in Python, from a model in memory: use study.replay(…) there"
         )
     spec, source = record.study, record.source
-    if spec.method.kind not in {**ESTIMATORS, **TESTS, **TAILS}:
+    if METHODS[spec.method.kind].needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
             f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
         )
