@@ -99,12 +99,22 @@ def test_classes_are_compared_by_the_averages_of_groups_where_each_group_has_one
 
 
 def test_requirements_are_decided_by_groups():
-    result = study(inputs=grouped(), method=LESS).run().require(0.01, of_each_class=0.99)
-    whole = result.verdicts[0]
+    whole = study(inputs=grouped(), method=LESS).run().require(0.01).verdicts[0]
     assert whole.about.groups == 5
     assert "averaged over groups" in sentence(whole)
-    every = result.verdicts[1]
-    assert (every.about.of, every.about.groups) == (About.CLASS, 5)
+    names = [f"{label}{i // 4}" for i, label in enumerate(points(12).labels)]
+    apart = study(inputs=grouped(names=names), method=LESS).run().require(of_each_class=0.99)
+    every = apart.verdicts[0]
+    assert (every.about.of, every.about.groups) == (About.CLASS, len(set(names)))
+
+
+def test_of_classes_that_share_groups_nothing_is_required():
+    result = study(inputs=grouped(names=["a", "b"] * 6), method=LESS).run()
+    assert not any(claim.about.of is About.CLASS for claim in result.claims)
+    with pytest.raises(InvalidArgument, match="inputs of several classes"):
+        result.require(of_each_class=0.9)
+    with pytest.raises(InvalidArgument, match="leave out by_class"):
+        study(inputs=grouped(names=["a", "b"] * 6), method=LESS, by_class=True)
 
 
 def test_models_are_compared_group_by_group():

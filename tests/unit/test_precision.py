@@ -114,7 +114,7 @@ def test_the_population_needs_one_trial_of_each_input_where_inputs_differ_most(n
     result = run(PopulationMean(0.001, 0.05, n), p)
     assert result.failure.trials <= 4 * n
     assert result.failure.interval.width < 1
-    assert "would be needed" in result.note
+    assert "would be enough" in result.note
 
 
 def test_the_population_takes_more_trials_of_inputs_that_are_alike() -> None:
@@ -168,7 +168,7 @@ def test_of_the_population_the_note_says_how_many_inputs_are_needed() -> None:
     claim = noise_study(P, PopulationMean(0.02, 0.05), 3).run(**QUICK).claims[0]
     assert claim.about.of is About.POPULATION
     assert "23 inputs allow ±" in claim.reason
-    assert "would be needed" in claim.reason
+    assert "would be enough" in claim.reason
 
 
 @pytest.mark.parametrize("method", [SetMean(0.03, 0.05), PopulationMean(0.03, 0.05)])
@@ -241,3 +241,31 @@ def test_a_plan_says_what_the_number_of_inputs_does_not_allow() -> None:
     of_these = noise_study(P, SetMean(0.05, 0.05), 3).plan([1.0, 0.9], workers=1)
     assert not of_these.notes
     assert of_these.trials(of_these.rehearsals[0]) < of_these.trials(of_these.rehearsals[1])
+
+
+def test_trials_may_be_added_only_where_rounds_were_used() -> None:
+    rounds = noise_study(P, SetMean(0.02, 0.05), 3).run(**QUICK).claims[0]
+    picked = noise_study(np.tile(P, 30), SetMean(0.1, 0.05), 3).run(**QUICK).claims[0]
+    assert (rounds.continues, picked.continues) == (Continues.ANYTIME, Continues.ONCE)
+
+
+def test_without_a_trial_there_is_no_value() -> None:
+    result = noise_study(P, SetMean(0.001, 0.05), 3).run(time_limit=1e-9, **QUICK)
+    claim = result.claims[0]
+    assert claim.value is None
+    assert claim.interval == sf.results.Interval(0.0, 1.0)
+    assert "is not reached" in str(result)
+
+
+@pytest.mark.parametrize("least", [1.5, -1.0, float("nan")])
+def test_a_required_share_lies_between_0_and_1(least: float) -> None:
+    result = noise_study(P, SetMean(0.05, 0.05), 3).run(**QUICK)
+    with pytest.raises(InvalidArgument, match="between 0 and 1"):
+        result.require(least)
+
+
+def test_the_inputs_that_would_be_enough_are_enough() -> None:
+    note = run(PopulationMean(0.005, 0.05, 30), np.zeros(30)).note
+    enough = int(note.split("about ")[1].split(" inputs")[0].replace(",", ""))
+    assert run(PopulationMean(0.005, 0.05, enough), np.zeros(enough)).note == ""
+    assert enough < 500

@@ -96,16 +96,21 @@ class PopulationMean:
         note = ""
         if around.width > 2 * self.precision:
             reached = around.width / 2
-            needed = math.ceil(self.size * (reached / self.precision) ** 2)
+            by_width = math.ceil(self.size * (reached / self.precision) ** 2)
+            needed = min(by_width, inputs_needed(value, self.precision, spent))
             note = (
-                f"{self.size:,} inputs allow ± {reached:.2g}, and more trials of them would hardly "
-                f"narrow it; about {needed:,} inputs would be needed"
+                f"{_number_of(self.size)} ± {reached:.2g}, and more trials would hardly narrow it; "
+                f"about {needed:,} inputs would be enough"
             )
         return tally.result(value, around, self._guarantee, note)
 
     @property
     def _guarantee(self) -> Guarantee:
         return Guarantee(Footing.CONDITIONAL, self.error, assumptions_of_sample(self.sampling, ()))
+
+
+def _number_of(inputs: int) -> str:
+    return "1 input allows" if inputs == 1 else f"{inputs:,} inputs allow"
 
 
 def _worth_more(tally: Tally) -> bool:

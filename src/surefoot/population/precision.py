@@ -27,13 +27,15 @@ class PrecisionResult:
     """A mean of failure probabilities, and the trials of each input behind it.
 
     `first` is the first trial of each input alone, where it had one. `note` says why the mean is
-    not known to the precision, where it is not.
+    not known to the precision, where it is not. `anytime`: more trials may be added and the mean be
+    read again.
     """
 
     failure: Estimate
     counts: tuple[Counts, ...]
     first: tuple[Counts, ...]
     note: str = ""
+    anytime: bool = False
 
 
 def check_precision(precision: float, error: float) -> None:

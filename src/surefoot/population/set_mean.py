@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -122,8 +122,9 @@ class SetMean:
         around = bounds.interval(self.error)
         value = bounds.value(self.error) if bounds.weight else 0.5
         late = around.width > 2 * self.precision
-        note = f"the time was up, at ± {around.width / 2:.2g}" if late else ""
-        return tally.result(value, around, Guarantee(Footing.SOUND, self.error), note)
+        note = f"the time was up at ± {around.width / 2:.2g}; more time narrows it" if late else ""
+        result = tally.result(value, around, Guarantee(Footing.SOUND, self.error), note)
+        return replace(result, anytime=True)
 
     def _picked(self, tally: Tally) -> Asks:
         """Single trials of inputs picked at random: each fails with the mean probability."""
@@ -133,7 +134,9 @@ class SetMean:
         try:
             around = yield from tally.ask_design(self.level, self.precision, self.error, places)
         except TimeUp:
-            return tally.result(0.5, UNIT, guarantee, "the time was up before the first answer")
+            return tally.result(
+                0.5, UNIT, guarantee, "the time was up before the design ended: give it more"
+            )
         rate = float(tally.failed.sum() / tally.trials.sum())
         return tally.result(rate, around, guarantee)
 

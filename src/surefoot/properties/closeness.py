@@ -23,6 +23,10 @@ from surefoot.properties.reference_outputs import (
 )
 from surefoot.subject import Array, Reference, Scores
 
+_ROUNDING = 2.0**-22
+"""Part of a value that single precision may lose in an output and its reference together: a
+difference of exactly the tolerance is kept."""
+
 
 @dataclass(frozen=True)
 class Close:
@@ -90,7 +94,13 @@ class Close:
         xp = array_namespace(outputs)
         expected = rows_of(references)
         moved = xp.abs(rows_of(outputs) - expected)
-        return xp.max(moved if self.share is None else moved / xp.abs(expected), axis=1)
+        if self.share is not None:
+            moved = moved / xp.abs(expected)
+        stated, rounding = self.tolerance, _ROUNDING * xp.abs(expected)
+        if stated is None:
+            stated, rounding = self.share or 0.0, xp.full_like(moved, _ROUNDING)
+        moved = xp.where(xp.abs(moved - stated) <= rounding, stated, moved)
+        return xp.max(moved, axis=1)
 
     def words(self, output: Any) -> str:  # noqa: ANN401  an output or a target
         """The values."""

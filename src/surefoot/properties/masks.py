@@ -176,8 +176,15 @@ def _reference_masks(
                 f"input {names[int(np.argmax(empty))]} has no pixel but of class {ignore}, which "
                 "is ignored: leave the input out"
             )
-    small: NDArray[Any] = masks.astype(np.min_scalar_type(int(masks.max())))
-    return small if small.dtype.itemsize < 2 else masks.astype(np.int64)
+    whole: NDArray[Any] = masks.astype(np.int64)
+    odd = (whole != masks).reshape(len(masks), -1).any(axis=1)
+    if odd.any():
+        raise InvalidArgument(
+            f"the mask of input {names[int(np.argmax(odd))]} holds a fraction: give a class number "
+            "for each pixel"
+        )
+    few = whole.min() >= 0 and whole.max() <= np.iinfo(np.uint8).max
+    return whole.astype(np.uint8) if few else whole
 
 
 def _counted(references: Array, ignore: int | None) -> Array:

@@ -70,7 +70,8 @@ class LabelsKept:
     ) -> NDArray[np.uint8]:
         """1 for each label that is given, else 0."""
         if not targets:
-            given: NDArray[np.uint8] = (outputs >= self.threshold).astype(np.uint8)
+            scores = np.asarray(outputs, dtype=np.float64)  # as `severity` compares them
+            given: NDArray[np.uint8] = (scores >= self.threshold).astype(np.uint8)
             return given
         shape = outputs.shape[1:]
         rows = [target_array(t, shape, name) for t, name in zip(targets, names, strict=True)]

@@ -117,7 +117,8 @@ def _count_kappa(claim: Claim) -> str:
     truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
         truly = "; so few may all be wrong decisions" if number else ""
-    text = f"{number:,} of {scope_phrase(claim)} {were} decided to fail under more than "
+    inputs = "1 input" if claim.about.inputs == 1 else scope_phrase(claim)
+    text = f"{number:,} of {inputs} {were} decided to fail under more than "
     return with_condition(claim, f"{text}{limit_phrase(claim)}{others}{truly}{bracketed(claim)}")
 
 

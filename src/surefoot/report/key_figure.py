@@ -51,7 +51,8 @@ def key_figure(claim: Claim) -> KeyFigure:
     """The number of this claim; "undecided" where it has none."""
     number, interval, meaning = _PARTS.get(claim.kind, _share_of_perturbations)(claim)
     named = f"{', '.join(claim.names)}: " if claim.names and claim.kind not in _PAIRS else ""
-    open_ = claim.interval is None or (claim.interval == UNIT and bool(claim.reason))
+    nothing_known = claim.interval == UNIT and bool(claim.reason) and claim.kind != "count_kappa"
+    open_ = claim.interval is None or nothing_known
     if open_ or claim.guarantee.footing is Footing.NONE:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
     error = claim.guarantee.error

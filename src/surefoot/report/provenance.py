@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from surefoot.claims import About
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
@@ -32,10 +33,13 @@ def group_facts(record: Record) -> list[str]:
     each = f"{least:,} to {most:,} inputs" if most > least else f"{most:,} inputs each"
     each = "1 input each" if most == 1 else each
     number = f"{len(sizes):,} groups of {each}" if len(sizes) > 1 else "one group"
-    return [
-        f"The {len(record.inputs):,} inputs are in {number}. Claims about the population average "
-        "over the inputs of a group, then over groups: each group counts the same."
-    ]
+    lines = [f"The {len(record.inputs):,} inputs are in {number}."]
+    if any(claim.about.of is About.POPULATION for claim in record.claims):
+        lines[0] += (
+            " Claims about the population average over the inputs of a group, then over groups: "
+            "each group counts the same."
+        )
+    return lines
 
 
 def preflight_cautions(record: Record, name: str = "") -> tuple[str, ...]:

@@ -43,6 +43,10 @@ def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
 
 
 def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:
-    """Whether no group has inputs of several classes; true where there are no groups."""
+    """Whether no group has inputs of several classes; true where there are no groups.
+
+    Otherwise nothing is said of classes: whether a group has inputs of a class depends on which of
+    its inputs were drawn, so that groups with many of them would count too often.
+    """
     names = [{row.group for row in rows if row.group} for rows in classes.values()]
     return sum(map(len, names)) == len(set().union(*names))

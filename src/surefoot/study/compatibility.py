@@ -191,6 +191,13 @@ def _check_groups(study: Parts) -> None:
             f"the inputs have groups, and {type(over).__name__} takes single inputs for the "
             "sample: leave out population, or load the inputs without groups"
         )
+    labels = study.inputs.labels
+    pairs = set() if labels is None else set(zip(study.inputs.groups, labels.tolist(), strict=True))
+    if study.by_class and len(pairs) > len(set(study.inputs.groups)):
+        raise InvalidArgument(
+            "some groups have inputs of several classes, and of such classes nothing can be said: "
+            "leave out by_class (--by-class), or load the inputs without groups"
+        )
     if study.needs is Needs.MEAN and method.about is About.POPULATION:
         raise InvalidArgument(
             "a mean of the population to a precision takes single inputs for the sample, and these "

@@ -79,7 +79,7 @@ def _conclude(
         contrasts=(),
         examples=failed_examples(study.bench(), rows, study.level, batch),
     )
-    claims = _claims(study, local, details, result.note)
+    claims = _claims(study, local, details, result)
     return RecordBody(rows, details, claims, result.failure.trials)
 
 
@@ -118,7 +118,12 @@ def _means(
     complete = len(once) == len(first)
     counted_once = complete and study.sampling is not Sampling.GROUPED
     if study.method.about is About.POPULATION:
-        return (over.studied(once) if complete else None), kept
+        of_set = over.studied(once) if complete else None
+        if of_set is not None and study.randomness is Randomness.NOTHING:
+            exact = float(np.mean([c.rate for c in first]))
+            known = Guarantee(Footing.SOUND, 0.0)
+            of_set = replace(of_set, value=exact, interval=Interval(exact, exact), guarantee=known)
+        return of_set, kept
     whole: Any = Undecided("too few inputs had a trial for a statement about the population")
     if once and (counted_once or study.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
@@ -128,17 +133,18 @@ def _means(
 
 
 def _claims(
-    study: Setup, local: Sequence[InputResult], details: Samples, note: str
+    study: Setup, local: Sequence[InputResult], details: Samples, result: PrecisionResult
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(study, local), []
     asked_population = study.method.about is About.POPULATION
     if (mean := details.studied) is not None:
-        continues = Continues.ONCE if asked_population else Continues.ANYTIME
+        continues = Continues.ANYTIME if result.anytime else Continues.ONCE
+        value = 1 - mean.value if common.trials else None
         claims.append(
             common.these(
                 "mean_set", FAILURE, mean.guarantee, continues,
-                value=1 - mean.value, interval=failure_interval(mean.interval),
+                value=value, interval=failure_interval(mean.interval),
             )
         )  # fmt: skip
     if isinstance(details.whole, Estimate):
@@ -152,4 +158,4 @@ def _claims(
         )  # fmt: skip
     if asked_population:
         claims.reverse()
-    return (replace(claims[0], reason=note), *claims[1:])
+    return (replace(claims[0], reason=result.note), *claims[1:])

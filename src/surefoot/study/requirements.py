@@ -22,7 +22,6 @@ from surefoot.population import (
 from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
-    UNIT,
     Bracket,
     Decision,
     Footing,
@@ -34,8 +33,15 @@ from surefoot.results import (
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
 from surefoot.study.attack_run import robust_accuracy_claim
-from surefoot.study.class_groups import by_class, distinct_names, groups_in, sampled_of
+from surefoot.study.class_groups import (
+    by_class,
+    distinct_names,
+    groups_in,
+    groups_within_classes,
+    sampled_of,
+)
 from surefoot.study.decision_requirements import of_these
+from surefoot.study.precision_requirement import of_precision
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -87,7 +93,12 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.not_worse is not None:
         raise InvalidArgument("not_worse is about models side by side: use sf.compare")
     if record.study.population is None:
-        return (_of_precision(record, required),)
+        if required.number > 1 or required.least is None:
+            raise InvalidArgument(
+                "a mean to a precision takes one requirement, of that mean: pass least=0.95 "
+                "(--require 0.95), or give a width (--width) for requirements of classes"
+            )
+        return (of_precision(record, required.least),)
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     local = sampled_of(record.inputs)
@@ -102,6 +113,11 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.of_each_class is not None:
         names = record.study.inputs.class_names
         classes = by_class(record.inputs)
+        if not groups_within_classes(classes):
+            raise InvalidArgument(
+                "some groups have inputs of several classes, and of such classes nothing can be "
+                "said: leave out of_each_class (--require-each), or load the inputs without groups"
+            )
         named = distinct_names(classes, lambda i: names[i] if 0 <= i < len(names) else str(i))
         rows = {named[label]: members for label, members in classes.items()}
         own = {name: sampled_of(members) for name, members in rows.items()}
@@ -113,26 +129,6 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
             scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
             claims.append(_sampled_claim(record, over, one, least, scope))
     return tuple(claims)
-
-
-def _of_precision(record: Record, required: Requirements) -> Claim:
-    """Of the mean that was asked for, by its interval, which holds whenever trials stopped."""
-    if required.least is None or required.of_each_class is not None:
-        raise InvalidArgument(
-            "a mean to a precision takes one requirement, of that mean: pass least=0.95 (--require "
-            "0.95), or give a width (--width) for requirements of classes"
-        )
-    claim, most = record.claims[0], 1 - required.least
-    around = claim.interval or UNIT
-    claim = replace(claim, requirement=most, reason="", value=None)
-    if around.high <= most:
-        return replace(claim, verdict=Verdict.PASS)
-    if around.low > most:
-        return replace(claim, verdict=Verdict.FAIL)
-    reason = f"{percent_range(around)} fail: a smaller precision (--precision) may decide it"
-    if claim.about.of is About.POPULATION:
-        reason = f"{percent_range(around)} fail: more inputs may decide it"
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 
 
 def _sampled_claim(

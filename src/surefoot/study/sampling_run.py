@@ -86,6 +86,7 @@ def _conclude(
     """Half of the error goes to the whole, the other half is shared by the classes."""
     over, rows = study.aggregate, input_rows(study, local)
     classes = by_class(rows) if study.class_by_class else {}
+    classes = classes if groups_within_classes(classes) else {}
     several = len(classes) > 1
     sampled = {label: sampled_of(members) for label, members in classes.items()}
     names = distinct_names(classes, study.fitted.class_name)
@@ -114,11 +115,8 @@ def _contrasts(
 ) -> tuple[Contrast, ...]:
     """Which classes differ in the mean of their inputs' values, unless there are too many.
 
-    Of groups, each has one value, the average over its inputs. Where a group has inputs of several
-    classes the values of two classes depend on each other, and no permutation test is exact.
+    Of groups, each has one value, the average over its inputs.
     """
-    if not groups_within_classes(classes):
-        return ()
     values = {names[label]: _values(members) for label, members in classes.items()}
     if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
         return ()

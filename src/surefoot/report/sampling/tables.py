@@ -142,4 +142,6 @@ def single_input_note(record: Record) -> str:
     errors = {one.guarantee.error for row in record.inputs if (one := counted_of(row.result))}
     if not errors:
         return ""
+    if max(errors) == 0:
+        return "Nothing is random here: each input has one answer."
     return f"Confidence {confidence(max(errors))} for each input by itself, not for all together."

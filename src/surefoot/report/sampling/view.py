@@ -155,10 +155,10 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     lines += group_facts(record)
-    if _groups_cross_classes(record, samples):
+    if _groups_cross_classes(record):
         lines.append(
-            "Pairs of classes are not compared: some groups have inputs of several classes, whose "
-            "values depend on each other."
+            "Nothing is said of classes: some groups have inputs of several classes, and which of "
+            "these a group has here depends on the inputs that were drawn."
         )
     if record.extends:
         lines.append(
@@ -167,10 +167,14 @@ def _facts(record: Record, samples: Samples) -> list[str]:
     return lines
 
 
-def _groups_cross_classes(record: Record, samples: Samples) -> bool:
-    """Whether a group is counted in more than one class."""
-    groups = len({row.group for row in record.inputs if row.group})
-    return sum(row.groups for row in samples.classes) > groups
+def _groups_cross_classes(record: Record) -> bool:
+    """Whether classes were wanted and some group has inputs of several."""
+    classes: dict[str, set[int | None]] = {}
+    for row in record.inputs:
+        if row.group:
+            label = row.predicted if row.label is None else row.label
+            classes.setdefault(row.group, set()).add(label)
+    return record.study.by_class and any(len(labels) > 1 for labels in classes.values())
 
 
 def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
