@@ -107,6 +107,12 @@ def test_a_stream_of_hugging_face_that_shuffles_is_refused():
     assert len(sf.load_inputs(stream)) == 6
     refused(r"leave out shuffle\(\)", stream.shuffle())
     refused(r"leave out shuffle\(\)", stream.shuffle(seed=1).map(dict).take(3))
+    both = [stream, stream.shuffle()]
+    refused(r"leave out shuffle\(\)", datasets.concatenate_datasets(both))
+    refused(r"leave out shuffle\(\)", datasets.interleave_datasets(both))
+    mixed = datasets.interleave_datasets([stream, stream], probabilities=[0.5, 0.5])
+    refused("probabilities=", mixed)
+    assert len(sf.load_inputs(datasets.concatenate_datasets([stream, stream]))) == 12
 
 
 def test_masked_values_are_refused_and_a_mask_without_any_is_not():

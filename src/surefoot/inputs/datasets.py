@@ -28,6 +28,8 @@ from surefoot.object_values import on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+_IN_ANY_ORDER = ("BufferShuffled", "Shuffled", "Randomly")
+"""How Hugging Face names the steps of a stream that shuffle it, or mix several at random."""
 _MOST_ROWS_WITHOUT_LENGTH = 100_000
 _MOST_BYTES_WITHOUT_LENGTH = 2**30
 """Of a source that does not say how long it is, and may have no end."""
@@ -204,14 +206,16 @@ def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401
 
 def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401
     """Refuse a stream of Hugging Face that shuffles, by the steps that it goes through."""
-    step = getattr(source, "_ex_iterable", None)
-    while step is not None:
-        if "Shuffled" in type(step).__name__:
+    steps = [getattr(source, "_ex_iterable", None)]
+    while steps:
+        step = steps.pop()
+        if type(step).__name__.startswith(_IN_ANY_ORDER):
             raise InvalidArgument(
                 f"{type(source).__name__} shuffles its rows, so that they would have other ids "
-                "each time: leave out shuffle()"
+                "each time: leave out shuffle() and probabilities="
             )
-        step = getattr(step, "ex_iterable", None)
+        inner = getattr(step, "ex_iterable", None)
+        steps += [inner] if inner is not None else getattr(step, "ex_iterables", [])
 
 
 def _row(item: Any) -> _Row:  # noqa: ANN401
