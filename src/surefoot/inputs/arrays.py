@@ -29,7 +29,14 @@ def from_arrays(
     `labels`: class numbers, or class names (see `read_labels`). `targets`: one true output an
     input, for models without classes.
     """
-    values = np.asarray(x)
+    refuse_masked([x], source)
+    try:
+        values = np.asarray(x)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{source}: inputs must all have one shape ({error}): give each the same number of "
+            "values"
+        ) from error
     if not _real(values.dtype):
         raise InvalidArgument(
             f"{source}: inputs must be real numbers, got {values.dtype}: convert them to float"
@@ -71,6 +78,15 @@ def from_arrays(
     )
     _refuse_nan(inputs)
     return inputs
+
+
+def refuse_masked(values: Sequence[Any], source: str) -> None:
+    """Refuse arrays with masked entries: what lies under a mask is no value."""
+    if any(isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one) for one in values):
+        raise InvalidArgument(
+            f"{source}: some values are masked: fill them in (x.filled(0), for example), or leave "
+            "those inputs out"
+        )
 
 
 def _targets(values: Any, source: str) -> tuple[Any, ...]:  # noqa: ANN401

@@ -29,6 +29,12 @@ class ClassNames:
     codes: tuple[str, ...] = ()
 
 
+def _class_text(value: Any) -> str:  # noqa: ANN401
+    """A class as text; a number without a fraction as an integer: 3 and 3.0 are one class."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
+
+
 def read_class_names(given: Any) -> ClassNames:  # noqa: ANN401
     """Class names from a list, `{0: name}`, a text `cat,dog`, or the name of a file.
 
@@ -150,7 +156,7 @@ def _of_list(entries: Sequence[Any], source: str) -> ClassNames:
 
 def _checked(entries: Sequence[Any], source: str) -> tuple[str, ...]:
     wrong = [i for i, entry in enumerate(entries) if isinstance(entry, list | tuple | dict)]
-    names = tuple(str(entry).strip() for entry in entries)
+    names = tuple(_class_text(entry).strip() for entry in entries)
     wrong += [i for i, name in enumerate(names) if not name]
     if wrong:
         raise InvalidArgument(

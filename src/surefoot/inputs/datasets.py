@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
-from surefoot.inputs.arrays import from_arrays
+from surefoot.inputs.arrays import from_arrays, refuse_masked
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import (
     MOST_BYTES,
@@ -28,6 +28,8 @@ from surefoot.object_values import on_host
 
 _POINT_KEYS = ("image", "img", "pixel_values", "x", "input", "features", "text", "sentence")
 _LABEL_KEYS = ("label", "labels", "y", "target", "fine_label")
+_IN_ANY_ORDER = ("BufferShuffled", "Shuffled", "Randomly")
+"""How Hugging Face names the steps of a stream that shuffle it, or mix several at random."""
 _MOST_ROWS_WITHOUT_LENGTH = 100_000
 _MOST_BYTES_WITHOUT_LENGTH = 2**30
 """Of a source that does not say how long it is, and may have no end."""
@@ -64,6 +66,7 @@ class _Row:
 def from_dataset(source: Any, ids: Sequence[str] | None, options: DatasetOptions) -> Inputs:  # noqa: ANN401
     """The rows of a dataset, in its order."""
     _refuse_splits(source)
+    _refuse_shuffled(source)
     first = options.first
     if first is not None and first < 1:
         raise InvalidArgument(f"first must be an integer ≥ 1, got {first}")
@@ -164,14 +167,7 @@ def _is_loader(source: Any) -> bool:  # noqa: ANN401
 
 
 def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401
-    from torch.utils.data import RandomSampler
-
-    samplers = (loader.sampler, getattr(loader.batch_sampler, "sampler", None))
-    if any(isinstance(sampler, RandomSampler) for sampler in samplers):
-        raise InvalidArgument(
-            "the DataLoader shuffles its rows, so that they would have other ids each time: build "
-            "it with shuffle=False, or pass its dataset"
-        )
+    _refuse_samplers(loader)
     batched = loader.batch_sampler is not None
     for batch in loader:
         row = _row(batch)
@@ -185,6 +181,41 @@ def _rows_of_batches(loader: Any) -> Iterator[_Row]:  # noqa: ANN401
             )
         for i in range(len(row.x)):
             yield _Row(row.x[i], None if row.y is None else _plain(row.y[i]), row.label_key)
+
+
+def _refuse_samplers(loader: Any) -> None:  # noqa: ANN401
+    """Refuse any order but that of the dataset, which is the same each time and has each row once.
+
+    The exact types, since a subclass may give another order.
+    """
+    from torch.utils.data import BatchSampler, IterableDataset, SequentialSampler
+
+    _refuse_shuffled(loader.dataset)
+    if isinstance(loader.dataset, IterableDataset):  # has no sampler of its own
+        return
+    sampler = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+    if type(sampler) is BatchSampler:
+        sampler = sampler.sampler
+    if type(sampler) is not SequentialSampler:
+        raise InvalidArgument(
+            f"the DataLoader shuffles its rows or chooses among them ({type(sampler).__name__}), "
+            "so that they could have other ids each time: build it with shuffle=False and without "
+            "a sampler, or pass its dataset"
+        )
+
+
+def _refuse_shuffled(source: Any) -> None:  # noqa: ANN401
+    """Refuse a stream of Hugging Face that shuffles, by the steps that it goes through."""
+    steps = [getattr(source, "_ex_iterable", None)]
+    while steps:
+        step = steps.pop()
+        if type(step).__name__.startswith(_IN_ANY_ORDER):
+            raise InvalidArgument(
+                f"{type(source).__name__} shuffles its rows, so that they would have other ids "
+                "each time: leave out shuffle() and probabilities="
+            )
+        inner = getattr(step, "ex_iterable", None)
+        steps += [inner] if inner is not None else getattr(step, "ex_iterables", [])
 
 
 def _row(item: Any) -> _Row:  # noqa: ANN401
@@ -219,6 +250,7 @@ def _plain(label: Any) -> Any:  # noqa: ANN401
 
 
 def _stacked(points: Sequence[Any]) -> Any:  # noqa: ANN401
+    refuse_masked(points, "the dataset")
     arrays = [np.asarray(x) for x in points]
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:

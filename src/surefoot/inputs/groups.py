@@ -57,7 +57,8 @@ def _as_text(value: Any) -> str:  # noqa: ANN401
 
 
 def _named(inputs: Inputs, values: Any, where: str) -> Inputs:  # noqa: ANN401
-    column = values.tolist() if hasattr(values, "tolist") else values
+    lists = (getattr(values, name, None) for name in ("tolist", "to_list"))  # polars: the second
+    column = next((as_list() for as_list in lists if as_list is not None), values)
     plain_list = isinstance(column, list | tuple)
     if not plain_list or any(isinstance(one, list | tuple | dict | set) for one in column):
         raise InvalidArgument(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.inputs.text_rows import json_row, refuse_twice, row_ids
 from surefoot.items import ItemDigest, as_item_array, is_image, item_digest
 
 READ_AS = ("items", "text", "bytes")
@@ -94,7 +94,7 @@ def from_text_file(path: Path, labels: Any, class_names: Sequence[str] | ClassNa
         lines.pop()
     lines = [line.removesuffix("\r") for line in lines]
     if path.suffix.lower() == ".jsonl":
-        rows = [_json_row(path, i, line) for i, line in enumerate(lines, 1)]
+        rows = [json_row(path, i, line) for i, line in enumerate(lines, 1)]
         return _from_rows(path, rows, "line", class_names)
     empty = next((i for i, line in enumerate(lines, 1) if not line), None)
     if empty is not None:
@@ -166,6 +166,7 @@ def from_text_table(path: Path, class_names: Sequence[str] | ClassNames) -> Inpu
     except csv.Error as error:
         raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
     header = [name.strip() for name in lines[0]]
+    refuse_twice(header, f"{path} has the column")
     rows = []
     for number, cells in enumerate(filter(None, lines[1:]), 1):
         if len(cells) != len(header):
@@ -224,34 +225,19 @@ def from_files(path: Path, read_as: str, class_names: Sequence[str] | ClassNames
     )
 
 
-def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument(f"{path}, line {number} is no JSON ({error})") from error
-    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
-        what = f"the fields {', '.join(map(str, row))}" if isinstance(row, dict) else "no object"
-        raise InvalidArgument(
-            f"{path}, line {number} holds {what[:80]}: every line must be an object with the field "
-            'text, such as {"text": "a good film", "label": 1}'
-        )
-    return row
-
-
 def _from_rows(
     path: Path, rows: list[dict[str, Any]], word: str, class_names: Sequence[str] | ClassNames
 ) -> Inputs:
-    """Rows with text and, where all or some have it, label and id."""
+    """Rows with text and, where known, label and id."""
     labels: Labels | None = None
     if any("label" in row for row in rows):
         values = np.empty(len(rows), dtype=object)
         values[:] = [row.get("label") for row in rows]
         labels = read_labels(values, str(path), class_names, lambda i: f"{word} {i + 1}")
-    named = any("id" in row for row in rows)
     return from_items(
         [row["text"] for row in rows],
         labels,
-        ids=[str(row.get("id", "")) for row in rows] if named else None,
+        ids=row_ids(path, rows, word),
         class_names=class_names,
         source=str(path),
         reading=f"the text of every {word}",

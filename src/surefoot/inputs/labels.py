@@ -102,6 +102,7 @@ def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401
 def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -> Labels:
     """The class number of each of these different texts."""
     names = listed.names
+    texts = [_as_listed(text, names) for text in texts]
     if any(text in listed.codes for text in texts):
         numbers = _looked_up(texts, source, listed.codes, where)
         return Labels(numbers, names, "classes numbered as their list says, by the ids in it")
@@ -127,6 +128,15 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
     return Labels(
         np.arange(len(texts)), tuple(texts), f"class names numbered alphabetically ({ends})"
     )
+
+
+def _as_listed(text: str, names: tuple[str, ...]) -> str:
+    """A number as the list writes it, 3.0 as 3; other texts as they are."""
+    if text in names or not _NUMBER.fullmatch(text):
+        return text
+    numbers = [name for name in names if _NUMBER.fullmatch(name)]
+    equal = [name for name in numbers if float(name) == float(text)]
+    return equal[0] if len(equal) == 1 else text
 
 
 def _looked_up(

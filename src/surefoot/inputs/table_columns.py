@@ -26,6 +26,12 @@ _REAL = re.compile(
 )
 _LARGEST_WHOLE = 2**24
 """Integers up to here are exact in single precision, which holds all inputs."""
+_MOST_DIGITS = 300
+"""Characters of an integer in a .csv file; with more it is no finite number."""
+_ROUNDING = 1e-3
+"""Of a column's spread: less than this may be lost to single precision, or values run together."""
+_COMPUTED = 1e-12
+"""Of a column's size: values that differ by less are one value, computed in different ways."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +74,8 @@ class TableColumn:
                 "integer: leave the column out if it is an identifier, or give it as real numbers "
                 "in a larger unit"
             )
+        if self.dtype.startswith("float"):
+            _refuse_rounded(source, self.heading, cells, column)
         return column
 
 
@@ -78,6 +86,30 @@ class Table:
     source: str
     columns: tuple[TableColumn, ...]
     ids: tuple[str, ...] = ()
+
+
+def _refuse_rounded(
+    source: str, heading: str, cells: NDArray[np.float64], column: NDArray[np.float32]
+) -> None:
+    """Refuse real numbers that differ by too little, for their size, for single precision.
+
+    The median stands beside the largest error, since one far value hides the spread of the others.
+    """
+    low, high = float(cells.min()), float(cells.max())
+    if high - low <= _COMPUTED * max(abs(low), abs(high)):
+        return
+    lost = np.abs(column - cells)
+    quarter, three = np.quantile(cells, [0.25, 0.75])
+    if lost.max() > _ROUNDING * cells.std() or (
+        three > quarter and np.median(lost) > _ROUNDING * (three - quarter)
+    ):
+        row = int(np.argmax(lost))
+        raise InvalidArgument(
+            f"{source}, row {row + 1}, column {heading!r}: single precision holds "
+            f"{cells[row]:.15g} as {float(column[row]):.15g}, too coarse for the differences "
+            "within the column: subtract an offset in the data and in the model, or leave "
+            "the column out"
+        )
 
 
 def _refuse_missing(source: str, row: int, heading: str, cell: object) -> NoReturn:
@@ -93,10 +125,10 @@ def text_column(heading: str, cells: list[str], source: str) -> TableColumn:
         if cell.strip() in _MISSING:
             _refuse_missing(source, row, heading, cell)
     raw = tuple(cells)
-    if all(map(_INTEGER.fullmatch, cells)):
+    if all(map(_INTEGER.fullmatch, cells)) and max(map(len, cells)) <= _MOST_DIGITS:
         exact = [int(cell) for cell in cells]
-        if max(map(abs, exact)) < 2**63:
-            return TableColumn(heading, "int64", np.array(exact, np.int64), raw=raw)
+        kind = np.int64 if max(map(abs, exact)) < 2**63 else object
+        return TableColumn(heading, "int64", np.array(exact, kind), raw=raw)
     if all(map(_REAL.fullmatch, cells)):
         return TableColumn(heading, "float64", np.array([float(c) for c in cells]), raw=raw)
     if all(cell in _BOOLEANS for cell in cells):
@@ -194,6 +226,8 @@ def polars_columns(frame: Any, source: str = "the frame") -> Table:  # noqa: ANN
         if kind in ("String", "Utf8", "Categorical", "Object"):
             dtype = "category" if kind == "Categorical" else "text"
             return _object_column(heading, series.to_list(), source, dtype)
+        if not (series.dtype.is_numeric() or kind == "Boolean"):
+            _refuse_type(source, heading, str(series.dtype))
         return _number_column(heading, series.to_numpy(), source)
 
     return _table(frame, source, column, ())

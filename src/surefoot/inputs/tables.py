@@ -28,14 +28,16 @@ _MOST_BYTES = 2**30
 """Bytes of a .csv file: read as text it takes ten times as much memory."""
 _UNIT = re.compile(r"(?P<name>.*\S)(\s*\[(?P<square>[^\[\]]+)\]|\s+\((?P<round>[^()]+)\))\s*")
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_LAZY = "LazyFrame"
+"""A query of polars that has no rows yet."""
 _LISTED = 12
 """Columns named in a sentence; a reader finds a misspelt one among them or in the file."""
 
 
 def is_frame(source: Any) -> bool:  # noqa: ANN401
-    """Whether it is a DataFrame of pandas or polars; neither is imported."""
+    """Whether it is a frame of pandas or polars; neither is imported."""
     kind = type(source)
-    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in (
+    return kind.__name__ in ("DataFrame", _LAZY) and kind.__module__.partition(".")[0] in (
         "pandas",
         "polars",
     )
@@ -75,9 +77,13 @@ def from_frame(
     The column `leave_out`, of groups, is no feature. `targets`: the true outputs of a model without
     classes; True: `labels` are.
     """
+    if type(frame).__name__ == _LAZY:
+        raise InvalidArgument("a LazyFrame of polars has no rows yet: pass frame.collect()")
     library = type(frame).__module__.partition(".")[0]
     read = pandas_columns if library == "pandas" else polars_columns
-    return _inputs(_without(read(frame), leave_out), labels, ids, class_names, scale, targets)
+    return _inputs(
+        _without(read(frame), leave_out, labels), labels, ids, class_names, scale, targets
+    )
 
 
 def from_table_file(
@@ -94,11 +100,16 @@ def from_table_file(
     if size is not None:
         raise InvalidArgument(f"{path} is a table: --size (size=) resizes images only")
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
-    return _inputs(_without(table, leave_out), labels, None, class_names, scale, targets)
+    return _inputs(_without(table, leave_out, labels), labels, None, class_names, scale, targets)
 
 
-def _without(table: Table, heading: str) -> Table:
-    """The table without the column of this heading, if it has one."""
+def _without(table: Table, heading: str, labels: Any) -> Table:  # noqa: ANN401
+    """The table without the column of this heading, if it has one; the labels are another."""
+    if heading and isinstance(labels, str) and labels.strip() == heading.strip():
+        raise InvalidArgument(
+            f"{table.source}: column {heading!r} is named for the labels and for the groups: give "
+            "the groups (--group, groups=) a column of their own"
+        )
     rest = tuple(column for column in table.columns if column.heading != heading)
     return replace(table, columns=rest)
 

@@ -172,11 +172,12 @@ def nearest_decimals(values: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def fitted_classes(source: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """The classes of an estimator as text; empty where they are the numbers from 0."""
+    """The classes of an estimator as text, 3.0 as 3; empty where they are the numbers from 0."""
     classes = getattr(source, "classes_", None)
     if classes is None or np.ndim(classes) != 1:
         return ()
     values = np.asarray(classes).tolist()
     if values == list(range(len(values))) and not isinstance(values[0], bool):
         return ()
-    return tuple(str(value) for value in values)
+    whole = [isinstance(value, float) and value.is_integer() for value in values]
+    return tuple(str(int(v) if w else v) for v, w in zip(values, whole, strict=True))
