@@ -182,6 +182,8 @@ def test_in_python_a_function_takes_a_level_a_range_or_none():
         (Source("m.onnx", "d", perturb="blur:1 + @a:b:1"), ("blur:1 + @a:b:1",)),
         (Source("m.onnx", "d", perturb="linf:1|a b/c.py:f:1"), ("linf:1|a b/c.py:f:1",)),
         (Source("m.onnx", "d", models=("m.onnx", "a:b")), ("a:b",)),
+        (Source("m.onnx", "d", property="@a:b"), ("@a:b",)),
+        (Source("m.onnx", "d", property="close:5%,of=true"), ()),
     ],
 )
 def test_what_a_record_names_as_code_is_known(source, code):
