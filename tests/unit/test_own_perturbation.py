@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -224,3 +226,26 @@ def test_a_function_of_ones_own_is_explained_and_shown_on_an_image(folder):
     assert (folder / "a.png").stat().st_size > 500 < (folder / "b.png").stat().st_size
     refused = command("perturb", "mine.py:swap:0.5", "test.npz", code=3)
     assert "swap" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"property": "@mine:classify"},
+        {"perturb": " @mine:swap:0.3"},
+        {"model": "mine:classify"},
+        {"model": "mine:classify\n"},
+    ],
+)
+def test_a_store_that_was_tampered_with_runs_no_code(folder, change, monkeypatch):
+    words = ("estimate", "mine.py:classify", "texts.jsonl", "--width", "0.2")
+    command(*words, "--perturb", "mine.py:swap:0.3", "--store", "s.db")
+    os.remove("runs.txt")
+    monkeypatch.delitem(sys.modules, "mine")  # an import would run it again
+    record = sf.read_result("s.db").record
+    harmless = replace(record.source, model="m.onnx", models=(), perturb="linf:0.1")
+    tampered = replace(record, source=replace(harmless, **change))
+    monkeypatch.setattr("surefoot.study.read_store._read_record", lambda *_: tampered)
+    with pytest.raises(InvalidArgument):
+        read_study("s.db")
+    assert not (folder / "runs.txt").exists()
