@@ -107,6 +107,13 @@ def test_a_pattern_that_names_no_group_is_refused_with_the_file(images):
         sf.load_inputs(images / "data", groups="pattern:(p")
 
 
+@pytest.mark.parametrize("pattern", ["(a+)+!", "(a|aa)+!", "^a*a*a*a*a*a*!", ".*a.*a.*a.*!"])
+def test_a_pattern_that_could_take_for_ever_is_refused(pattern):
+    x, name = np.zeros((1, 2), np.float32), "a" * 200
+    with pytest.raises(InvalidArgument, match=r"for ever|too many for the 200 characters"):
+        sf.load_inputs(x, [0], ids=[name], groups=f"pattern:{pattern}")
+
+
 def test_a_data_frame_has_a_column_of_groups():
     class Frame:
         columns = ("x", "patient")

@@ -151,3 +151,10 @@ def test_a_damaged_file_is_refused_or_read_in_one_sentence(seed, tmp_path):
         read_weight_files(path)
     except InvalidArgument as error:
         assert "\n" not in str(error)
+
+
+def test_a_location_that_is_no_file_name_is_refused(tmp_path):
+    path, _ = split(tmp_path)
+    rewritten(path, lambda entries: entries.update(location="m\0.data"))
+    with pytest.raises(InvalidArgument, match=r"which is no name of a file: export it again"):
+        load_model(path)

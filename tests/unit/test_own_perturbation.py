@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,6 +184,8 @@ def test_in_python_a_function_takes_a_level_a_range_or_none():
         (Source("m.onnx", "d", perturb="blur:1 + @a:b:1"), ("blur:1 + @a:b:1",)),
         (Source("m.onnx", "d", perturb="linf:1|a b/c.py:f:1"), ("linf:1|a b/c.py:f:1",)),
         (Source("m.onnx", "d", models=("m.onnx", "a:b")), ("a:b",)),
+        (Source("m.onnx", "d", property="@a:b"), ("@a:b",)),
+        (Source("m.onnx", "d", property="close:5%,of=true"), ()),
     ],
 )
 def test_what_a_record_names_as_code_is_known(source, code):
@@ -222,3 +226,26 @@ def test_a_function_of_ones_own_is_explained_and_shown_on_an_image(folder):
     assert (folder / "a.png").stat().st_size > 500 < (folder / "b.png").stat().st_size
     refused = command("perturb", "mine.py:swap:0.5", "test.npz", code=3)
     assert "swap" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"property": "@mine:classify"},
+        {"perturb": " @mine:swap:0.3"},
+        {"model": "mine:classify"},
+        {"model": "mine:classify\n"},
+    ],
+)
+def test_a_store_that_was_tampered_with_runs_no_code(folder, change, monkeypatch):
+    words = ("estimate", "mine.py:classify", "texts.jsonl", "--width", "0.2")
+    command(*words, "--perturb", "mine.py:swap:0.3", "--store", "s.db")
+    os.remove("runs.txt")
+    monkeypatch.delitem(sys.modules, "mine")  # an import would run it again
+    record = sf.read_result("s.db").record
+    harmless = replace(record.source, model="m.onnx", models=(), perturb="linf:0.1")
+    tampered = replace(record, source=replace(harmless, **change))
+    monkeypatch.setattr("surefoot.study.read_store._read_record", lambda *_: tampered)
+    with pytest.raises(InvalidArgument):
+        read_study("s.db")
+    assert not (folder / "runs.txt").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import io
 import sys
@@ -115,13 +116,23 @@ def main() -> None:
                 "stopped: the evidence so far is in the store; the same command continues the run"
             )
         )
-    except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
+    except BrokenPipeError:
         close_quietly()  # in `surefoot … | head` nothing went wrong
+    except SystemExit as error:
+        if not _is_closed_pipe(error):
+            sys.exit(_fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that"))
+        close_quietly()
     except OSError as error:
         sys.exit(_fail(f"{error.filename or 'the system'}: {error.strerror or error}"))
-    except Exception as error:  # noqa: BLE001  never exit with 1, which means refuted
+    except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         sys.exit(_fail(f"a fault in surefoot, please report it: {type(error).__name__}: {error}"))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _is_closed_pipe(error: SystemExit) -> bool:
+    """Whether rich or typer made this exit from a closed pipe."""
+    cause = error.__context__
+    return isinstance(cause, OSError) and cause.errno == errno.EPIPE
 
 
 def _fail(sentence: str) -> int:

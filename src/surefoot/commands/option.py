@@ -142,8 +142,9 @@ def check_options(
             way_out = f"do you mean {' or '.join(near)}?" if near else "help() lists all"
             raise InvalidArgument(f"{name_of_function} has no option {name!r}: {way_out}")
     for parameter in groups.options():
-        if named.get(parameter.name) is not None:
-            _check_kind(parameter, named[parameter.name])
+        value = named.get(parameter.name)
+        if value is not None or (parameter.name in named and parameter.hint is int):
+            _check_kind(parameter, value)
 
 
 def _check_kind(parameter: Parameter, value: Any) -> None:  # noqa: ANN401

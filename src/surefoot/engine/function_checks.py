@@ -10,10 +10,12 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.input_set import Inputs
 from surefoot.items import same_item
 from surefoot.subject import to_host
-from surefoot.tasks import Task
+from surefoot.tasks import Subject, Task
 
 _TRIALS = 4
 """Trials of each input that are compared with it."""
+_ROUNDING = 1e-5
+"""Part of the largest value by which a row may differ in another batch: sums in another order."""
 
 
 def functions_of(perturbation: Any) -> list[Any]:  # noqa: ANN401  any perturbation
@@ -47,8 +49,9 @@ def items_changed(bench: SamplingBench[Any], level: float, sample: int) -> tuple
 
 
 def trials_repeat(bench: SamplingBench[Any], level: float, sample: int) -> tuple[bool, str]:
-    """Whether a trial of the first inputs gives the same result twice, and the way out if not."""
-    for subject in bench.inputs.subjects()[:sample]:
+    """Whether trials are the same a second time and alone, and the way out if they are not."""
+    subjects = bench.inputs.subjects()[:sample]
+    for subject in subjects:
         task = Task(subject, level, 0, 1)
         first, second = (to_host(bench.perturbed(task))[0] for _ in range(2))
         if not same_input(first, second, bench.inputs):
@@ -56,4 +59,50 @@ def trials_repeat(bench: SamplingBench[Any], level: float, sample: int) -> tuple
                 f"the same trial of input {subject.name} gives two results: let the function draw "
                 "all its random numbers from rng (or u), and keep nothing from call to call"
             )
-    return True, "the same trial gives the same perturbed input"
+    rows = tuple(subject.rows[0] for subject in subjects[:_TRIALS])
+    for subject in (*subjects, Subject("several inputs", rows)):
+        if not _same_alone(bench, subject, level):
+            return False, (
+                f"the trials of {_of(subject)} are other ones in a batch than alone: let row i of "
+                "the result depend on row i of x and u only, without sums, means or sorting over "
+                "all rows"
+            )
+    if _always_first(bench, level, sample):
+        return False, (
+            f"every input becomes {subjects[0].name}, the first one: let the function keep nothing "
+            "from call to call"
+        )
+    return True, "the same trial gives the same perturbed input, alone and in a batch"
+
+
+def _of(subject: Subject) -> str:
+    return subject.name if len(subject.rows) > 1 else f"input {subject.name}"
+
+
+def _same_alone(bench: SamplingBench[Any], subject: Subject, level: float) -> bool:
+    """Whether a few trials in one batch are what each of them is alone."""
+    together = to_host(bench.perturbed(Task(subject, level, 0, _TRIALS)))
+    alone = [to_host(bench.perturbed(Task(subject, level, i, i + 1)))[0] for i in range(_TRIALS)]
+    if bench.inputs.holds_items:
+        return all(same_input(*pair, bench.inputs) for pair in zip(together, alone, strict=True))
+    size = max(1.0, float(np.abs(together).max(initial=0.0)))
+    return float(np.abs(together - np.stack(alone)).max(initial=0.0)) <= _ROUNDING * size
+
+
+def _always_first(bench: SamplingBench[Any], level: float, sample: int) -> bool:
+    """Whether each of the inputs, not all alike, becomes the first one, as it is in the data.
+
+    A first input of one value throughout is what a perturbation may leave of any input.
+    """
+    inputs, subjects = bench.inputs, bench.inputs.subjects()[:sample]
+    first = inputs.x[subjects[0].rows[0]]
+    others = [s for s in subjects if not same_input(first, inputs.x[s.rows[0]], inputs)]
+    if not others or (not inputs.holds_items and bool((first == first.flat[0]).all())):
+        return False
+    return all(
+        same_input(
+            first, to_host(bench.perturbed(Task(subject, level, trial, trial + 1)))[0], inputs
+        )
+        for subject in (subjects[0], *others)
+        for trial in range(_TRIALS)
+    )

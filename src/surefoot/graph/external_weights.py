@@ -125,6 +125,10 @@ def _tensors(onnx: Any, message: Any) -> Iterator[Any]:  # noqa: ANN401  of prot
 
 def _inside(path: Path, name: str) -> Path:
     """The file of weights of this name; refused where it is missing or outside the folder."""
+    if "\0" in name:
+        raise InvalidArgument(
+            f"{path} keeps weights in {name!r}, which is no name of a file: export it again"
+        )
     relative, foreign = PurePosixPath(name), PureWindowsPath(name)
     outside = relative.is_absolute() or bool(foreign.anchor) or ".." in foreign.parts
     weights = path.parent / relative

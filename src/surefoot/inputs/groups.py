@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs, plain
+from surefoot.inputs.bounded_pattern import BoundedPattern
 
 PATTERN = "pattern:"
 """Before a regular expression that is searched in the id of each input."""
@@ -106,18 +106,13 @@ def _matches(inputs: Inputs, pattern: str) -> list[str]:
 
     A bracket called `group` goes before the others.
     """
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise InvalidArgument(
-            f"--group {PATTERN}{pattern} is no regular expression ({error}): try "
-            f"{PATTERN}(patient[0-9]+)"
-        ) from error
+    bounded = BoundedPattern(pattern, "group pattern", f"try --group '{PATTERN}(patient[0-9]+)'")
+    expression = bounded.compiled
     part: str | int = min(1, expression.groups)
     part = "group" if "group" in expression.groupindex else part
     names = []
     for name in inputs.ids:
-        match = expression.search(name)
+        match = bounded.search(name)
         if match is None or not (match[part] or "").strip():
             raise InvalidArgument(
                 f"--group {PATTERN}{pattern} names no group in {name!r} of {inputs.source}: every "

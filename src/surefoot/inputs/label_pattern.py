@@ -2,21 +2,13 @@ r"""A label from the name of a file, by a regular expression such as (?P<label>[
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.bounded_pattern import BoundedPattern
 
-_LONGEST = 500
-"""Characters of a pattern."""
-_MOST_WAYS = 10_000_000
-"""Ways to divide one name among the parts of a pattern, at most: about a second."""
-_ONE_CHARACTER = {"LITERAL", "NOT_LITERAL", "ANY", "IN", "RANGE", "CATEGORY"}
-_REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 _EXAMPLE = r'write one such as "(?P<label>[a-z]+)_\d+"'
 
 
@@ -24,103 +16,30 @@ _EXAMPLE = r'write one such as "(?P<label>[a-z]+)_\d+"'
 class LabelPattern:
     """A pattern that the whole name of a file, with or without its suffix, must match.
 
-    The group `label`, or the only group, is the label. Python's matcher may try every way to divide
-    a name among the repeats of a pattern, so a repeat of a repeat or of a choice is refused, and
-    the others may only be so many for the length of a name.
+    The group `label`, or the only group, is the label.
     """
 
     text: str
 
     def __post_init__(self) -> None:
-        groups = self._compiled.groupindex
-        if "label" not in groups and self._compiled.groups != 1:
+        compiled = self._pattern.compiled
+        if "label" not in compiled.groupindex and compiled.groups != 1:
             raise InvalidArgument(
                 f"label pattern {self.text!r} has no group called label: {_EXAMPLE}"
             )
-        _ = self._freedom
 
     def label(self, file: Path) -> str:
         """The label of a file."""
-        length, free = len(file.name), self._freedom
-        if math.comb(length + free.repeats, free.repeats) * free.choices > _MOST_WAYS:
-            raise InvalidArgument(
-                f"label pattern {self.text!r} has {free.repeats} repeats, too many for the "
-                f"{length} characters of {file.name}: write a pattern with fewer *, +, ? and |"
-            )
-        match = self._compiled.fullmatch(file.stem) or self._compiled.fullmatch(file.name)
+        pattern = self._pattern
+        match = pattern.fullmatch(file.stem) or pattern.fullmatch(file.name)
         if match is None:
             raise InvalidArgument(
                 f"{file}: the name does not match the label pattern {self.text!r}, which must fit "
                 "the whole name without its suffix: change the pattern, or leave the file out"
             )
-        label = match["label"] if "label" in self._compiled.groupindex else match[1]
+        label = match["label"] if "label" in pattern.compiled.groupindex else match[1]
         return label or ""
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        if len(self.text) > _LONGEST:
-            raise InvalidArgument(
-                f"a label pattern has at most {_LONGEST} characters, got {len(self.text)}"
-            )
-        try:
-            return re.compile(self.text)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidArgument(
-                f"label pattern {self.text!r} is no regular expression ({error}): {_EXAMPLE}"
-            ) from error
-
-    @cached_property
-    def _freedom(self) -> _Freedom:
-        try:
-            return _freedom(re._parser.parse(self.text))  # type: ignore[attr-defined]
-        except ValueError as error:
-            raise InvalidArgument(
-                f"label pattern {self.text!r} holds {error}, which can take for ever on some "
-                f"names: {_EXAMPLE}"
-            ) from None
-
-
-@dataclass(frozen=True)
-class _Freedom:
-    """Repeats of variable length, and in how many ways the choices can be taken."""
-
-    repeats: int = 0
-    choices: int = 1
-
-    def then(self, other: _Freedom) -> _Freedom:
-        return _Freedom(self.repeats + other.repeats, self.choices * other.choices)
-
-
-def _freedom(parts: Any) -> _Freedom:  # noqa: ANN401  a parsed pattern, as `re` has it
-    """Of a sequence of parts; ValueError names what is not allowed."""
-    total = _Freedom()
-    for operator, value in parts:
-        name = str(operator)
-        if name in _ONE_CHARACTER or name == "AT":
-            continue
-        if name == "SUBPATTERN":
-            total = total.then(_freedom(value[-1]))
-        elif name == "BRANCH":
-            each = [_freedom(choice) for choice in value[1]]
-            total = total.then(_Freedom(max(e.repeats for e in each), sum(e.choices for e in each)))
-        elif name in _REPEATS:
-            total = total.then(_of_repeat(*value))
-        else:
-            raise ValueError(f"a part of the kind {name.lower().replace('_', ' ')}")
-    return total
-
-
-def _of_repeat(least: int, most: Any, body: Any) -> _Freedom:  # noqa: ANN401
-    if int(most) == 1:
-        return _freedom(body).then(_Freedom(0, 1 if least else 2))
-    if not all(str(operator) in _ONE_CHARACTER for operator, _ in _flat(body)):
-        raise ValueError("a repeat of a repeat or of a choice")
-    return _Freedom(int(least != most))
-
-
-def _flat(parts: Any) -> list[Any]:  # noqa: ANN401
-    """The parts of a sequence, those in groups too."""
-    flat: list[Any] = []
-    for operator, value in parts:
-        flat += _flat(value[-1]) if str(operator) == "SUBPATTERN" else [(operator, value)]
-    return flat
+    def _pattern(self) -> BoundedPattern:
+        return BoundedPattern(self.text, "label pattern", _EXAMPLE)

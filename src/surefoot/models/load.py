@@ -23,7 +23,7 @@ from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.results import Interval
 from surefoot.subject import Model
 
-_PYTHON_NAME = re.compile(r"^(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*$")
+_PYTHON_NAME = re.compile(r"(?:[A-Za-z_][\w.]*|.*\.py):[A-Za-z_][\w.]*")
 
 
 def load_model(
@@ -109,7 +109,7 @@ def declared_shape(source: Any) -> tuple[int | None, ...] | None:  # noqa: ANN40
 
 def _names_python(source: Any) -> bool:  # noqa: ANN401
     """Whether it is `package.module:function` and no file of that name."""
-    is_name = isinstance(source, str) and _PYTHON_NAME.match(source)
+    is_name = isinstance(source, str) and _PYTHON_NAME.fullmatch(source)
     return bool(is_name) and not Path(source).exists()
 
 

@@ -253,6 +253,10 @@ def import_object(name: str) -> Any:  # noqa: ANN401
             f"{name} names nothing that can be imported ({error}): write package.module:function "
             "or file.py:function"
         ) from error
+    except SystemExit as error:
+        raise InvalidArgument(
+            f"{name} cannot be imported: its module called sys.exit({error.code!r})"
+        ) from error
     except Exception as error:
         raise InvalidArgument(
             f"{name} cannot be imported: its module raised {type(error).__name__} ({error})"

@@ -36,6 +36,8 @@ def model_errors() -> Iterator[None]:
         raise
     except MemoryError as error:
         raise OutOfMemory(str(error) or "out of memory") from error
+    except SystemExit as error:
+        raise ModelFailed(f"the model called sys.exit({error.code!r})") from error
     except Exception as error:
         if any(sign in str(error).lower() for sign in _MEMORY_WORDS):
             raise OutOfMemory(str(error)) from error

@@ -103,6 +103,8 @@ def _named_errors(name: str) -> Iterator[None]:
         yield
     except SurefootError:
         raise
+    except SystemExit as error:
+        raise InvalidArgument(f"{name} called sys.exit({error.code!r})") from error
     except Exception as error:
         message = " ".join(str(error).split())[:200]
         raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error

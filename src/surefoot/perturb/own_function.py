@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, overload
 
 from surefoot.errors import InvalidArgument
@@ -55,7 +56,10 @@ def custom(
     """
     if callable(function):
         return _perturbation(function, level, name, draws, view)
+    if function is not None and level is not None:
+        raise InvalidArgument(f"custom: the function must be callable, got {function!r}: {_FORMS}")
     chosen = level if function is None else function
+    _check_levels("custom", chosen)
 
     def to_perturbation(own: Function) -> Perturbation:
         return _perturbation(own, chosen, name, draws, view)
@@ -72,6 +76,7 @@ def _perturbation(
 ) -> Perturbation:
     own = str(getattr(function, "__name__", "custom")).replace("_", "-")
     name = name or own.replace("<lambda>", "custom")
+    _check_levels(name, level)
     low, high = level if isinstance(level, tuple | list) else (None, level)
     inner: Perturbation
     if draws is not None or second_parameter(function, name) == "u":
@@ -86,6 +91,18 @@ def _perturbation(
             f"(0, 1), got ({low:g}, {high:g})"
         )
     return RandomLevel(high, inner, round(low / high, 12))
+
+
+def _check_levels(name: str, level: Any) -> None:  # noqa: ANN401  whatever the caller passed
+    """Refuse a level that is no number, and no pair of them."""
+    ends = level if isinstance(level, tuple | list) else (level, level)
+    numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in ends)
+    if level is None or (len(ends) == 2 and numbers):
+        return
+    raise InvalidArgument(
+        f"{name}: level must be a number such as 0.1, two such as (0, 0.5), or left out, "
+        f"got {level!r}"
+    )
 
 
 def second_parameter(function: Function, name: str) -> str:

@@ -93,6 +93,8 @@ class Kept:
     def _one(self, reference: Any, output: Any) -> float:  # noqa: ANN401
         try:
             answer = self.function(reference, output)
+        except SystemExit as error:
+            raise InvalidArgument(f"{self.name} called sys.exit({error.code!r})") from error
         except Exception as error:
             text = " ".join(str(error).split())[:_MOST_TEXT]
             raise InvalidArgument(f"{self.name} raised {type(error).__name__}: {text}") from error

@@ -120,6 +120,8 @@ def store_exists(where: str | None) -> bool:
 
 
 def _store_class(where: str) -> StoreClass:
+    if not isinstance(where, str):
+        raise InvalidArgument(f'a store must be text, a path such as "runs.db", got {where!r}')
     scheme = where.partition("://")[0] if "://" in where else "sqlite"
     if scheme not in _STORES:
         raise InvalidArgument(

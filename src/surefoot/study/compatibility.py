@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any, Protocol
 
+import numpy as np
+
 from surefoot.claims import About, Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
@@ -39,6 +41,12 @@ class Parts(Protocol):
     def by_class(self) -> bool | None: ...  # noqa: D102
     @builtins.property
     def needs(self) -> Needs: ...  # noqa: D102
+
+
+def check_seed(seed: Any) -> None:  # noqa: ANN401  whatever the caller passed
+    """Refuse a seed that names no stream of random numbers."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidArgument(f"seed must be an integer ≥ 0, such as 1, got {seed!r}")
 
 
 def check_compatibility(study: Parts) -> None:

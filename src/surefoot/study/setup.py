@@ -43,7 +43,7 @@ from surefoot.store.spec import (
     SpecWords,
     StudySpec,
 )
-from surefoot.study.compatibility import check_compatibility
+from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores, Signature
 
@@ -73,6 +73,7 @@ class Setup:
     by_class: bool | None = None
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         object.__setattr__(self, "perturbation", for_columns(self.perturbation, self.fitted))
         check_compatibility(self)
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)

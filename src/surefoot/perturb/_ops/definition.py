@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
+from numbers import Real
 from typing import TypeVar, dataclass_transform
 
 from surefoot.errors import InvalidArgument
@@ -96,6 +97,10 @@ def _trial_shape(each: Shape, shape: tuple[int, ...]) -> tuple[int, ...]:
 def check_level(perturbation: Perturbation) -> None:
     """Refuse a level that the perturbation does not have; None leaves it open."""
     level, highest = perturbation.level, perturbation.levels(None).high
+    if level is not None and not isinstance(level, Real):
+        raise InvalidArgument(
+            f"{perturbation.kind}: level must be a number such as 0.1, got {level!r}"
+        )
     if level is None or (math.isfinite(level) and 0 <= level <= highest):
         return
     unit: str = getattr(perturbation.levels, "unit", "")
