@@ -54,7 +54,7 @@ def _refuse_outside(inputs: Inputs, bounds: Interval) -> None:
 def _refuse_names(inputs: Inputs, classes: int) -> None:
     """Refuse names of more or fewer classes than the model has: they cannot be in its order."""
     named = len(inputs.class_names)
-    if named in (0, classes):
+    if named in (0, classes) or not classes:
         return
     some = ", ".join(inputs.class_names[:4]) + (", …" if named > 4 else "")
     raise InvalidArgument(
