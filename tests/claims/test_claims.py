@@ -15,14 +15,14 @@ LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
 RUNS = {
     "radius": 8,
-    "robust_accuracy": 15,
-    "radius_quantile": 20,
-    "quantile_difference": 12,
-    "curve_set": 20,
-    "curve_population": 20,
-    "not_worse": 20,
+    "robust_accuracy": 10,
+    "radius_quantile": 12,
+    "quantile_difference": 8,
+    "curve_set": 12,
+    "curve_population": 12,
+    "not_worse": 12,
 }
-"""Fewer runs of the slower worlds; the others have 40. `benchmarks/claims.py` has a thousand."""
+"""Fewer runs of the slower worlds; the others have 20. `benchmarks/claims.py` has a thousand."""
 FAST_RUNS = 2
 """In the fast tier: every kind of claim is made and compared with its truth, no rate is tested."""
 
@@ -42,7 +42,7 @@ def test_every_kind_of_claim_has_a_world() -> None:
 def test_claims_are_false_no_more_often_than_stated(
     world: World, pytestconfig: pytest.Config
 ) -> None:
-    runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 40)
+    runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 20)
     outcome = add_up([world.run(seed) for seed in range(runs)])
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.system import forked
+
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 
 
@@ -40,6 +42,9 @@ class Workspace:
         )
 
     def run(self, *words: str, timeout: float = 120, **more) -> subprocess.CompletedProcess[str]:
+        """The command to its end; with anything special about its process, a new interpreter."""
+        if not more:
+            return forked.run(words, self.folder, timeout)
         return subprocess.run(
             [COMMAND, *words],
             cwd=self.folder,

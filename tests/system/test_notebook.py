@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,7 +27,6 @@ def test_the_notebook_is_stored_without_outputs():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the packages that start a kernel
 def test_the_notebook_runs_and_shows_its_results(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     notebook = stored()
