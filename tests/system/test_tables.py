@@ -58,7 +58,7 @@ def test_a_finished_run_comes_from_the_store_and_its_trials_can_be_repeated():
     assert json.loads(again.stdout)["digest"] == first["digest"]
     assert "already finished" in again.stderr
     example = first["details"]["examples"][0]
-    repeated = run("replay", "latest", example["id"], str(example["trial"]), "--json")
+    repeated = run("replay", "latest", example["id"], str(example["trial"]), "--json", "--trust")
     answer = json.loads(repeated.stdout)
     assert answer["kept"] is False
     assert answer["perturbed"] == example["failed_class"]
@@ -69,7 +69,7 @@ def test_a_changed_table_is_not_replayed(folder):
     text = (folder / "patients.csv").read_text()
     (folder / "patients.csv").write_text(text.replace(",north,", ",south,", 1))
     with pytest.raises(StoreFailed, match="the digests differ"):
-        run("replay", "latest", "03", "0")
+        run("replay", "latest", "03", "0", "--trust")
 
 
 def test_the_parquet_file_of_the_table_is_the_same_study(folder):
