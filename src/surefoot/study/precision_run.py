@@ -137,7 +137,7 @@ def _claims(
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(study, local), []
-    asked_population = study.method.about is About.POPULATION
+    population_first = study.method.about is About.POPULATION
     if (mean := details.studied) is not None:
         continues = Continues.ANYTIME if result.anytime else Continues.ONCE
         value = 1 - mean.value if common.trials else None
@@ -156,6 +156,6 @@ def _claims(
                 value=1 - whole.value, interval=failure_interval(whole.interval),
             )
         )  # fmt: skip
-    if asked_population:
+    if population_first:
         claims.reverse()
     return (replace(claims[0], reason=result.note), *claims[1:])

@@ -178,6 +178,9 @@ class Setup:
     @cached_property
     def clean_kept(self) -> NDArray[np.bool_]:
         """Which inputs the property keeps when clean; the others fail without any perturbation."""
+        if self.has_classes and self.scorer is self.model:
+            severity = self.property.severity(self.clean, self.references)
+            return np.asarray(severity) < self.property.limit
         parts = []
         for start, outputs in clean_batches(self.scorer, self.fitted.x):
             refuse_infinite(outputs)
