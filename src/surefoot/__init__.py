@@ -1,7 +1,7 @@
 """How often does a classifier fail when its input is perturbed, and how certain is that number?
 
 Nouns and verbs of everyday use are here; methods, perturbations, properties and results are in the
-modules `methods`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
+modules `methods`, `papers`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
 `statistics` and `testing`. Each name is imported when it is first used, so that `surefoot --help`
 is quick.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         claims,
         errors,
         methods,
+        papers,
         perturb,
         population,
         properties,
@@ -63,6 +64,7 @@ __all__ = [
     "load_inputs",
     "load_model",
     "methods",
+    "papers",
     "parse_perturbation",
     "perturb",
     "plan",

@@ -20,6 +20,7 @@ from surefoot.cli import (
     design,
     doctor,
     estimate,
+    papers,
     perturb,
     plan,
     store_commands,
@@ -63,7 +64,7 @@ _COMMANDS = {
         compare.compare,
     ),
     "Read stored results": (store_commands.show, store_commands.report, store_commands.replay),
-    "Background": (design.design, brackets.brackets),
+    "Background": (papers.papers, design.design, brackets.brackets),
 }
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:

@@ -21,6 +21,8 @@ _STYLES = {"Notes": "yellow"}
 def print_view(view: View) -> None:
     """Print the number, one sentence, the verdicts and the tables; then what they rest on."""
     console = open_console()
+    for i, line in enumerate(view.lead):
+        console.print(line, style="bold" if i == 0 else None, markup=False)
     for key in view.key_figures:
         console.print(key.line, style="bold", markup=False)
     for line in view.headings:

@@ -154,6 +154,21 @@ def of_perturbations(kappa: float) -> str:
     return f"{limit} of the perturbations" if limit.endswith("%") else f"{limit} perturbations"
 
 
+def plain_words(value: object) -> str:
+    """A cell of a table: text as it is, whole numbers with commas, others to four digits."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return four_digits(value)
+        case Interval(low=low, high=high):
+            return f"{at_least(low)} to {at_most(high)}"
+        case _:
+            return str(value)
+
+
 def file_name(place: str) -> str:
     """The last part of a path."""
     return place.rstrip("/").rpartition("/")[2] or place

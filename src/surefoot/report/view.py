@@ -78,8 +78,9 @@ class View:
     """The number, one sentence, one figure; then how sure, on what assumption, and the rest.
 
     The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
-    where these are not the headline's. The first section has the main figure: a page shows it
-    before anything else.
+    where these are not the headline's. `lead` stands above all of it: the title of a page that
+    shows several results, and its sentences. The first section has the main figure: a page shows
+    it before anything else.
     """
 
     title: str
@@ -95,6 +96,7 @@ class View:
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     continuing: str = ""
     key_claims: tuple[Claim, ...] = ()
+    lead: tuple[str, ...] = ()
 
     @property
     def key_figures(self) -> list[KeyFigure]:
@@ -166,7 +168,7 @@ class View:
 
     def text(self) -> str:
         """All of it, line by line: the number first."""
-        lines = [*(key.line for key in self.key_figures), *self.headings]
+        lines = [*self.lead, *(key.line for key in self.key_figures), *self.headings]
         lines += [*(line for _, line in self.verdict_lines), *self.urgent]
         for table in self.tables:
             lines += ["", table.title, *table.text(), *filter(None, [table.note])]

@@ -1,0 +1,200 @@
+"""A table or figure of a paper, made with surefoot: rows as data, figures, results, sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.report.formatting import plain_words
+from surefoot.report.page import html_of, write_page
+from surefoot.report.tables import Table
+from surefoot.report.view import Figure, Section, View
+from surefoot.store.json_records import plain_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from surefoot.claims import Claim
+    from surefoot.study import Result
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, the key of its value in a row, and how that is written."""
+
+    heading: str
+    key: str
+    words: Callable[[Any], str] = plain_words
+    is_name: bool = False
+
+    def cell(self, row: Row) -> str:
+        """The cell of this row; empty where the row has no value."""
+        value = row.get(self.key)
+        return "" if value is None else self.words(value)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table whose rows are data: one mapping a row, with the keys of the columns."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+    def table(self) -> Table:
+        """The table in words, for a terminal and a page."""
+        names = sum(column.is_name for column in self.columns)
+        rows = tuple(tuple(column.cell(row) for column in self.columns) for row in self.rows)
+        headings = tuple(column.heading for column in self.columns)
+        return Table(self.title, headings, rows, name_columns=names, note=self.note)
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """What a table or a figure of a paper is here.
+
+    `lines`: first what is seen, then where we depart from the paper. `sheets` are its tables,
+    `charts` its figures (each an Altair chart, by its caption), `results` the studies behind it, by
+    name. Every claim of those is on the page too.
+    """
+
+    name: str
+    title: str
+    lines: tuple[str, ...]
+    sheets: tuple[Sheet, ...] = ()
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Result] = field(default_factory=dict)
+    command: str = ""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The charts as figures of a page."""
+        return tuple(_figure(chart, caption) for caption, chart in self.charts.items())
+
+    @cached_property
+    def view(self) -> View:
+        """As a terminal and a page show it."""
+        lead = (self.title, *self.lines)
+        return _view(self.title, lead, [self], self.command, lines_inside=False)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all."""
+        return write_page(self.view, Path(path))
+
+    def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
+        """The first figure; written as .svg, .png or Vega-Lite .json where a path is given."""
+        from surefoot.report.figures import write_figure
+
+        if not self.charts:
+            raise InvalidArgument(f"{self.name} has no figure: write its table, such as table.csv")
+        chart = next(iter(self.charts.values()))
+        if path is not None:
+            write_figure(chart, Path(path))
+        return chart
+
+    def to_json(self) -> str:
+        """Rows, sentences and the results behind them, for machines."""
+        return json.dumps(self.plain(), ensure_ascii=False, allow_nan=False)
+
+    def plain(self) -> dict[str, Any]:
+        """The same as a dictionary of plain values."""
+        sheets = [{"title": s.title, "rows": list(s.rows), "note": s.note} for s in self.sheets]
+        results = {name: json.loads(result.to_json()) for name, result in self.results.items()}
+        own = {"name": self.name, "title": self.title, "lines": self.lines, "tables": sheets}
+        plain: dict[str, Any] = plain_numbers(_plain({**own, "command": self.command}))
+        return {**plain, "results": results}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows of the first table."""
+        import pandas as pd
+
+        return pd.DataFrame([dict(row) for row in self.sheets[0].rows] if self.sheets else [])
+
+    def __str__(self) -> str:
+        """The sentences, then the tables."""
+        return self.view.text()
+
+    def _repr_html_(self) -> str:
+        return html_of(self.view, "notebook.html.j2", tables=self.view.tables, images=(), store="")
+
+
+def view_of_paper(title: str, summary: Sequence[str], exhibits: Sequence[Exhibit]) -> View:
+    """All tables and figures of a paper on one page, each with its own sentences and command."""
+    return _view(title, (title, *summary), exhibits, "", lines_inside=True)
+
+
+def _view(
+    title: str,
+    lead: tuple[str, ...],
+    exhibits: Sequence[Exhibit],
+    command: str,
+    *,
+    lines_inside: bool,
+) -> View:
+    results = [result for exhibit in exhibits for result in exhibit.results.values()]
+    views = [result.view for result in results]
+    return View(
+        title=title,
+        headline=(),
+        about="",
+        cautions=_once(chain.from_iterable(view.cautions for view in views)),
+        claims=_headlines(results),
+        verdicts=(),
+        facts=(),
+        assumptions=_once(chain.from_iterable(view.assumptions for view in views)),
+        sections=tuple(chain.from_iterable(_sections(e, lines_inside) for e in exhibits)),
+        command=command,
+        provenance=tuple(chain.from_iterable(view.provenance for view in views)),
+        lead=lead,
+    )
+
+
+def _sections(exhibit: Exhibit, lines_inside: bool) -> list[Section]:
+    """One section for the figures and the first table, one for each further table."""
+    name = exhibit.name.replace(" ", "-").replace(".", "-")
+    lines = exhibit.lines if lines_inside else ()
+    if lines_inside and exhibit.command:
+        lines = (*lines, f"Made by: {exhibit.command}")
+    tables = [sheet.table() for sheet in exhibit.sheets]
+    title = exhibit.title if lines_inside or not tables else tables[0].title
+    first = Section(
+        name, title, lines=lines, figures=exhibit.figures, table=tables[0] if tables else None
+    )
+    more = [Section(f"{name}-{i}", t.title, table=t) for i, t in enumerate(tables[1:], 2)]
+    return [first, *more]
+
+
+def _headlines(results: Iterable[Result]) -> tuple[Claim, ...]:
+    """What each study claims first: the sentences behind the numbers of a table."""
+    claims = [claim for result in results for claim in result.view.headline[:1]]
+    return tuple(dict.fromkeys(claims))
+
+
+def _once(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))
+
+
+def _figure(chart: Any, caption: str) -> Figure:  # noqa: ANN401
+    from surefoot.report.figures import svg
+
+    return Figure(lambda: svg(chart), caption)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Dataclasses such as intervals, also inside rows, as dictionaries."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value

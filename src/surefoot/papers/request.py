@@ -1,0 +1,115 @@
+"""What is asked of a table or figure: models, data, its options, and how studies are run for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from surefoot.commands.caller import Caller
+from surefoot.commands.option import Groups, option, option_name
+from surefoot.commands.values import Number, Numbers, as_number, as_numbers
+from surefoot.errors import InvalidArgument
+from surefoot.study.load_files import FileOptions
+
+if TYPE_CHECKING:
+    from surefoot.input_set import Inputs
+    from surefoot.papers.paper import Part
+    from surefoot.study import Result
+    from surefoot.subject import Model
+
+Texts = str | Sequence[str]
+"""One text or several."""
+
+
+@dataclass(frozen=True)
+class PaperOptions:
+    """The options of all tables and figures; each reads some of them and refuses the others."""
+
+    perturb: Texts | None = option(
+        None, "Perturbation, as for estimate; may be given several times.", repeats=True
+    )
+    levels: Numbers | None = option(None, "Levels of the perturbation: 0.01,0.02,0.04.")
+    width: Number | None = option(None, "How far each estimate may be from the truth.")
+    confidence: Number | None = option(None, "Confidence of the result.")
+    kappa: Numbers | None = option(None, "Largest allowed failure probabilities: 0.1,0.01.")
+    limit: Number | None = option(None, "Confidence that no wrong class may reach.")
+    draws: int | None = option(None, "Trials per input.", least=20)
+    threshold: Numbers | None = option(None, "Accuracies that the curve must not fall below.")
+    points: Numbers | None = option(None, "ASAP's n: the numbers of levels allowed.")
+    curvature: Numbers | None = option(None, "ASAP's â: the assumed curvatures.")
+    images: Numbers | None = option(None, "Numbers of images: 10,20,50.")
+    repeats: int | None = option(None, "How often an experiment is repeated.", least=1)
+    quantile: Number | None = option(None, "σ: the share of inputs that may be less robust.")
+    gamma: Number | None = option(None, "γ: the interval is shorter than this when it stops.")
+    radius: Number | None = option(None, "Radius at which robustness is asked for: 8/255.")
+    seconds: Number | None = option(None, "Seconds of proof per input.")
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Models by name, data, brackets, and the options as the part of the paper reads them.
+
+    `options` has a value for every option of the part: the one that was given, else that of the
+    paper, or the quick one. `files` says how model and data are read and which inputs are chosen.
+    """
+
+    part: Part
+    models: Mapping[str, Any]
+    data: Any
+    brackets: str | Path | None
+    options: Mapping[str, Any]
+    files: FileOptions
+    seed: int = 1
+    store: str | Path | None = None
+    workers: int | None = None
+    quick: bool = False
+    caller: Caller = Caller()  # noqa: RUF009  a frozen value
+
+    def run(self, command: str, models: Any, perturb: Any, **options: Any) -> Result:  # noqa: ANN401
+        """Run `estimate`, `certify`, `tail`, `curve`, `critical` or `compare` with these options.
+
+        `models` is one model, or for `compare` several by name. It is what `sf.estimate(…)` does,
+        with the data, the seed and the store of this request.
+        """
+        function = getattr(import_module(f"surefoot.commands.{command}"), command)
+        groups = Groups.of(function, {"FileOptions": FileOptions})
+        own = {"seed": self.seed, "store": self.store, "workers": self.workers}
+        values = {**{f.name: getattr(self.files, f.name) for f in fields(self.files)}, **own}
+        values |= options
+        chosen = groups.build(values)
+        if values:
+            raise InvalidArgument(f"{command} has no option {next(iter(values))!r}")
+        result: Result = function(models, self.data, perturb, **chosen, caller=self.caller)
+        return result
+
+    def load(self) -> tuple[dict[str, Model], Inputs]:
+        """The models by name, and the inputs that are chosen for all of them."""
+        loaded, inputs = self.files.load(list(self.models.values()), self.data, self.seed)
+        return dict(zip(self.models, loaded, strict=True)), inputs
+
+
+def chosen_options(part: Part, given: Mapping[str, Any], *, quick: bool) -> dict[str, Any]:
+    """The options of this part with the values given; one that it does not read is refused."""
+    for name, value in given.items():
+        if value is not None and name not in part.options:
+            known = ", ".join(option_name(known) for known in part.options) or "none"
+            raise InvalidArgument(
+                f"{option_name(name)} plays no part in {part.name}: its options are {known}"
+            )
+    values = {name: _read(name, value) for name, value in given.items() if value is not None}
+    return {**part.options, **(part.quick if quick else {}), **values}
+
+
+def _read(name: str, value: Any) -> Any:  # noqa: ANN401
+    """Numbers from text; what may be given several times as a tuple."""
+    hint = get_type_hints(PaperOptions)[name]
+    if hint == Numbers | None:
+        return as_numbers(name, value)
+    if hint == Number | None:
+        return as_number(name, value)
+    if hint == Texts | None:
+        return (value,) if isinstance(value, str) else tuple(value)
+    return value

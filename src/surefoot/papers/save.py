@@ -1,0 +1,85 @@
+"""An exhibit as a file: its table as .csv, .md or .tex, its figure as .svg, .png or .json."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.report.page import write_whole
+from surefoot.results import Interval
+
+if TYPE_CHECKING:
+    from surefoot.papers.exhibit import Exhibit, Sheet
+
+_TABLES, _FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".json")
+_TEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\\": r"\textbackslash{}"}
+)  # fmt: skip
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse an ending that says nothing here, before hours of work."""
+    if Path(path).suffix.lower() not in (*_TABLES, *_FIGURES):
+        raise InvalidArgument(
+            f"{path}: a table is written as {', '.join(_TABLES)}, a figure as {', '.join(_FIGURES)}"
+        )
+
+
+def save(exhibit: Exhibit, path: str | Path) -> Path:
+    """Write the first table or the first figure, as the ending of the name says."""
+    check_name(path)
+    where = Path(path)
+    if where.suffix.lower() in _FIGURES:
+        exhibit.plot(where)
+        return where
+    if not exhibit.sheets:
+        raise InvalidArgument(f"{exhibit.name} has no table: write its figure, such as figure.svg")
+    write = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}[where.suffix.lower()]
+    write_whole(where, write(exhibit.sheets[0]))
+    return where
+
+
+def as_csv(sheet: Sheet) -> str:
+    """The values themselves, an interval as two columns."""
+    rows = [_flat(row, [column.key for column in sheet.columns]) for row in sheet.rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def as_markdown(sheet: Sheet) -> str:
+    """The cells as they are printed."""
+    table = sheet.table()
+    bar = [":--" if i < table.name_columns else "--:" for i in range(len(table.headings))]
+    lines = [table.headings, bar, *table.rows]
+    return "".join(
+        f"| {' | '.join(c.replace('|', chr(92) + '|') for c in row)} |\n" for row in lines
+    )
+
+
+def as_latex(sheet: Sheet) -> str:
+    """A tabular with the cells as they are printed."""
+    table = sheet.table()
+    align = "l" * table.name_columns + "r" * (len(table.headings) - table.name_columns)
+    lines = [f"{' & '.join(c.translate(_TEX) for c in row)} \\\\" for row in table.rows]
+    head = f"{' & '.join(h.translate(_TEX) for h in table.headings)} \\\\"
+    parts = [f"\\begin{{tabular}}{{{align}}}", "\\hline", head, "\\hline", *lines, "\\hline"]
+    return "\n".join([*parts, "\\end{tabular}", ""])
+
+
+def _flat(row: Any, keys: list[str]) -> dict[str, Any]:  # noqa: ANN401
+    flat: dict[str, Any] = {}
+    for key in keys:
+        value = row.get(key)
+        if isinstance(value, Interval):
+            flat |= {f"{key}_low": value.low, f"{key}_high": value.high}
+        else:
+            flat[key] = value
+    return flat
