@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from functools import cached_property
 from itertools import chain
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.report.formatting import plain_words
-from surefoot.report.page import html_of, write_page
+from surefoot.report.notebook import notebook_html
+from surefoot.report.page import write_page
 from surefoot.report.tables import Table
 from surefoot.report.view import Figure, Section, View
 from surefoot.store.json_records import plain_numbers
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from surefoot.study import Result
 
 Row = Mapping[str, Any]
+_SEVERAL = (
+    "Each of these {} claims holds with its own confidence: they are not corrected for being many, "
+    "so that some of them may be wrong."
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Exhibit:
         return self.view.text()
 
     def _repr_html_(self) -> str:
-        return html_of(self.view, "notebook.html.j2", tables=self.view.tables, images=(), store="")
+        return notebook_html(self.view)
 
 
 def view_of_paper(title: str, summary: Sequence[str], exhibits: Sequence[Exhibit]) -> View:
@@ -140,21 +145,24 @@ def _view(
     *,
     lines_inside: bool,
 ) -> View:
-    results = [result for exhibit in exhibits for result in exhibit.results.values()]
-    views = [result.view for result in results]
+    results = [pair for exhibit in exhibits for pair in exhibit.results.items()]
+    views = [result.view for _, result in results]
+    claims = _headlines(results)
+    several = (_SEVERAL.format(len(claims)),) if len(claims) > 1 else ()
     return View(
         title=title,
         headline=(),
         about="",
-        cautions=_once(chain.from_iterable(view.cautions for view in views)),
-        claims=_headlines(results),
+        cautions=_once(chain(several, *(view.cautions for view in views))),
+        claims=tuple(claim for _, claim in claims),
         verdicts=(),
         facts=(),
         assumptions=_once(chain.from_iterable(view.assumptions for view in views)),
         sections=tuple(chain.from_iterable(_sections(e, lines_inside) for e in exhibits)),
         command=command,
-        provenance=tuple(chain.from_iterable(view.provenance for view in views)),
+        provenance=tuple(chain.from_iterable(_provenance(*pair) for pair in results)),
         lead=lead,
+        claim_names=tuple(name for name, _ in claims),
     )
 
 
@@ -173,10 +181,16 @@ def _sections(exhibit: Exhibit, lines_inside: bool) -> list[Section]:
     return [first, *more]
 
 
-def _headlines(results: Iterable[Result]) -> tuple[Claim, ...]:
-    """What each study claims first: the sentences behind the numbers of a table."""
-    claims = [claim for result in results for claim in result.view.headline[:1]]
-    return tuple(dict.fromkeys(claims))
+def _headlines(results: Iterable[tuple[str, Result]]) -> list[tuple[str, Claim]]:
+    """What each study claims first, and its name: the sentences behind the numbers of a table."""
+    pairs = [(name, claim) for name, result in results for claim in result.view.headline[:1]]
+    return list(dict.fromkeys(pairs))
+
+
+def _provenance(name: str, result: Result) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """How the study of this name was run, and each of its parts."""
+    for part, rows in result.view.provenance:
+        yield ", ".join(filter(None, [name, part])), rows
 
 
 def _once(lines: Iterable[str]) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from surefoot.papers.exhibit import Exhibit, Sheet
 
 _TABLES, _FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".json")
+_ENDS = ("low", "high")
+"""Of an interval."""
 _TEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"\\": r"\textbackslash{}"}
@@ -45,13 +47,17 @@ def save(exhibit: Exhibit, path: str | Path) -> Path:
 
 def as_csv(sheet: Sheet) -> str:
     """The values themselves, an interval as two columns."""
-    rows = [_flat(row, [column.key for column in sheet.columns]) for row in sheet.rows]
-    names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    ends = {c.key for c in sheet.columns for r in sheet.rows if isinstance(r.get(c.key), Interval)}
+    keys = [(c.key, end) for c in sheet.columns for end in (_ENDS if c.key in ends else ("",))]
+    writer.writerow([f"{key}_{end}" if end else key for key, end in keys])
+    writer.writerows([_cell(row.get(key), end) for key, end in keys] for row in sheet.rows)
     return out.getvalue()
+
+
+def _cell(value: Any, end: str) -> Any:  # noqa: ANN401
+    return getattr(value, end) if end and value is not None else value
 
 
 def as_markdown(sheet: Sheet) -> str:
@@ -72,14 +78,3 @@ def as_latex(sheet: Sheet) -> str:
     head = f"{' & '.join(h.translate(_TEX) for h in table.headings)} \\\\"
     parts = [f"\\begin{{tabular}}{{{align}}}", "\\hline", head, "\\hline", *lines, "\\hline"]
     return "\n".join([*parts, "\\end{tabular}", ""])
-
-
-def _flat(row: Any, keys: list[str]) -> dict[str, Any]:  # noqa: ANN401
-    flat: dict[str, Any] = {}
-    for key in keys:
-        value = row.get(key)
-        if isinstance(value, Interval):
-            flat |= {f"{key}_low": value.low, f"{key}_high": value.high}
-        else:
-            flat[key] = value
-    return flat

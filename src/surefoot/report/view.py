@@ -78,9 +78,9 @@ class View:
     """The number, one sentence, one figure; then how sure, on what assumption, and the rest.
 
     The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
-    where these are not the headline's. `lead` stands above all of it: the title of a page that
-    shows several results, and its sentences. The first section has the main figure: a page shows
-    it before anything else.
+    where these are not the headline's. The first section has the main figure: a page shows it
+    before anything else. A page of several results has a `lead`, its title and sentences, above
+    all of it; `claim_names` say whose each of `claims` is.
     """
 
     title: str
@@ -97,6 +97,7 @@ class View:
     continuing: str = ""
     key_claims: tuple[Claim, ...] = ()
     lead: tuple[str, ...] = ()
+    claim_names: tuple[str, ...] = ()
 
     @property
     def key_figures(self) -> list[KeyFigure]:
@@ -122,7 +123,15 @@ class View:
     @property
     def claim_lines(self) -> list[str]:
         """The other claims, in words."""
-        return self._lines[len(self.headings) + len(self.verdicts) :]
+        lines = self._lines[len(self.headings) + len(self.verdicts) :]
+        if not self.claim_names:
+            return lines
+        return [f"{name}: {line}" for name, line in zip(self.claim_names, lines, strict=True)]
+
+    @property
+    def claims_title(self) -> str:
+        """The heading of the other claims."""
+        return "Further claims" if self.headline else "What each study claims"
 
     @property
     def urgent(self) -> list[str]:
@@ -157,7 +166,7 @@ class View:
         """What follows the tables of a terminal: a title, and its lines."""
         run = filter(None, [self.about, *self.facts, self.continuing])
         lists = {
-            "Further claims": self.claim_lines,
+            self.claims_title: self.claim_lines,
             "Assumptions": self.assumptions,
             "Notes": self.notes,
             "What was run": run,
