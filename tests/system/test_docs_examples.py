@@ -45,6 +45,8 @@ NOT_RUN_PYTHON = {
     "# hearing.py": "the folder has it as hearing.py, and the command line imports it",
     "@perturbation": "a class of the package with its body left out",
 }
+SMALLER = (("--quick",), ("--first", "6"))
+"""Added to the commands of papers, whose experiments take hours."""
 CHEAPER = {"range(2000)": "range(2)"}
 """Repetitions of a simulation on a page, and as many as are run here."""
 
@@ -232,6 +234,8 @@ def test_a_command_runs_as_printed(example, request, monkeypatch):
         monkeypatch.chdir(request.getfixturevalue("stored_run"))
     if any(word.endswith(TORCH_FILES) for word in words):
         request.getfixturevalue("torch_files")
+    if words[0] == "papers" and len(words) > 2:
+        words += [word for pair in SMALLER if pair[0] not in words for word in pair]
     done = CliRunner().invoke(app, words, standalone_mode=False)
     assert done.exception is None, done.exception
     accepted = {0, 1, 2} if REQUIREMENT_OPTIONS & set(words) else {0}
