@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,3 +48,17 @@ class Entry:
     start: int
     stop: int
     evidence: Any
+
+
+def words_of_tasks(tasks: Sequence[Task]) -> str:
+    """The tasks of a batch, as an error names them."""
+    return f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")
+
+
+def words_of_trial(row: int, tasks: Sequence[Task]) -> str:
+    """The input and trial behind a row of a batch."""
+    for task in tasks:
+        if row < task.units:
+            return f"input {task.subject.name}, trial {task.start + row}"
+        row -= task.units
+    raise IndexError(row)

@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import surefoot as sf
+from surefoot.engine.sampling_bench import SamplingBench
+from surefoot.engine.streams import block_key, stream
+from surefoot.perturb import LinfNoise, UniformNoise
+from surefoot.perturb._ops.added_noise import compiled_noise
 from surefoot.perturb._ops.edges import Edge
 from surefoot.perturb._ops.warp import _warp_by_grid_sample, _warp_by_takes, _warp_on_host, warp
 from surefoot.perturb._ops.warp_cpu import compiled_sampler
 from surefoot.results import Interval
+from surefoot.tasks import Subject, Task
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_sampler.py"
 BOUNDS = Interval(-0.5, 0.8)
@@ -19,11 +25,16 @@ SIZES = [(9, 13), (1, 6), (5, 1), (1, 1), (40, 130), (3, 5000)]
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def library(tmp_path_factory):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     library = tmp_path_factory.mktemp("sampler") / "_sampler.so"
     assert runpy.run_path(str(SCRIPT))["compile_sampler"](library)
+    return library
+
+
+@pytest.fixture(scope="module")
+def compiled(library):
     found = compiled_sampler(library)
     assert found is not None
     return found
@@ -99,3 +110,37 @@ def test_gradients_still_flow_through_a_warp(torch):
     followed.sum().backward()
     assert x.grad is not None and float(x.grad.sum()) == pytest.approx(followed.numel(), rel=1e-4)
     np.testing.assert_allclose(followed.detach().numpy(), plain.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("noise", [LinfNoise(0.3), UniformNoise(0.2), UniformNoise(0.2, -0.5)])
+@pytest.mark.parametrize("bounds", [None, Interval(0, 1), Interval(-0.3, 0.3)])
+@pytest.mark.parametrize(
+    ("shape", "start", "stop"),
+    [((784,), 0, 64), ((784,), 13, 50), ((7,), 5, 1000), ((3, 5, 5), 1, 2), ((1,), 3, 8),
+     ((9001,), 1, 7)],
+)  # fmt: skip
+def test_noise_of_compiled_code_is_numpys_bit_for_bit(library, noise, bounds, shape, start, stop):
+    """One input for all trials and one for each; whole blocks and parts of them."""
+    add = compiled_noise(library)
+    for rows in (1, stop - start):
+        x = np.random.default_rng(0).random((rows, *shape), dtype=np.float32)
+        drawn = noise.draw(stream(1, "a", noise.kind, 3, x), stop, shape)[start:]
+        truth = noise.apply(x, drawn, noise.level, bounds)
+        key, out = block_key(1, "a", noise.kind, 3), np.empty_like(truth)
+        add(out, x, key, start, noise.additive, noise.level, bounds)
+        np.testing.assert_array_equal(out.view(np.uint32), truth.view(np.uint32))
+
+
+def test_a_batch_of_several_inputs_is_the_same_drawn_together_and_apart():
+    """Tasks that begin within a block, cross its end, and have several inputs."""
+    x = np.random.default_rng(2).random((5, 784), dtype=np.float32)
+    inputs = sf.load_inputs(x)
+    subjects = [Subject("a", (0,)), Subject("all", (1, 2, 3)), Subject("some", (0, 4), picks=True)]
+    tasks = [Task(s, 0.1, start, start + 90) for s, start in zip(subjects, (3, 60, 7), strict=True)]
+    model = sf.load_model(lambda b: b[:, :2], shape=(784,), bounds=(0, 1))
+    bench = SamplingBench(
+        inputs, np.zeros(5, np.int64), model, LinfNoise(0.1), sf.properties.SameLabel(),
+        sf.methods.Counts, 1,
+    )  # fmt: skip
+    truth = np.concatenate([bench.perturbed(task) for task in tasks])
+    np.testing.assert_array_equal(bench.perturbed_all(tasks), truth)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from surefoot.engine.cuda_streams import synchronized, worker_stream
 from surefoot.engine.device_arrays import concatenated, draw_rows, on_device_of
+from surefoot.engine.host_noise import HostNoise, host_noise
 from surefoot.engine.input_layout import draws_nothing, from_view, to_view
 from surefoot.engine.streams import (
     TorchRowStream,
@@ -37,7 +38,7 @@ from surefoot.subject import (
     Stream,
     to_host,
 )
-from surefoot.tasks import Task
+from surefoot.tasks import Task, words_of_tasks, words_of_trial
 
 S = TypeVar("S", bound=Sampled)
 _MOST_RESIDENT_BYTES = 2**31
@@ -119,7 +120,7 @@ class SamplingBench(Generic[S]):
         try:
             return self.prop.severity(outputs, references)
         except ModelFailed as error:
-            raise ModelFailed(f"{_name_of_all(tasks)}: {error}") from error
+            raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
 
     def outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
         """The model's outputs, in main memory and finite; an error names the trials."""
@@ -131,7 +132,7 @@ class SamplingBench(Generic[S]):
         return on_host
 
     def _outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
-        name, signature = _name_of_all(tasks), self.model.signature
+        name, signature = words_of_tasks(tasks), self.model.signature
         try:
             outputs = self.model.predict(x)
         except ModelFailed as error:
@@ -150,14 +151,32 @@ class SamplingBench(Generic[S]):
         if not np.isfinite(rows).all():
             row = int(np.argmin(np.isfinite(rows)))
             raise ModelFailed(
-                f"{_name_of(row, tasks)}: the model returned NaN or an infinite score"
+                f"{words_of_trial(row, tasks)}: the model returned NaN or an infinite score"
             )
 
     def perturbed_all(self, tasks: Sequence[Task]) -> Array:
         """The perturbed inputs of all tasks, one after the other."""
         if self._named_by_row:
             return self._perturbed_by_row(tasks, *self._keys_and_rows(tasks))
-        return concatenated([self.perturbed(task) for task in tasks])
+        noise = self._host_noise
+        if noise is None or any(task.level == 0 for task in tasks):
+            return concatenated([self.perturbed(task) for task in tasks])
+        ends = np.cumsum([task.units for task in tasks])
+        out = np.empty((ends[-1], *self.inputs.x.shape[1:]), dtype=np.float32)
+        for task, end in zip(tasks, ends.tolist(), strict=True):
+            rows = self.rows_of_task(task)
+            clean = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
+            noise.write(out[end - task.units : end], self.model.place(clean), task)
+        return out
+
+    @cached_property
+    def _host_noise(self) -> HostNoise | None:
+        """Compiled code that draws and adds in one pass, where the perturbation is such noise."""
+        if self.inputs.axes:
+            return None
+        placed = self.model.place(self.inputs.x[:1])
+        bounds = self.model.signature.bounds
+        return host_noise(self.perturbation, placed, self.seed, self.block, bounds)
 
     @cached_property
     def _named_by_row(self) -> bool:
@@ -272,16 +291,3 @@ class SamplingBench(Generic[S]):
             firsts = np.array([task.subject.rows[0] for task in tasks], dtype=np.intp)
             return np.repeat(firsts, [task.units for task in tasks])
         return np.concatenate([self.rows_of_task(task) for task in tasks])
-
-
-def _name_of_all(tasks: Sequence[Task]) -> str:
-    return f"{tasks[0]}" + (f" and {len(tasks) - 1} more" if len(tasks) > 1 else "")
-
-
-def _name_of(row: int, tasks: Sequence[Task]) -> str:
-    """The input and trial behind a row of the batch."""
-    for task in tasks:
-        if row < task.units:
-            return f"input {task.subject.name}, trial {task.start + row}"
-        row -= task.units
-    raise IndexError(row)

@@ -37,7 +37,8 @@ def block_size(shape: tuple[int, ...]) -> int:
     return int(min(_LONGEST_BLOCK, 2 ** int(math.log2(trials))))
 
 
-def _key(seed: int, subject: str, kind: str, block: int) -> bytes:
+def block_key(seed: int, subject: str, kind: str, block: int) -> bytes:
+    """The state of the generator of a block: three words of 64 bits, the lowest byte first."""
     return _hash(f"surefoot-1\0{seed}\0{kind}\0{block}\0{subject}")
 
 
@@ -174,7 +175,7 @@ def row_keys(bases: Array | int, trials: Array) -> Array:
 @lru_cache(maxsize=100_000)
 def base_of(seed: int, subject: str, kind: str) -> int:
     """A hash of the name, from which all keys of a subject are made."""
-    return int.from_bytes(_key(seed, subject, kind, 0)[:8], "little", signed=True)
+    return int.from_bytes(block_key(seed, subject, kind, 0)[:8], "little", signed=True)
 
 
 def picks(seed: int, subject: str, size: int, start: int, stop: int) -> NDArray[np.intp]:
@@ -190,7 +191,7 @@ def picks(seed: int, subject: str, size: int, start: int, stop: int) -> NDArray[
 
 def stream(seed: int, subject: str, kind: str, block: int, like: Array) -> Stream:
     """The stream of this name, in the namespace and on the device of `like`."""
-    key = _key(seed, subject, kind, block)
+    key = block_key(seed, subject, kind, block)
     if isinstance(like, np.ndarray):
         return NumpyStream(_generator(key))
     if generator_for(like) == "sfc64":

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SOME = 8192 }; /* places worked on together, so that they stay in a near cache */
 
@@ -118,4 +119,63 @@ void sample(float *restrict out, const float *restrict x, const float *restrict 
                                          high, to);
                 }
             }
+}
+
+/* The state of an SFC64 generator, as NumPy has it, and the half of a number that is left. */
+struct sfc64 {
+    uint64_t a, b, c, count;
+};
+
+static inline uint64_t next(struct sfc64 *s)
+{
+    uint64_t number = s->a + s->b + s->count++;
+    s->a = s->b ^ (s->b >> 11);
+    s->b = s->c + (s->c << 3);
+    s->c = ((s->c << 24) | (s->c >> 40)) + number;
+    return number;
+}
+
+/* Rows [start, stop) of a block of uniform noise on rows of `size` values: x + (u * factor + shift),
+   within the bounds. The numbers u are those that NumPy draws from SFC64 with this key: of each
+   number of 64 bits first the lower half, then the upper, 24 bits of each. x_next is the step to
+   the next row of x, 0 where all rows are the same. */
+void add_uniform(float *restrict out, const float *restrict x, const uint64_t *key, ptrdiff_t start,
+                 ptrdiff_t stop, ptrdiff_t size, ptrdiff_t x_next, float factor, float shift,
+                 float low, float high)
+{
+    struct sfc64 state = {key[0], key[1], key[2], 1};
+    ptrdiff_t skipped = start * size, left = (stop - start) * size, place = 0, row = 0;
+    uint32_t bits[SOME + 2];
+    int have = 0; /* numbers at the front of `bits` that are not used yet */
+    for (ptrdiff_t i = 0; i < skipped / 2; i++)
+        next(&state);
+    if (skipped % 2)
+        bits[have++] = next(&state) >> 32;
+    while (left > 0) {
+        int count = left < SOME ? (int)left : SOME;
+        while (have < count) {
+            uint64_t number = next(&state);
+            bits[have] = (uint32_t)number;
+            bits[have + 1] = (uint32_t)(number >> 32);
+            have += 2;
+        }
+        for (int done = 0; done < count;) {
+            int line = size - place < count - done ? (int)(size - place) : count - done;
+            const float *given = x + row * x_next + place;
+            const uint32_t *some = bits + done;
+            for (int i = 0; i < line; i++) {
+                float u = (float)(int32_t)(some[i] >> 8) * (1.0f / 16777216.0f);
+                out[i] = within(u * factor + shift + given[i], low, high);
+            }
+            out += line;
+            done += line;
+            place += line;
+            if (place == size)
+                place = 0, row++;
+        }
+        if (have > count)
+            bits[0] = bits[count];
+        have -= count;
+        left -= count;
+    }
 }

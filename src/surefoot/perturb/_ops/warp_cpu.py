@@ -1,14 +1,12 @@
 """Images resampled by compiled code: fold, take, blend and clip in one pass.
 
 What `warp` does with NumPy in dozens of passes over the coordinates, with the same values bit for
-bit. `sampler.c` is compiled when the package is installed, if there is a C compiler; where there
-is none, `compiled_sampler` returns None and NumPy does the work.
+bit. Where nothing is compiled, `compiled_sampler` returns None and NumPy does the work.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,25 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.perturb._ops.edges import Edge
+from surefoot.perturb._ops.library import BESIDE, compiled_library
 from surefoot.results import Interval
 
 Images = NDArray[np.float32]
 Sampler = Callable[[Images, Images, Images, Edge, Interval | None], Images]
 
-_SOURCE = Path(__file__).with_name("sampler.c")
-_BESIDE = Path(__file__).with_name("_sampler.so")
 _Steps = ctypes.c_ssize_t * 3
 
 
 @lru_cache(maxsize=4)
-def compiled_sampler(library: Path = _BESIDE) -> Sampler | None:
+def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
     """The compiled sampler, or None where there is none of exactly this source."""
-    try:
-        compiled = ctypes.CDLL(str(library))
-    except OSError:
-        return None
-    compiled.digest.restype = ctypes.c_longlong
-    if compiled.digest() != int(hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:15], 16):
+    compiled = compiled_library(library)
+    if compiled is None:
         return None
     sample = compiled.sample
     long, whole, real, place = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float, ctypes.c_void_p
