@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -20,6 +20,8 @@ Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""
 Presets = Mapping[str, tuple[float, ...]]
 """The levels of the published severities 1 to 5, for "small" and for "large" images."""
+Units = Mapping[str, Callable[[float], float]]
+"""What may stand behind the number of a level in a text, and the level that it then means."""
 
 _Class = TypeVar("_Class", bound=Perturbation)
 

@@ -99,11 +99,14 @@ class BrokenLens:
         xp, span, (turn, away, near) = array_namespace(x), bounds or UNIT, places
         half = near * (0.5 * max(1.0, _THICKNESS * diagonal(x)))
         fading = xp.clip(near * (1 / _FADING), None, 1.0)
+        drawn_over, grey = xp.zeros_like(turn), xp.zeros_like(turn)
         for i in range(self.cracks):
             apart = xp.abs(turn - (numbers[:, 0, i, None, None] + i))
             apart = xp.minimum(apart, self.cracks - apart) * (2 * math.pi / self.cracks)
             beside = away * xp.sin(xp.clip(apart, None, math.pi / 2))
-            line = xp.clip(half + 0.5 - beside, 0.0, 1.0) * fading
-            grey = numbers[:, 1, i, None, None] * span.width + span.low
-            x = mix(x, line[:, None], grey[:, None], bounds)
-        return x
+            line = xp.clip(half + 0.5 - beside, 0.0, 1.0)
+            grey = xp.where(line > drawn_over, numbers[:, 1, i, None, None], grey)
+            drawn_over = xp.maximum(drawn_over, line)
+        drawn_over *= fading
+        shade = grey * span.width + span.low
+        return mix(x, drawn_over[:, None], shade[:, None], bounds)
