@@ -21,6 +21,7 @@ PERTURBATIONS: dict[str, type[Any]] = {
         perturb.DIGITAL,
         perturb.GEOMETRY,
         perturb.OCCLUSION,
+        perturb.CAMERA,
         perturb.SIGNALS,
         perturb.TABLES,
     )
