@@ -178,8 +178,8 @@ def _check_pilot_error(pilot_error: float, error: float) -> None:
     least = _PILOT_SHARE * SMALLEST_ERROR
     if not least <= pilot_error <= error - least:
         raise InvalidArgument(
-            f"pilot_error must lie between 0 and the error, {error:g}, got {pilot_error}: the second "
-            f"stage may use it and the last one has the rest, try {_PILOT_SHARE * error:g}"
+            f"pilot_error must lie between 0 and the error, {error:g}, got {pilot_error}: the "
+            f"second stage may use it, the last one has the rest; try {_PILOT_SHARE * error:g}"
         )
 
 

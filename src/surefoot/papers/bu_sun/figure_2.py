@@ -52,8 +52,8 @@ def make(request: Request) -> Exhibit:
             f"{okamoto:.3g} by Okamoto's bound for every p, and at p = {_EXAMPLE:g} at most "
             f"{at['theorem_3']:.3g} by theorem 3; the exact probability there is "
             f"{at['exact']:.3g}, and at the worst p it is {worst:.3g}.",
-            "Added: the exact probability (binomial sums, nothing simulated), which is what an exact "
-            "method can use. It jumps where a count enters or leaves the range within the width.",
+            "Added: the exact probability (binomial sums, nothing simulated), which is what an "
+            "exact method can use. It jumps where a count enters or leaves the range.",
         ),
         sheets=(Sheet("At some p", _COLUMNS, tuple(rows[::_EVERY])),),
         charts={

@@ -40,7 +40,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class ModelValues:
-    """Of one model: the value of each image by each method, and its accuracy by the standard one."""
+    """Of one model: each image by each method, and the accuracy by the standard one."""
 
     values: Mapping[str, Floats]
     whole: Claim

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,13 +29,14 @@ def simulated(pair: Pair, repeats: int, seed: int) -> NDArray[np.float64]:
     return means
 
 
-def expected(pair: Pair) -> list[tuple[float, float]]:
+@lru_cache(maxsize=16)
+def expected(pair: Pair) -> tuple[tuple[float, float], ...]:
     """Expected trials of the exact sequential method, exactly, at the values of p."""
     design = design_for(pair.width, pair.error)
     every = _EVERY if design.looks[-1] > LARGE_DESIGN else 1
     half = GRID[: len(GRID) // 2 + 1 : every].tolist()
     points = [(p, expected_trials(design, p)) for p in half]
-    return [*points, *((round(1 - p, 3), trials) for p, trials in points[-2::-1])]
+    return (*points, *((round(1 - p, 3), trials) for p, trials in points[-2::-1]))
 
 
 def limits(pair: Pair) -> NDArray[np.float64]:

@@ -68,14 +68,20 @@ def _row(pair: Pair, repeats: int, seed: int) -> Row:
     theirs = simulated(pair, repeats, seed) / number
     ours = np.array([trials for _, trials in expected(pair)]) / number
     printed = PUBLISHED.get((pair.width, pair.error))
-    published = {} if printed is None else {
-        "published_okamoto": printed.okamoto, "published_average": printed.average,
-        "published_largest": printed.largest, "published_smallest": printed.smallest,
-    }  # fmt: skip
+    published = (
+        {}
+        if printed is None
+        else {f"published_{name}": value for name, value in vars(printed).items()}
+    )
     return {
-        "width": pair.width, "error": pair.error, "okamoto": number, **published,
-        **_ratios("bu_sun", theirs), **_ratios("ours", ours), "limit": float(limits(pair).mean()) / number,
-    }  # fmt: skip
+        "width": pair.width,
+        "error": pair.error,
+        "okamoto": number,
+        **published,
+        **_ratios("bu_sun", theirs),
+        **_ratios("ours", ours),
+        "limit": float(limits(pair).mean()) / number,
+    }
 
 
 def _ratios(name: str, ratios: NDArray[np.float64]) -> dict[str, float]:
@@ -94,7 +100,7 @@ _COLUMNS = (
     Column("width", "width", is_name=True),
     Column("error", "error", is_name=True),
     Column("Okamoto", "okamoto"),
-    Column("published", "published_okamoto"),
+    Column("Okamoto, published", "published_okamoto"),
     Column("Bu & Sun, published: average", "published_average", _three),
     Column("max", "published_largest", _three),
     Column("min", "published_smallest", _three),

@@ -31,13 +31,15 @@ PUBLISHED: tuple[Row, ...] = tuple(
     )
     for row in (
         ("CIFAR-10", "contrast", "VGG16", 0.005, 0.001, "U[0, 0.5]", 17.23, 25.94, 0.664, 0.001035),
-        ("CIFAR-10", "fog", "DenseNet121", 0.01, 0.01, "(1.5, 1.75)", 35.38, 60.42, 0.586, 0.002240),
+        ("CIFAR-10", "fog", "DenseNet121", 0.01, 0.01, "(1.5, 1.75)", 35.38, 60.42, 0.586,
+         0.002240),
         ("CIFAR-10", "Gaussian noise", "ResNet101", 0.02, 0.02, "0.1", 3.22, 5.61, 0.575, 0.004450),
         ("CIFAR-10", "glass blur", "MobileNetV2", 0.05, 0.05, "(0.4, 1, 2)", 56.13, 82.17, 0.683,
          0.008850),
         ("ImageNet", "contrast", "ShuffleNetV2", 0.01, 0.01, "U[0, 0.5]", 44.68, 91.89, 0.486,
          0.001495),
-        ("ImageNet", "impulse noise", "GoogLeNet", 0.02, 0.02, "0.06", 16.49, 33.91, 0.486, 0.003086),
+        ("ImageNet", "impulse noise", "GoogLeNet", 0.02, 0.02, "0.06", 16.49, 33.91, 0.486,
+         0.003086),
         ("ImageNet", "shot noise", "RegNet", 0.05, 0.05, "20", 0.44, 0.60, 0.741, 0.007082),
         ("ImageNet", "L∞", "MNASNet", 0.03, 0.03, "0.8", 7.40, 14.62, 0.506, 0.003614),
     )
@@ -85,8 +87,13 @@ def make(request: Request) -> Exhibit:
         title="Table 2: three methods on the same images",
         lines=(_summary(rows), *_DEPARTURES),
         sheets=(
-            Sheet("Trials and seconds for all images", _COST, tuple(rows)),
-            Sheet("Results, and their differences from Okamoto's", _RESULTS, tuple(rows)),
+            Sheet("Trials for all images; ratios to Okamoto's", _TRIALS, tuple(rows)),
+            Sheet("Seconds for all images; ratios to Okamoto's", _SECONDS, tuple(rows)),
+            Sheet(
+                "Results: difference of an image from Okamoto's, average and largest",
+                _RESULTS,
+                tuple(rows),
+            ),
             Sheet("Published (their networks, images and machine)", _PUBLISHED, PUBLISHED),
         ),
         results=results,
@@ -170,27 +177,30 @@ _NAMES = (
     Column("width", "width", is_name=True),
     Column("error", "error", is_name=True),
 )
-_COST = (
+_TRIALS = (
     *_NAMES,
     Column("images", "images"),
-    Column("Okamoto: trials", "okamoto_trials"),
-    Column("seconds", "okamoto_seconds", _two),
-    Column("Bu & Sun: trials", "bu_sun_trials"),
-    Column("seconds", "bu_sun_seconds", _two),
-    Column("ratio of trials", "bu_sun_ratio", _three),
-    Column("of seconds", "bu_sun_time", _three),
-    Column("exact sequential: trials", "ours_trials"),
-    Column("seconds", "ours_seconds", _two),
-    Column("ratio of trials", "ours_ratio", _three),
-    Column("of seconds", "ours_time", _three),
+    Column("Okamoto", "okamoto_trials"),
+    Column("Bu & Sun", "bu_sun_trials"),
+    Column("ratio", "bu_sun_ratio", _three),
+    Column("exact sequential", "ours_trials"),
+    Column("ratio", "ours_ratio", _three),
+)
+_SECONDS = (
+    *_NAMES,
+    Column("Okamoto", "okamoto_seconds", _two),
+    Column("Bu & Sun", "bu_sun_seconds", _two),
+    Column("ratio", "bu_sun_time", _three),
+    Column("exact sequential", "ours_seconds", _two),
+    Column("ratio", "ours_time", _three),
 )
 _RESULTS = (
     *_NAMES,
     Column("mean failure probability", "mean", percent),
     Column("interval", "between", percent_range),
-    Column("Bu & Sun: average difference", "bu_sun_difference"),
+    Column("Bu & Sun: average", "bu_sun_difference"),
     Column("largest", "bu_sun_largest"),
-    Column("exact sequential: average difference", "ours_difference"),
+    Column("exact sequential: average", "ours_difference"),
     Column("largest", "ours_largest"),
 )
 _PUBLISHED = (

@@ -41,17 +41,12 @@ def make(request: Request) -> Exhibit:
     """Correlations of a mean over few images with the standard method, for each perturbation."""
     every = _measure_all(request)
     correlations = _correlation_rows(every, request)
-    sheets = [
-        Sheet("Means over few images, and the standard method", _MEANS, _mean_rows(every, request))
-    ]
-    if correlations:
-        sheets.insert(0, Sheet("Correlation with the standard method", _CORRELATIONS, correlations))
     published = Sheet("Published (their networks, Pearson)", _PUBLISHED, PUBLISHED)
     return Exhibit(
         name=request.part.name,
         title="Table 3: robustness of models from few images",
         lines=(_summary(every, correlations), *_departures(every, request)),
-        sheets=(*sheets, published),
+        sheets=(*_sheets(correlations, _mean_rows(every, request)), published),
         results=_results(every),
     )
 
@@ -60,17 +55,27 @@ def figure_4(request: Request) -> Exhibit:
     """The same correlations against the number of images."""
     every = _measure_all(request)
     correlations = _correlation_rows(every, request)
-    means = Sheet(
-        "Means over few images, and the standard method", _MEANS, _mean_rows(every, request)
-    )
-    first = Sheet("Correlation with the standard method", _CORRELATIONS, correlations)
     return Exhibit(
         name=request.part.name,
         title="Figure 4: correlation with the standard method against the number of images",
         lines=(_summary(every, correlations), *_departures(every, request)),
-        sheets=(first, means) if correlations else (means,),
+        sheets=_sheets(correlations, _mean_rows(every, request)),
         charts=_charts(correlations),
         results=_results(every),
+    )
+
+
+def _sheets(correlations: tuple[Row, ...], means: tuple[Row, ...]) -> tuple[Sheet, ...]:
+    """Correlations where there are enough models; means always."""
+    with_standard = "with the standard method, mean over the repeats"
+    first = (
+        Sheet(f"Pearson correlation {with_standard} and range", _PEARSON, correlations),
+        Sheet(f"Spearman correlation {with_standard}", _SPEARMAN, correlations),
+    )
+    return (
+        *(first if correlations else ()),
+        Sheet("Share of perturbations kept, mean over few images and repeats", _MEANS, means),
+        Sheet("Range of these means over the repeats", _RANGES, means),
     )
 
 
@@ -170,8 +175,8 @@ def _departures(every: Sequence[GlobalMeans], request: Request) -> tuple[str, ..
     repeats, pool, whole = options["repeats"], len(choices.request.data), len(choices.every.data)
     return (
         f"Each of {repeats:,} repeats takes its images at random from those that every model "
-        f"classifies correctly when clean; {pool:,} images came up and were each estimated once, to "
-        f"a width of {options['width']:g} (confidence {percent(options['confidence'])}, each image "
+        f"classifies correctly when clean; {pool:,} images came up, each estimated once to a "
+        f"width of {options['width']:g} (confidence {percent(options['confidence'])}, each image "
         "by itself). The range is from the least to the greatest of the repeats: repeats share "
         "images and models, so it is no confidence interval, neither for other images nor for "
         "other models.",
@@ -192,36 +197,46 @@ def _range(interval: Interval) -> str:
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
-_CORRELATIONS = (
+_PEARSON = (
     Column("perturbation", "perturb", is_name=True),
     Column("images", "images"),
     *(
         column
         for key in KEYS
         for column in (
-            Column(f"{NAMES[key]}: Pearson, mean", f"{key}_pearson", _three),
-            Column("range over repeats", f"{key}_range", _range),
-            Column("Spearman, mean", f"{key}_spearman", _three),
+            Column(NAMES[key], f"{key}_pearson", _three),
+            Column("range", f"{key}_range", _range),
+        )
+    ),
+)
+_SPEARMAN = (
+    Column("perturbation", "perturb", is_name=True),
+    Column("images", "images"),
+    *(
+        column
+        for key in KEYS
+        for column in (
+            Column(NAMES[key], f"{key}_spearman", _three),
             Column("repeats", f"{key}_repeats"),
         )
     ),
 )
-_MEANS = (
+_OF_A_MODEL = (
     Column("perturbation", "perturb", is_name=True),
     Column("model", "model", is_name=True),
     Column("images", "images"),
-    *(
-        column
-        for key in KEYS
-        for column in (
-            Column(f"{NAMES[key]}: kept, mean", key, percent),
-            Column("range over repeats", f"{key}_range", percent_range),
-        )
-    ),
+)
+_MEANS = (
+    *_OF_A_MODEL,
+    *(Column(NAMES[key], key, percent) for key in KEYS),
+    Column("standard method", "standard", percent),
+    Column("interval", "standard_interval", percent_range),
+)
+_RANGES = (
+    *_OF_A_MODEL,
+    *(Column(NAMES[key], f"{key}_range", percent_range) for key in KEYS),
     Column("all images that came up", "pool", percent),
     Column("interval", "pool_interval", percent_range),
-    Column("standard method: accuracy", "standard", percent),
-    Column("interval", "standard_interval", percent_range),
 )
 _PUBLISHED = (
     Column("perturbation", "perturb", is_name=True),
