@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.methods import (
     estimate_method,
     kappa_method,
@@ -19,7 +20,6 @@ from surefoot.commands.options import (
     CONFIDENCE,
     AttackOptions,
     BatchOptions,
-    BuSunOptions,
     KappaOptions,
     RunOptions,
     TailOptions,

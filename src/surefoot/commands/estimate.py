@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.methods import mean_or_each
 from surefoot.commands.options import (
     BatchOptions,
-    BuSunOptions,
     EstimateOptions,
     LevelsOptions,
     PropertyOptions,

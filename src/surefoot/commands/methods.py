@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.option import option_name
-from surefoot.commands.options import WIDTH, BuSunOptions, KappaOptions, TailOptions
+from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
 from surefoot.commands.values import Number, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
 

@@ -50,22 +50,6 @@ class EstimateOptions:
 
 
 @dataclass(frozen=True)
-class BuSunOptions:
-    """The two settings of Bu & Sun's method."""
-
-    pilot_error: Number | None = option(
-        None,
-        "For bu-sun: the part of the error that the interval of its second stage may use "
-        "(default: a twentieth of the error).",
-    )
-    candidates: Numbers | None = option(
-        None,
-        "For bu-sun: sizes of its second stage to choose from, as shares of Okamoto's number "
-        "(default: 0.01,0.02,…,0.2).",
-    )
-
-
-@dataclass(frozen=True)
 class KappaOptions:
     """Which failure probability is allowed, and how that is tested."""
 

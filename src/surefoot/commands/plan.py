@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.doctor import SeedOptions
 from surefoot.commands.methods import kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN, option
 from surefoot.commands.options import (
     CONFIDENCE,
     WIDTH,
-    BuSunOptions,
     KappaOptions,
     PropertyOptions,
 )
