@@ -44,7 +44,10 @@ def line_chart(
     dash = alt.Scale(
         domain=names, range=[[4, 3] if curve.dashed else [1, 0] for curve in curves.values()]
     )
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolSize=250, labelLimit=400)
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=2, columnPadding=24, symbolType="stroke",
+        symbolSize=250, labelLimit=400,
+    )  # fmt: skip
     scale = alt.Scale(type="log") if logarithmic else alt.Scale(zero=False)
     axis = alt.Axis(format="~e", tickCount=6) if logarithmic else alt.Axis(tickCount=6)
     return (
@@ -76,6 +79,7 @@ def histogram(counts: Sequence[int], edges: Sequence[float], x: str, *, title: s
             x=alt.X("low:Q", title=x, scale=alt.Scale(domain=[edges[0], edges[-1]])),
             x2="high:Q",
             y=alt.Y("images:Q", title="images", axis=whole),
+            y2=alt.datum(0),
         )
         .properties(title=_title(title), **_SIZE)
     )

@@ -171,6 +171,10 @@ def _three(value: float) -> str:
     return f"{value:.3f}"
 
 
+def _four(value: float) -> str:
+    return f"{value:.4f}"
+
+
 _NAMES = (
     Column("model", "model", is_name=True),
     Column("perturbation", "perturb", is_name=True),
@@ -196,12 +200,12 @@ _SECONDS = (
 )
 _RESULTS = (
     *_NAMES,
-    Column("mean failure probability", "mean", percent),
+    Column("mean failure", "mean", percent),
     Column("interval", "between", percent_range),
-    Column("Bu & Sun: average", "bu_sun_difference"),
-    Column("largest", "bu_sun_largest"),
-    Column("exact sequential: average", "ours_difference"),
-    Column("largest", "ours_largest"),
+    Column("Bu & Sun", "bu_sun_difference", _four),
+    Column("largest", "bu_sun_largest", _four),
+    Column("exact sequential", "ours_difference", _four),
+    Column("largest", "ours_largest", _four),
 )
 _PUBLISHED = (
     Column("data", "data", is_name=True),
@@ -210,8 +214,8 @@ _PUBLISHED = (
     Column("width", "width"),
     Column("error", "error"),
     Column("parameter", "parameter"),
-    Column("Bu & Sun: seconds", "seconds", _two),
-    Column("Okamoto: seconds", "okamoto_seconds", _two),
-    Column("ratio of seconds", "ratio", _three),
-    Column("average difference", "difference"),
+    Column("Bu & Sun, s", "seconds", _two),
+    Column("Okamoto, s", "okamoto_seconds", _two),
+    Column("ratio", "ratio", _three),
+    Column("difference", "difference"),
 )
