@@ -184,18 +184,18 @@ _NAMES = (
 _TRIALS = (
     *_NAMES,
     Column("images", "images"),
-    Column("Okamoto", "okamoto_trials"),
-    Column("Bu & Sun", "bu_sun_trials"),
+    Column("Okamoto: trials", "okamoto_trials"),
+    Column("Bu & Sun: trials", "bu_sun_trials"),
     Column("ratio", "bu_sun_ratio", _three),
-    Column("exact sequential", "ours_trials"),
+    Column("exact sequential: trials", "ours_trials"),
     Column("ratio", "ours_ratio", _three),
 )
 _SECONDS = (
     *_NAMES,
-    Column("Okamoto", "okamoto_seconds", _two),
-    Column("Bu & Sun", "bu_sun_seconds", _two),
+    Column("Okamoto: seconds", "okamoto_seconds", _two),
+    Column("Bu & Sun: seconds", "bu_sun_seconds", _two),
     Column("ratio", "bu_sun_time", _three),
-    Column("exact sequential", "ours_seconds", _two),
+    Column("exact sequential: seconds", "ours_seconds", _two),
     Column("ratio", "ours_time", _three),
 )
 _RESULTS = (

@@ -201,9 +201,9 @@ def _departures(every: Sequence[GlobalMeans], request: Request) -> tuple[str, ..
         "with an interval for these images (Clopper-Pearson). The paper's is on 50,000 images of "
         "CIFAR-10-C or 250,000 of ImageNet-C, all five severities. Baseline: one perturbed image "
         "of each image of the repeat, with other draws than the standard method.",
-        "The mean is over images that all models classify correctly, as the authors do; the standard "
-        "method counts mistakes on clean images too, so that models of different clean accuracy may "
-        "be ordered differently by the two.",
+        "The mean is over images that all models classify correctly, as the authors do; the "
+        "standard method counts mistakes on clean images too, so that the two may order models of "
+        "different clean accuracy differently.",
         "Added: Spearman's correlation, the ranges, all intervals, and the mean over all images "
         "that came up.",
     )
@@ -248,8 +248,8 @@ _OF_A_MODEL = (
 )
 _MEANS = (
     *_OF_A_MODEL,
-    *(Column(NAMES[key], key, percent) for key in KEYS),
-    Column("standard method", "standard", percent),
+    *(Column(f"kept, {NAMES[key]}", key, percent) for key in KEYS),
+    Column("accuracy, standard method", "standard", percent),
     Column("interval", "standard_interval", percent_range),
 )
 _RANGES = (
