@@ -165,6 +165,12 @@ def test_images_are_those_that_every_model_classifies_correctly(few):
     assert len(rows_of(exhibit)) == 3
 
 
+@pytest.mark.parametrize("images", [0, 2.5, "4,8"])
+def test_a_number_of_images_is_one_integer(few, images):
+    with pytest.raises(InvalidArgument, match=r"images \(--images\)"):
+        made(few, ["first"], figure=1, perturb="linf:0.3", images=images)
+
+
 def test_pairs_and_perturbations_go_together_or_one_serves_all():
     pairs = read_pairs(["0.1,0.1", "0.2,0.2"])
     assert [c.pair for c in configurations(("a", "b"), pairs)] == pairs

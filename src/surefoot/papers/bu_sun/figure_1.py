@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.papers.bu_sun.pairs import image_numbers, with_images
+from surefoot.papers.bu_sun.pairs import one_number, with_images
 from surefoot.papers.exhibit import Column, Exhibit, Row, Sheet
 from surefoot.papers.request import Request
 from surefoot.report.formatting import percent
@@ -21,8 +21,7 @@ NEAR = 0.05
 def make(request: Request) -> Exhibit:
     """A histogram for each model and perturbation."""
     options = request.options
-    (images, *_) = image_numbers(options["images"])
-    loaded = with_images(request, images)
+    loaded = with_images(request, one_number(options["images"]))
     rows: list[Row] = []
     charts, results, lines = {}, {}, []
     for name, model in loaded.models.items():

@@ -78,3 +78,12 @@ def _whole(number: float) -> int:
 def image_numbers(given: Sequence[float]) -> list[int]:
     """Numbers of images, in rising order."""
     return sorted({_whole(number) for number in given})
+
+
+def one_number(given: Sequence[float]) -> int:
+    """The number of images, where there can be one only."""
+    numbers = image_numbers(given)
+    if len(numbers) != 1:
+        words = ",".join(map(str, numbers))
+        raise InvalidArgument(f"images (--images) is one number here, got {words}: write one")
+    return numbers[0]

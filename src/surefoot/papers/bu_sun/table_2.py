@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot.errors import InvalidArgument
 from surefoot.papers.bu_sun.figure_1 import estimates
-from surefoot.papers.bu_sun.pairs import Pair, image_numbers, read_pairs, with_images
+from surefoot.papers.bu_sun.pairs import Pair, one_number, read_pairs, with_images
 from surefoot.papers.exhibit import Column, Exhibit, Row, Sheet
 from surefoot.papers.request import Request
 from surefoot.report.formatting import percent, percent_range
@@ -72,8 +72,7 @@ def make(request: Request) -> Exhibit:
     """One row for each model and configuration."""
     options = request.options
     chosen = configurations(options["perturb"], read_pairs(options["pairs"]))
-    (images, *_) = image_numbers(options["images"])
-    loaded = with_images(request, images)
+    loaded = with_images(request, one_number(options["images"]))
     rows: list[Row] = []
     results: dict[str, Result] = {}
     for name in loaded.models:
