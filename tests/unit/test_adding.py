@@ -39,6 +39,7 @@ OWN_ROLE = {
         "commands/options.py", "commands/sampling.py", "engine/attack_bench.py",
         "study/comparison.py", "study/run.py", "study/study.py",
     },
+    "BuSun": {"papers/bu_sun/sampling_numbers.py", "statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "study/radii_claims.py", "study/radii_run.py",

@@ -33,6 +33,9 @@ class PaperOptions:
     )
     levels: Numbers | None = option(None, "Levels of the perturbation: 0.01,0.02,0.04.")
     width: Number | None = option(None, "How far each estimate may be from the truth.")
+    pairs: Texts | None = option(
+        None, "Width and error: 0.05,0.05; may be given several times.", repeats=True
+    )
     confidence: Number | None = option(None, "Confidence of the result.")
     kappa: Numbers | None = option(None, "Largest allowed failure probabilities: 0.1,0.01.")
     limit: Number | None = option(None, "Confidence that no wrong class may reach.")
