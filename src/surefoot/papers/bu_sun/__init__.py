@@ -11,7 +11,7 @@ _CONTRAST = "contrast:0.5..1"
 """A factor of the contrast between 0 and 0.5, at random: the level is what is taken away."""
 _CONFIGURATIONS = {
     "perturb": (
-        _CONTRAST, _FOG, _GAUSSIAN, _GLASS, _CONTRAST, "impulse:0.06", "shot:0.2236068", "linf:0.8",
+        _CONTRAST, _FOG, _GAUSSIAN, _GLASS, _CONTRAST, "impulse:0.06", "shot:20photons", "linf:0.8",
     ),
     "pairs": (
         "0.005,0.001", "0.01,0.01", "0.02,0.02", "0.05,0.05",
