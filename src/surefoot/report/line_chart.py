@@ -13,6 +13,8 @@ _COLOURS = (
     STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e", "#7a5230", "#d0709a",
 )  # fmt: skip
 _WIDTH, _HEIGHT = 560, 280
+_THIN, _THICK = 1.4, 4.0
+"""Widths of the last and of the first line: lines that coincide all stay visible."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,11 @@ class LineChart:
         )
         x = alt.X(f"{self.x.key}:Q", title=self.x.title, scale=_scale(self.x))
         y = alt.Y(f"{self.y.key}:Q", title=self.y.title, scale=_scale(self.y))
-        lines = _data(self.rows).mark_line(strokeWidth=1.6, point=self.marks)
-        layers = [lines.encode(x=x, y=y, color=colour)]
+        widths = [_THIN + (_THICK - _THIN) * i / max(len(names) - 1, 1) for i in range(len(names))]
+        scale = alt.Scale(domain=names, range=widths[::-1])
+        width = alt.StrokeWidth(f"{self.series}:N", scale=scale, legend=None)
+        lines = _data(self.rows).mark_line(point=self.marks)
+        layers = [lines.encode(x=x, y=y, color=colour, strokeWidth=width)]
         if self.band is not None:
             low, high = self.band
             shade = _data(self.rows).mark_area(opacity=0.15)

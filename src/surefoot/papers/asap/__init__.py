@@ -10,7 +10,7 @@ _BLUR, _NOISE = (PUBLISHED["blur"].ours,), (PUBLISHED["gaussian"].ours,)
 _DOUBLING = tuple(2**k for k in range(4, 11))
 _BENDS = (2.0, 32.0, 128.0, 256.0)
 _WHOLE = {"threshold": (0.8,), "oracle": 1025}
-_QUICK_WHOLE = {"oracle": 65}
+_QUICK_SWEEP = {"oracle": 65, "points": (16, 64, 256, 1024)}
 _QUICK = {"perturb": _FEW, "points": (64,)}
 _PARTS = (
     Part(
@@ -46,7 +46,7 @@ _PARTS = (
         "Levels of numerical integration",
         f"{_HERE}.figure_6:make",
         options={**_WHOLE, "perturb": _BLUR, "points": (1024,), "curvature": (128.0,)},
-        quick=_QUICK_WHOLE,
+        quick={"oracle": 65},
     ),
     Part(
         "figure 7",
@@ -58,28 +58,28 @@ _PARTS = (
             "points": (10, 20, 50, 100, 200, 500, 1000),
             "repeats": 100,
         },
-        quick={**_QUICK_WHOLE, "points": (10, 50, 200)},
+        quick={"oracle": 65, "points": (10, 50, 200)},
     ),
     Part(
         "figure 8",
         "Levels that ASAP uses, by perturbation",
         f"{_HERE}.sweeps:figure_8",
         options={**_WHOLE, "perturb": ALL, "points": _DOUBLING, "curvature": (2.0,)},
-        quick={**_QUICK_WHOLE, "perturb": _FEW},
+        quick={**_QUICK_SWEEP, "perturb": _FEW},
     ),
     Part(
         "figure 9",
         "Levels that ASAP uses, by â",
         f"{_HERE}.sweeps:figure_9",
         options={**_WHOLE, "perturb": _NOISE, "points": _DOUBLING, "curvature": _BENDS},
-        quick=_QUICK_WHOLE,
+        quick={**_QUICK_SWEEP, "perturb": _BLUR},
     ),
     Part(
         "figure 10",
         "Robustness by n and â",
         f"{_HERE}.sweeps:figure_10",
         options={**_WHOLE, "perturb": _NOISE, "points": _DOUBLING, "curvature": _BENDS},
-        quick=_QUICK_WHOLE,
+        quick={**_QUICK_SWEEP, "perturb": _BLUR},
     ),
 )
 

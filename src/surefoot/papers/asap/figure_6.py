@@ -77,9 +77,7 @@ def _chart(whole: WholeCurve, threshold: float, quad: Curve) -> Any:  # noqa: AN
         {"level": p.level, "value": 100 * p.value, "name": "accuracy"}
         for p in whole.run.curve.points
     ]
-    dots = [
-        {"level": p.level, "value": 100 * p.value, "name": "levels taken"} for p in quad.points
-    ]
+    dots = [{"level": p.level, "value": 100 * p.value, "name": "levels taken"} for p in quad.points]
     return LineChart(
         rows=line,
         x=Axis("level", f"level of {whole.perturb.partition(':')[0]}", domain=whole.span),

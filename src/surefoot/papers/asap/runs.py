@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from surefoot.study import Result
 
 QUICK_IMAGES, QUICK_BATCH = 48, 64
-"""Of a quick run: no accuracy of 48 images is 80 %, a tie; and a fixed size of batches saves the time in which it is measured."""
+"""Of a quick run. No accuracy of 48 images is 80 %, so that there is no tie; batches of a fixed
+size save the time in which it is measured."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,9 @@ from surefoot.report.line_chart import Axis, LineChart
 from surefoot.results import Curve, Point
 
 _SIZE = 10**9
-"""Inputs that the formulas stand for: an accuracy is rounded to one of them."""
-_FINE = 200_001
-"""Levels from which the real robustness of a formula is computed, to 1e-5."""
+"""Inputs that a formula stands for: its accuracies are rounded to whole ones of them."""
+_FINE = 20_001
+"""Levels from which the real robustness of a formula is computed, to 5e-5 a crossing."""
 _DRAWN = 401
 
 
@@ -71,7 +71,7 @@ def figure_2(request: Request) -> Exhibit:
         f"is {percent(real)}."
     )
     more = "The paper does not give its curve: this one has its two numbers, 100 % and about 50 %."
-    return _with_lines(exhibit, (first, more))
+    return replace(exhibit, lines=(first, more))
 
 
 def figure_5(request: Request) -> Exhibit:
@@ -83,13 +83,7 @@ def figure_5(request: Request) -> Exhibit:
         f"levels, published {row['published']:g} % from {row['published_points']}."
         for row in asap
     )
-    return _with_lines(exhibit, (first, *_DEPARTURES))
-
-
-def _with_lines(exhibit: Exhibit, lines: tuple[str, ...]) -> Exhibit:
-    from dataclasses import replace
-
-    return replace(exhibit, lines=lines)
+    return replace(exhibit, lines=(first, *_DEPARTURES))
 
 
 def _exhibit(request: Request, curves: tuple[Synthetic, ...]) -> Exhibit:
@@ -129,10 +123,11 @@ def _rows(curve: Synthetic, uniform: Curve, asap: Curve, ours: Curve) -> list[Ro
         "uniform, right ends": (curve.uniform, None),
         "ASAP, as printed": (curve.asap, curve.asap_levels),
     }
-    rows = []
+    rows: list[Row] = []
     for method, (shown, value) in values.items():
         rob, levels = published.get(method, (None, None))
-        row = {"curve": curve.name, "real": real, "method": method, "points": len(shown.points)}
+        row: dict[str, Any] = {"curve": curve.name, "real": real, "method": method}
+        row["points"] = len(shown.points)
         row |= {"value": value, "error": value - real}
         row |= {"published": rob, "published_points": levels}
         if method.startswith("ASAP"):
@@ -175,8 +170,8 @@ _COLUMNS = (
     Column("published levels", "published_points"),
 )
 _NOTE = (
-    "Right ends: the paper's sum, in which a step has the value of its right end. The intervals are "
-    "the bound of theorem 1, if â holds; corrected: ties above, crossings interpolated."
+    "Right ends: the paper's sum, in which a step has the value of its right end. Intervals: the "
+    "bound of theorem 1, if â holds; corrected: ties above, crossings interpolated."
 )
 _DEPARTURES = (
     "The paper's 38.8 % and 39.06 % are 19/49 and 25/64: those of every curve that falls once at "

@@ -1,10 +1,11 @@
-"""Table I: time and robustness of the oracle, ASAP, numerical integration, even levels, and ours."""
+"""Table I: time and robustness by the oracle, ASAP, an integrator, even levels, and ours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.claims import Randomness
 from surefoot.papers.asap.perturbations import name_of
 from surefoot.papers.asap.published import TABLE_1, printed_shares_that_are_none
 from surefoot.papers.asap.runs import CurveRun, CurveRuns, only, whole_number
@@ -15,6 +16,9 @@ from surefoot.results import Footing, Interval
 
 ORACLE, ASAP, INTEGRAL, UNIFORM = "oracle", "ASAP", "numerical integration", "uniform, same #p"
 OURS, OURS_FRESH = "ours", "ours, fresh draws"
+_INSIDE, _WITHIN = "oracle inside", "oracle within its own step"
+_FIRST_LOOK = 64
+"""Inputs with which `SequentialCurve` scans a level."""
 
 
 def make(request: Request) -> Exhibit:
@@ -25,8 +29,8 @@ def make(request: Request) -> Exhibit:
     return Exhibit(
         name=request.part.name,
         title=f"Table 1: {request.part.title}",
-        lines=(_summary(rows), *_DEPARTURES),
-        sheets=(Sheet("Table 1", COLUMNS, tuple(rows), note=_NOTE), _as_published()),
+        lines=(_summary(rows), *_few_inputs(rows), *_DEPARTURES),
+        sheets=(_sheet(request, rows), _as_published()),
         results=runs.results,
     )
 
@@ -36,10 +40,8 @@ def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  #
     options = runs.request.options
     n = whole_number(only(options["points"], "points"), "points", 21)
     bend = only(options["curvature"], "curvature")
-    oracle = runs.run(
-        model, perturb, method="uniform", levels=n, threshold=options["threshold"]
-    )
-    rows = []
+    oracle = runs.run(model, perturb, method="uniform", levels=n, threshold=options["threshold"])
+    rows: list[Row] = []
     for threshold in options["threshold"]:
         at = {"threshold": threshold}
         asap = runs.run(
@@ -49,13 +51,13 @@ def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  #
             ORACLE: oracle,
             ASAP: asap,
             INTEGRAL: runs.run(model, perturb, method="quad", levels=n, **at),
-            UNIFORM: runs.run(model, perturb, method="uniform", levels=asap.levels, **at),
+            UNIFORM: runs.run(model, perturb, method="uniform", levels=max(asap.levels, 2), **at),
             OURS: runs.run(model, perturb, fixed_draws=_draws(oracle), **at),
         }
         if _draws(oracle) and not runs.request.quick:
             methods[OURS_FRESH] = runs.run(model, perturb, **at)
-        head = {"perturbation": name_of(perturb), "levels": perturb.partition(":")[2],
-                "model": name, **at}  # fmt: skip
+        name_and_range = f"{name_of(perturb)} {perturb.partition(':')[2]}"
+        head = {"perturbation": name_and_range, "model": name, **at}
         for method, run in methods.items():
             rows.append({**head, "method": method, **_cells(method, run, oracle, threshold)})
             if method in (ASAP, OURS, OURS_FRESH):
@@ -63,24 +65,36 @@ def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  #
     return rows
 
 
+def _sheet(request: Request, rows: Sequence[Row]) -> Sheet:
+    """The threshold is in the title, where there is one."""
+    thresholds = request.options["threshold"]
+    if len(thresholds) == 1:
+        title = f"Table 1, threshold {percent(thresholds[0])}"
+        return Sheet(title, COLUMNS, tuple(rows), note=_NOTE)
+    threshold = Column("threshold", "threshold", percent)
+    return Sheet("Table 1", (*COLUMNS[:3], threshold, *COLUMNS[3:]), tuple(rows), note=_NOTE)
+
+
 def _draws(oracle: CurveRun) -> bool:
     """Whether the perturbation draws: a published method then fixes one draw for each input."""
-    return str(oracle.result.claims[0].random) == "fixed"
+    return oracle.result.claims[0].random is Randomness.FIXED
 
 
 def _cells(method: str, run: CurveRun, oracle: CurveRun, threshold: float) -> Row:
     reading, truth = run.reading(threshold), oracle.reading(threshold).value
     cells: dict[str, Any] = {"points": run.levels, "passes": run.passes, "seconds": run.seconds}
+    cells["inputs"] = run.curve.size
     if run.timeout:
         return {**cells, "value": None, "outcome": "timeout"}
     cells |= {"value": reading.value}
-    if method != ORACLE:
+    if method != ORACLE and not oracle.timeout:
         cells["error"] = reading.value - truth
         if run.seconds is not None and oracle.seconds:
             cells["saved"] = run.seconds / oracle.seconds - 1
     if reading.guarantee.footing is not Footing.NONE:
         cells["interval"] = reading.interval
-        cells["outcome"] = _where(truth, reading.interval, oracle, threshold)
+        if not oracle.timeout:
+            cells["outcome"] = _where(truth, reading.interval, oracle, threshold)
     else:
         cells["outcome"] = "no guarantee"
     return cells
@@ -91,9 +105,9 @@ def _where(truth: float, interval: Interval, oracle: CurveRun, threshold: float)
     crossings = len(oracle.reading(threshold).crossings)
     step = (crossings + 1) / (oracle.levels - 1)
     if truth in interval:
-        return "oracle inside"
+        return _INSIDE
     if interval.low - step <= truth <= interval.high + step:
-        return "oracle within its own step"
+        return _WITHIN
     return "oracle outside"
 
 
@@ -101,13 +115,23 @@ def _summary(rows: Sequence[Row]) -> str:
     """What is seen, from the rows."""
     ours = [row for row in rows if row["method"] == OURS]
     asap = [row for row in rows if row["method"] == ASAP]
-    agree = sum(row["outcome"] in ("oracle inside", "oracle within its own step") for row in ours)
+    agree = sum(row.get("outcome") in (_INSIDE, _WITHIN) for row in ours)
     most = max((abs(row["error"]) for row in asap if "error" in row), default=0.0)
     return (
         f"ASAP took {_range([row['passes'] for row in asap])} passes over the inputs and is at "
         f"most {100 * most:.2f} points from the oracle; ours took "
         f"{_range([row['passes'] for row in ours])}, and the oracle agrees with its interval in "
         f"{agree} of {len(ours)} rows."
+    )
+
+
+def _few_inputs(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Why ours saves nothing on a small set."""
+    if all(row["inputs"] > _FIRST_LOOK for row in rows):
+        return ()
+    return (
+        f"Ours looks at up to {_FIRST_LOOK} inputs at a level first, and at more only near the "
+        "threshold: with as few inputs as here it can save nothing.",
     )
 
 
@@ -156,10 +180,8 @@ def _two_digits(value: float) -> str:
 
 COLUMNS = (
     Column("perturbation", "perturbation", is_name=True),
-    Column("levels", "levels", is_name=True),
     Column("model", "model", is_name=True),
     Column("method", "method", is_name=True),
-    Column("threshold", "threshold", percent),
     Column("#p", "points"),
     Column("passes", "passes", lambda v: f"{v:.3g}" if v < 1000 else f"{v:,.0f}"),
     Column("seconds", "seconds", lambda v: f"{v:.2f}"),
@@ -167,7 +189,7 @@ COLUMNS = (
     Column("rob", "value", percent),
     Column("Δrob", "error", points),
     Column("interval", "interval", percent_range),
-    Column("", "outcome"),
+    Column("remark", "outcome"),
 )
 _NOTE = (
     "#p: levels evaluated. Passes: evaluations for each input, which is #p where all inputs are "

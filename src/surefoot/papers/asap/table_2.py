@@ -37,7 +37,8 @@ def make(request: Request) -> Exhibit:
 
 
 def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  # noqa: ANN401
-    options, rows = runs.request.options, []
+    options = runs.request.options
+    rows: list[Row] = []
     n = whole_number(only(options["points"], "points"), "points", 21)
     oracle = runs.run(model, perturb, method="uniform", levels=n, threshold=options["threshold"])
     for bend in options["curvature"]:
@@ -45,7 +46,7 @@ def _rows(runs: CurveRuns, name: str, model: Any, perturb: str) -> list[Row]:  #
             own = {"method": "asap", "curvature": bend, "grid": n, "threshold": threshold}
             printed = runs.run(model, perturb, as_printed=True, **own)
             corrected = runs.run(model, perturb, **own)
-            head = {"perturbation": name_of(perturb), "levels": perturb.partition(":")[2]}
+            head: dict[str, Any] = {"perturbation": name_of(perturb)}
             head |= {"model": name, "threshold": threshold, "curvature": bend}
             cells = _cells(oracle, printed, corrected, threshold)
             rows.append({**head, **cells})
@@ -105,7 +106,6 @@ def _as_published() -> Sheet:
 
 _COLUMNS = (
     Column("perturbation", "perturbation", is_name=True),
-    Column("levels", "levels", is_name=True),
     Column("model", "model", is_name=True),
     Column("threshold", "threshold", percent),
     Column("â", "curvature"),
@@ -129,5 +129,6 @@ _NOTE = (
 _DEPARTURES = (
     "A printed bound below the oracle's own step can fail through the oracle alone: neither is the "
     "truth.",
-    "The bound is about these images and, for noise, these draws: it ignores that both are samples.",
+    "The bound is about these images and, for noise, these draws: that both are samples is "
+    "ignored.",
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from surefoot.papers.request import Request
 
 NOTE = (
-    "All inputs are evaluated once at {levels:,} even levels, and the curve is taken to be straight "
+    "All inputs are evaluated once at {levels:,} even levels, and the curve is taken as straight "
     "between them: on it every setting is tried. So levels are counted exactly, and what the "
     "network does between those levels is not shown."
 )
