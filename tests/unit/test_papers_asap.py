@@ -143,7 +143,7 @@ def test_the_published_tables_are_checked_where_they_can_be():
     ("gap", "length", "levels"), [(0.1, 1, 33), (0.2, 1, 17), (0.1, 2, 65), (0.02, 1, 65)]
 )
 def test_a_flat_curve_takes_as_many_levels_as_published(gap, length, levels):
-    """Table I: 33 for compression, 65 for translations, whose range has length 2; quad always 21."""
+    """Table I: 33 for compression, 65 for translations, whose range has length 2; quad's are 21."""
     method = AdaptiveCurve(0, 1, (0.8,), 128.0 * length**2, as_printed=True, size=1000)
     assert len(replay(method, lambda _: 0.8 + gap).points) == levels
     assert len(replay(QuadCurve(0, 1, size=1000), lambda _: 0.8 + gap).points) == 21
