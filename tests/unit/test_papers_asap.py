@@ -225,6 +225,31 @@ def test_a_replay_is_the_method_on_straight_lines():
     assert [b.level - a.level for a, b in pairwise(points)] == [0.25] * 4
 
 
+def test_a_curve_has_bars_only_where_it_has_no_shade(net):
+    """A bar inside a shade that reaches further would hide the curve."""
+    (model,) = net["models"].values()
+    made = sf.curve(model, net["data"], BLUR, first=200, batch=64, store=None)
+    curve = made.details.curve
+    assert any(p.interval.width > 0 for p in curve.points)
+    kinds = [layer["mark"]["type"] for layer in made.plot().to_dict()["layer"]]
+    assert "rect" in kinds
+    upright = [
+        layer
+        for layer in made.plot().to_dict()["layer"]
+        if layer["mark"]["type"] == "rule"
+        and layer["encoding"].get("y2", {}).get("field") == "high"
+    ]
+    assert upright == []
+    caption = made.view.sections[0].lines[0]
+    assert "Shade: what the curve can do at the levels" in caption
+    assert "Thin lines" not in caption
+    for gap in curve.between:  # the shade holds the bounds at its ends
+        for point in curve.points:
+            if point.level in (gap.low, gap.high):
+                assert gap.lowest <= point.interval.low
+                assert point.interval.high <= gap.highest
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -193,9 +193,10 @@ COLUMNS = (
 )
 _NOTE = (
     "#p: levels evaluated. Passes: evaluations for each input, which is #p where all inputs are "
-    "looked at. Seconds: of this study alone; none where an earlier run had begun it. Δ: against "
-    "the oracle, time in percent, robustness in points. Interval: of ASAP the bound of theorem 1, "
-    "if â holds; of ours with its confidence, if what is assumed holds."
+    "looked at. Seconds: of this study alone, none where an earlier run had begun it; they depend "
+    "on what else the computer does, passes do not. Δ: against the oracle, time in percent, "
+    "robustness in points. Interval: of ASAP the bound of theorem 1, if â holds; of ours with its "
+    "confidence, if what is assumed holds."
 )
 _DEPARTURES = (
     "The oracle is itself a sample of levels: it may be off by a step for each crossing, and shows "
