@@ -45,6 +45,7 @@ def by_method(exhibit):
     return {row["method"]: row for row in exhibit.sheets[0].rows}
 
 
+@pytest.mark.slow
 def test_table_1_has_each_method_as_it_is_by_itself(net):
     exhibit = sf.papers.make("asap", table=1, perturb=BLUR, points=24, **net)
     rows = by_method(exhibit)
@@ -67,6 +68,7 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
     assert "can save nothing" in str(exhibit)
 
 
+@pytest.mark.slow
 def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
     exhibit = sf.papers.make(
         "asap", table=1, perturb="gaussian:0..0.5", threshold=(0.8, 0.6), points=24, **net
@@ -78,6 +80,7 @@ def test_table_1_takes_several_thresholds_and_noise_with_one_draw_an_image(net):
     assert rows[-1]["interval"] == fixed.readings[0].interval
 
 
+@pytest.mark.slow
 def test_no_method_profits_from_a_store(net, tmp_path):
     """Evidence is each study's own; a finished study keeps its time, a resumed one has none."""
     store = str(tmp_path / "runs.db")
@@ -225,10 +228,11 @@ def test_a_replay_is_the_method_on_straight_lines():
     assert [b.level - a.level for a, b in pairwise(points)] == [0.25] * 4
 
 
+@pytest.mark.slow
 def test_a_curve_has_bars_only_where_it_has_no_shade(net):
     """A bar inside a shade that reaches further would hide the curve."""
     (model,) = net["models"].values()
-    made = sf.curve(model, net["data"], BLUR, first=200, batch=64, store=None)
+    made = sf.curve(model, net["data"], BLUR, first=120, batch=128, store=None)
     curve = made.details.curve
     assert any(p.interval.width > 0 for p in curve.points)
     kinds = [layer["mark"]["type"] for layer in made.plot().to_dict()["layer"]]

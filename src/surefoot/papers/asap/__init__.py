@@ -11,7 +11,7 @@ _DOUBLING = tuple(2**k for k in range(4, 11))
 _BENDS = (2.0, 32.0, 128.0, 256.0)
 _WHOLE = {"threshold": (0.8,), "oracle": 1025}
 _QUICK_SWEEP = {"oracle": 65, "points": (16, 64, 256, 1024)}
-_QUICK = {"perturb": _FEW, "points": (64,)}
+_QUICK = {"perturb": _FEW, "points": (48,)}
 _PARTS = (
     Part(
         "table 1",

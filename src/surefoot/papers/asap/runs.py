@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from surefoot.papers.request import Request
     from surefoot.study import Result
 
-QUICK_IMAGES, QUICK_BATCH = 48, 64
-"""Of a quick run. No accuracy of 48 images is 80 %, so that there is no tie; batches of a fixed
+QUICK_IMAGES, QUICK_BATCH = 32, 64
+"""Of a quick run. No accuracy of 32 images is 80 %, so that there is no tie; batches of a fixed
 size save the time in which it is measured."""
 
 
