@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.claims import Randomness
+from surefoot.curves.levels import FIRST_LOOK
 from surefoot.papers.asap.perturbations import name_of
 from surefoot.papers.asap.published import TABLE_1, printed_shares_that_are_none
 from surefoot.papers.asap.runs import CurveRun, CurveRuns, only, whole_number
@@ -17,8 +18,8 @@ from surefoot.results import Footing, Interval
 ORACLE, ASAP, INTEGRAL, UNIFORM = "oracle", "ASAP", "numerical integration", "uniform, same #p"
 OURS, OURS_FRESH = "ours", "ours, fresh draws"
 _INSIDE, _WITHIN = "oracle inside", "oracle within its own step"
-_FIRST_LOOK = 64
-"""Inputs with which `SequentialCurve` scans a level."""
+TIMEOUT = "timeout"
+"""The paper's word, where levels or time ran out before a value."""
 
 
 def make(request: Request) -> Exhibit:
@@ -85,7 +86,7 @@ def _cells(method: str, run: CurveRun, oracle: CurveRun, threshold: float) -> Ro
     cells: dict[str, Any] = {"points": run.levels, "passes": run.passes, "seconds": run.seconds}
     cells["inputs"] = run.curve.size
     if run.timeout:
-        return {**cells, "value": None, "outcome": "timeout"}
+        return {**cells, "value": TIMEOUT}
     cells |= {"value": reading.value}
     if method != ORACLE and not oracle.timeout:
         cells["error"] = reading.value - truth
@@ -112,11 +113,13 @@ def _where(truth: float, interval: Interval, oracle: CurveRun, threshold: float)
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    """What is seen, from the rows."""
-    ours = [row for row in rows if row["method"] == OURS]
-    asap = [row for row in rows if row["method"] == ASAP]
-    agree = sum(row.get("outcome") in (_INSIDE, _WITHIN) for row in ours)
-    most = max((abs(row["error"]) for row in asap if "error" in row), default=0.0)
+    """What is seen, from the rows that have both a value and an oracle."""
+    asap = [row for row in rows if row["method"] == ASAP and "error" in row]
+    ours = [row for row in rows if row["method"] == OURS and "interval" in row and "outcome" in row]
+    if not asap or not ours:
+        return "Levels or time ran out before the methods could be compared."
+    agree = sum(row["outcome"] in (_INSIDE, _WITHIN) for row in ours)
+    most = max(abs(row["error"]) for row in asap)
     return (
         f"ASAP took {_range([row['passes'] for row in asap])} passes over the inputs and is at "
         f"most {100 * most:.2f} points from the oracle; ours took "
@@ -127,10 +130,10 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def _few_inputs(rows: Sequence[Row]) -> tuple[str, ...]:
     """Why ours saves nothing on a small set."""
-    if all(row["inputs"] > _FIRST_LOOK for row in rows):
+    if all(row["inputs"] > FIRST_LOOK for row in rows):
         return ()
     return (
-        f"Ours looks at up to {_FIRST_LOOK} inputs at a level first, and at more only near the "
+        f"Ours looks at up to {FIRST_LOOK} inputs at a level first, and at more only near the "
         "threshold: with as few inputs as here it can save nothing.",
     )
 
@@ -147,7 +150,7 @@ def _as_published() -> Sheet:
             row: dict[str, Any] = {"benchmark": line.benchmark, "perturbation": line.name}
             row["method"] = method
             if cell is None:
-                row["value"] = "timeout"
+                row["value"] = TIMEOUT
             else:
                 row |= {"points": cell.levels, "minutes": cell.minutes, "saved": cell.saved}
                 row |= {"value": cell.robustness, "error": cell.error}
@@ -168,7 +171,7 @@ def _as_published() -> Sheet:
         Column("time (min)", "minutes"),
         Column("Δtime (%)", "saved", _two_digits),
         Column("from its times", "recomputed", _two_digits),
-        Column("rob (%)", "value", lambda v: v if isinstance(v, str) else f"{v:.2f}"),
+        Column("rob (%)", "value", lambda v: v if v == TIMEOUT else f"{v:.2f}"),
         Column("Δrob", "error", _two_digits),
     )
     return Sheet("Table I as published", columns, tuple(rows), note=note)
@@ -186,7 +189,7 @@ COLUMNS = (
     Column("passes", "passes", lambda v: f"{v:.3g}" if v < 1000 else f"{v:,.0f}"),
     Column("seconds", "seconds", lambda v: f"{v:.2f}"),
     Column("Δtime", "saved", lambda v: f"{100 * v:+.1f} %"),
-    Column("rob", "value", percent),
+    Column("rob", "value", lambda v: v if v == TIMEOUT else percent(v)),
     Column("Δrob", "error", points),
     Column("interval", "interval", percent_range),
     Column("remark", "outcome"),
