@@ -43,6 +43,8 @@ class PaperOptions:
     threshold: Numbers | None = option(None, "Accuracies that the curve must not fall below.")
     points: Numbers | None = option(None, "ASAP's n: the numbers of levels allowed.")
     curvature: Numbers | None = option(None, "ASAP's â: the assumed curvatures.")
+    oracle: int | None = option(None, "Levels at which a whole curve is evaluated.", least=21)
+    time_limit: str | None = option(None, "Conclude each curve after this time: 60, 90s, 10m.")
     images: Numbers | None = option(None, "Numbers of images: 10,20,50.")
     repeats: int | None = option(None, "How often an experiment is repeated.", least=1)
     quantile: Number | None = option(None, "σ: the share of inputs that may be less robust.")
