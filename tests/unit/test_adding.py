@@ -35,9 +35,14 @@ MODELS = (OnnxModel, PythonModel, TorchModel)
 STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {
-    "Attack": {  # goes beside a study that samples
-        "commands/options.py", "commands/sampling.py", "engine/attack_bench.py",
-        "study/comparison.py", "study/run.py", "study/study.py",
+    "Attack": {"commands/attack_options.py", "engine/margin_search.py"},  # beside sampling
+    "PGD": {
+        "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_search.py",
+        "study/attack_run.py",
+    },
+    "AttackFunction": {
+        "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
+        "study/attack_run.py",
     },
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.attack_options import AttackOptions
 from surefoot.commands.methods import estimate_method, kappa_method, tail_method
 from surefoot.commands.option import option, option_name
 from surefoot.commands.options import (
     CONFIDENCE,
-    AttackOptions,
     BatchOptions,
     KappaOptions,
     RunOptions,
