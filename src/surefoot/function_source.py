@@ -89,6 +89,8 @@ def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
         case np.ndarray():
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
             words = f"array {value.shape} {value.dtype} {digest}"
+        case ModuleType():
+            words = f"module {value.__name__}"
         case np.random.Generator() | np.random.RandomState() | random.Random():
             words = type(value).__name__  # not its state, which changes
         case dict() if depth:
