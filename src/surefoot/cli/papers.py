@@ -131,7 +131,9 @@ def _list_parts(paper: Paper) -> int:
         console.print(f"  {command}", markup=False)
         if part.options:
             options = ", ".join(
-                f"--{n.replace('_', '-')} {_words(v)}" for n, v in part.options.items()
+                f"--{n.replace('_', '-')} {_words(v)}"
+                for n, v in part.options.items()
+                if v is not None
             )
             console.print(f"  as in the paper: {options}", markup=False)
     console.print(f"\nAll of them, small: surefoot papers {paper.name} --quick", markup=False)
