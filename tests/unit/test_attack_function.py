@@ -1,7 +1,9 @@
 """An attack of the user's own: what it is given, and what becomes of the points it returns."""
 
 import os
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +51,15 @@ def test_foolbox_goes_in_three_lines_and_breaks_what_can_be_broken(
     assert summary.broken >= breakable - 1
     assert summary.discarded == 0
     assert attacked(form(tmp_path), attack, x, noise, level) == summary  # the same random numbers
+
+
+def test_the_function_of_the_page_runs_as_printed(foolbox):
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "attack.md"
+    (code,) = re.findall(r"```python\n(# attacks\.py\n.*?)```", page.read_text(), re.DOTALL)
+    names = {}
+    exec(compile(code, str(page), "exec"), names)
+    summary = attacked(as_module(None), names["pgd"])
+    assert (summary.broken > 0, summary.discarded) == (True, 0)
 
 
 @pytest.mark.parametrize("form", [as_module, as_onnx])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from surefoot.claims import Sampling
 from surefoot.population.groups import by_group
 from surefoot.population.mean import Mean
-from surefoot.results import UNIT, Estimate, Footing, Guarantee, Undecided
+from surefoot.results import UNIT, Estimate, Footing, Guarantee, Result, Undecided
 
 
 def share_of_inputs(
@@ -19,6 +19,8 @@ def share_of_inputs(
     interval is Clopper-Pearson's, or a bet on the averages of groups; see `Mean`.
     """
     certain = Guarantee(Footing.SOUND, 0.0)
-    local = [Estimate(float(one), UNIT, certain, 1, float(one), 1) for one in true]
-    sampled = by_group(local, groups) if any(groups) else local
-    return Mean(error, sampling).conclude(sampled, error)
+    local: list[Result] = [Estimate(float(one), UNIT, certain, 1, float(one), 1) for one in true]
+    mean = Mean(error, sampling)
+    if any(groups):
+        return mean.conclude(by_group(local, groups), error)
+    return mean.conclude(local, error)

@@ -41,7 +41,7 @@ def _quantiles(share: float, sizes: NDArray[np.int64], kappa: float) -> NDArray[
     """The least k with P(at most k failures of n) ≥ share, for each n."""
     near = np.ceil(np.maximum(bdtrik(share, sizes, kappa), 0)).astype(np.int64)
     lower = np.maximum(near - 1, 0)
-    return np.where(bdtr(lower, sizes, kappa) >= share, lower, near)
+    return np.asarray(np.where(bdtr(lower, sizes, kappa) >= share, lower, near))
 
 
 def each_trial(most: int) -> range:

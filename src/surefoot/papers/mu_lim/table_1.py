@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any
 
-from surefoot.claims import About
+from surefoot.claims import About, Sampling
 from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import KappaOptions
 from surefoot.commands.values import as_perturbation, as_property, error_from
@@ -143,7 +143,8 @@ def _rate(key: str, result: Result, true: list[bool], error: float) -> dict[str,
     if key == "accuracy" and any(row.label is None for row in result.inputs):
         return {key: None, f"{key}_between": None}
     groups = [row.group for row in result.inputs]
-    known = share_of_inputs(true, groups, _share_claim(result).about.sampling, error)
+    sampling = _share_claim(result).about.sampling or Sampling.INDEPENDENT
+    known = share_of_inputs(true, groups, sampling, error)
     around = known.interval if isinstance(known, Estimate) else None
     return {key: sum(true) / len(true), f"{key}_between": around}
 
@@ -162,8 +163,8 @@ _TITLE = "Accuracy, attacks and probabilistic robustness"
 
 
 def _outwards(interval: Interval) -> str:
-    """An interval in whole percent, which contains it: 75 to 98 %."""
-    return f"{floor(100 * interval.low):g} to {ceil(100 * interval.high):g} %"
+    """An interval in whole percent, which contains it: 75–98 %."""
+    return f"{floor(100 * interval.low):g}–{ceil(100 * interval.high):g} %"
 
 
 _PERTURBATION = Column("perturbation", "perturb", is_name=True)
@@ -174,10 +175,10 @@ _COLUMNS = (
     Column("interval", "accuracy_between", _outwards),
     Column("withstood PGD", "pgd", percent),
     Column("interval", "pgd_between", _outwards),
-    Column("withstood our attack", "margin", percent),
+    Column("withstood ours", "margin", percent),
     Column("interval", "margin_between", _outwards),
     Column("declared robust", "observed", percent),
-    Column("share that is robust", "share_between", _outwards),
+    Column("share robust", "share_between", _outwards),
 )
 _BOUNDS = (
     Column("model", "model", is_name=True),
@@ -255,7 +256,7 @@ def _note(rows: list[dict[str, Any]], error: float) -> str:
     return (
         f"Of {n:,} inputs under {perturbs}. Intervals are for the population, if the inputs are a "
         f"random sample of it, each at {confidence(error)} by itself. Withstood: the attack found "
-        "no point of the ball that fails; every point counted was run again through the model itself. The upper "
-        "end of its interval bounds the robust accuracy of the population from above. Undecided "
-        "inputs are declared neither robust nor fragile."
+        "no point of the ball that fails; every point counted was run again through the model "
+        "itself. The upper end of its interval bounds the robust accuracy of the population from "
+        "above. Undecided inputs are declared neither robust nor fragile."
     )
