@@ -8,6 +8,7 @@ import inspect
 import random
 import re
 from collections.abc import Callable
+from tokenize import TokenError
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -33,7 +34,7 @@ def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict
     subject: Any = function if inspect.isroutine(function) else type(function)
     try:
         text = inspect.getsource(subject)
-    except (OSError, TypeError):
+    except (OSError, TypeError, SyntaxError, TokenError):  # none, or the file has changed since
         text = ""
     code = getattr(inspect.unwrap(subject), "__code__", None)
     whole = text + ("" if code is None else _bytecode_text(code))
