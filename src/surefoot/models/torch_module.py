@@ -19,7 +19,7 @@ def logits_module(forward: Callable[[Array], Array], inner: Any = None) -> Any: 
     """
     torch = require_torch()
 
-    class Logits(torch.nn.Module):  # type: ignore[misc]
+    class Logits(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.training = False
@@ -44,7 +44,7 @@ def differentiable(
     """A module around NumPy: the logits forwards, the gradient of their weighted sum backwards."""
     torch = require_torch()
 
-    class Run(torch.autograd.Function):  # type: ignore[misc]
+    class Run(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(ctx: Any, x: Array) -> Array:  # noqa: ANN401
             ctx.save_for_backward(x)
