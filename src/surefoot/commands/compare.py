@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.attack_options import AttackOptions
 from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.methods import (
     estimate_method,
@@ -18,7 +19,6 @@ from surefoot.commands.methods import (
 from surefoot.commands.option import option, option_name
 from surefoot.commands.options import (
     CONFIDENCE,
-    AttackOptions,
     BatchOptions,
     KappaOptions,
     RunOptions,
