@@ -36,7 +36,9 @@ LEVELS = {
     "speckle": 0.2, "shot": 0.2, "brightness": 0.3, "contrast": 0.6, "hue": 20.0, "gamma": 0.3,
     "pixelate": 0.5, "jpeg": 0.75, "occlusion": 0.09, "dropout": 0.1, "rotation": 10.0,
     "translate-x": 0.1, "translate-y": 0.1, "zoom": 0.2, "shear": 10.0, "perspective": 0.2,
-    "zoom-blur": 0.2,
+    "zoom-blur": 0.2, "dead-pixels": 0.01, "dead-lines": 0.1, "banding": 0.2, "bayer": 0.5,
+    "condensation": 0.3, "dirt": 0.1, "broken-lens": 0.5, "flare": 0.5, "vignetting": 0.5,
+    "lens-distortion": 0.1, "chromatic-aberration": 0.02, "white-balance": 0.2,
 }  # fmt: skip
 
 

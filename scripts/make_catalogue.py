@@ -30,7 +30,8 @@ STRONG = {
     "linf": 0.2, "l2": 30.0, "l1": 4000.0, "uniform": 0.5, "hue": 120.0, "gamma": 1.5,
     "desaturate": 1.0,
     "occlusion": 0.3, "dropout": 0.5, "rotation": 45.0, "translate-x": 0.4, "translate-y": 0.4,
-    "zoom": 0.8, "shear": 30.0, "perspective": 0.5,
+    "zoom": 0.8, "shear": 30.0, "perspective": 0.5, "dead-pixels": 0.05, "dead-lines": 0.3,
+    "banding": 0.5, "chromatic-aberration": 0.05, "white-balance": 0.5, "dirt": 0.3,
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import inspect
 import random
 import re
 from collections.abc import Callable
+from tokenize import TokenError
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -33,7 +34,7 @@ def describe_function(function: Callable[..., Any], depth: int = _DEPTH) -> dict
     subject: Any = function if inspect.isroutine(function) else type(function)
     try:
         text = inspect.getsource(subject)
-    except (OSError, TypeError):
+    except (OSError, TypeError, SyntaxError, TokenError):  # none, or the file has changed since
         text = ""
     code = getattr(inspect.unwrap(subject), "__code__", None)
     whole = text + ("" if code is None else _bytecode_text(code))
@@ -89,6 +90,8 @@ def describe_value(value: Any, depth: int = _DEPTH) -> str:  # noqa: ANN401
         case np.ndarray():
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
             words = f"array {value.shape} {value.dtype} {digest}"
+        case ModuleType():
+            words = f"module {value.__name__}"
         case np.random.Generator() | np.random.RandomState() | random.Random():
             words = type(value).__name__  # not its state, which changes
         case dict() if depth:

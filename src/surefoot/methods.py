@@ -16,7 +16,7 @@ from surefoot.curves import (
 from surefoot.evidence import Counts, Outcomes, Severities
 from surefoot.population import CriticalQuantile, PopulationMean, SetMean
 from surefoot.procedure import Ask, Needs, Procedure, Session
-from surefoot.region import Attack, CriticalLevel
+from surefoot.region import PGD, Attack, AttackFunction, CriticalLevel
 from surefoot.statistics import (
     BuSun,
     ExactBinomial,
@@ -28,9 +28,11 @@ from surefoot.statistics import (
 )
 
 __all__ = [
+    "PGD",
     "AdaptiveCurve",
     "Ask",
     "Attack",
+    "AttackFunction",
     "BuSun",
     "Counts",
     "CriticalLevel",
@@ -79,6 +81,8 @@ METHODS: dict[str, type[Any]] = {
     "set-mean": SetMean,
     "population-mean": PopulationMean,
     "attack": Attack,
+    "pgd": PGD,
+    "attack-function": AttackFunction,
     "critical-level": CriticalLevel,
     "critical-quantile": CriticalQuantile,
 }

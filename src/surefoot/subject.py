@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -91,11 +91,23 @@ class Model(Protocol):
         ...
 
 
+Weigh = Callable[[Array, Array], Array]
+"""From logits, and their places in the batch, to the weights of a sum of them."""
+
+
 class Gradients(Protocol):
-    """A capability of some models: the gradient of a margin."""
+    """A capability of some models: the gradient of a margin, and of any function of the logits."""
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """How far each row's label leads its rival, in logits, and the gradient of it in x."""
+        ...
+
+    def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
+        """The logits, and the gradient in x of the sum of weights · logits.
+
+        `weigh(logits, rows)` gives the weights: `rows` are the places in x of these logits. Of
+        probabilities the logits are their logarithms.
+        """
         ...
 
 

@@ -41,6 +41,15 @@ def _robust_accuracy(seed: int) -> Outcome:
     return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
 
 
+@world("robust_accuracy", "PGD on known radii", 0.0)
+def _robust_accuracy_by_pgd(seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, 39])
+    inputs = line_inputs(np.concatenate([RADII, rng.uniform(0.0, 0.45, 6)]))
+    truths = inputs.x[:, 0].astype(float) - 0.5
+    result = radius_study(sf.methods.PGD(), inputs, seed, level=0.1).run(**QUICK)
+    return missed(of_kind(result.claims, "robust_accuracy")[0], float((truths > 0.1).mean()))
+
+
 @world("robust_accuracy", "proofs and counterexamples of known radii", 0.0)
 def _robust_accuracy_proved(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 37])

@@ -37,6 +37,22 @@ def test_bu_sun_holds_all_over_the_range(p):
     assert exact_miss(BuSun(0.2, 0.2), p) <= 0.2
 
 
+@pytest.mark.parametrize("p", [0.0, 0.03, 0.08, 0.2, 0.5, 0.95])
+@pytest.mark.parametrize(
+    "settings",
+    # nearly nothing, nearly all and half of the error for the interval; one size, tiny and huge
+    [
+        {"pilot_error": 1e-9},
+        {"pilot_error": 0.199999999},
+        {"pilot_error": 0.1, "candidates": (0.5,)},
+        {"candidates": (1e-6,)},
+        {"candidates": (0.02, 0.9)},
+    ],
+)
+def test_bu_sun_keeps_its_promise_whatever_the_error_of_its_interval_and_its_sizes(settings, p):
+    assert exact_miss(BuSun(0.15, 0.2, **settings), p) <= 0.2
+
+
 @pytest.mark.parametrize("p", [*EDGES, 0.2, 0.9])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_error_rate_holds_at_a_width_people_use(method, p):

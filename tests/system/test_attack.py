@@ -55,6 +55,23 @@ def test_an_attack_where_there_is_no_ball_says_so_and_changes_nothing_else(works
     assert plain.stdout.splitlines()[:2] == attacked.stdout.splitlines()[:2]
 
 
+def test_pgd_and_a_function_of_the_user_are_chosen_by_name(workspace):
+    words = ("certify", "model.onnx", "test.npz", "--perturb", "l2:1", "--kappa", "0.2",
+             "--first", "6", "--attack-method")  # fmt: skip
+    done = workspace.run(*words, "pgd", "--attack-step", "1/4", "--attack-iterations", "6")
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert "withstood PGD" in done.stdout
+    assert "6 steps of length 0.25 each" in " ".join(done.stdout.split())
+    (workspace.folder / "own.py").write_text(
+        "def brighter(model, images, labels, radius):\n    return (images + radius).clip(0, 1)\n"
+    )
+    done = workspace.run(*words, "own.py:brighter")
+    assert done.returncode in (0, 1, 2), done.stderr
+    text = " ".join(done.stdout.split())
+    assert "own.py:brighter, a function of the user" in text
+    assert "6 points were ignored that the function put outside the ball" in text
+
+
 def test_effort_without_an_attack_is_refused(workspace):
     done = workspace.run(*(w for w in CERTIFY if w != "--attack"))
     assert done.returncode == 3

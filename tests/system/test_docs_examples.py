@@ -33,6 +33,7 @@ READERS = ("show", "report", "replay")
 TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
     "surefoot demo --out .": "the slowest; test_readme runs it",
+    "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""
@@ -42,6 +43,7 @@ NOT_RUN_PYTHON = {
     "# reviews.py": "the folder has it, as the next two",
     "# typos.py": "",
     "# mine.py": "",
+    "# attacks.py": "needs Foolbox; test_attack_function runs it",
     "# hearing.py": "the folder has it as hearing.py, and the command line imports it",
     "@perturbation": "a class of the package with its body left out",
 }

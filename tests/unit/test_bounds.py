@@ -111,6 +111,38 @@ def test_a_wide_width_uses_okamoto_at_once(width):
     assert questions == [okamoto(width, 0.05)]
 
 
+def test_the_published_sizes_of_the_second_stage_are_whole_percents_of_okamotos_number():
+    """0.07 · 100 is 7.000000000000001 in floating point; the published sizes are not rounded so."""
+    method = BuSun(0.05, 0.05)
+    sizes = {math.ceil(percent * 738 / 100) for percent in range(1, 21)}
+    assert {method.bracket_size(Counts(10, k)) for k in range(11)} <= {*sizes, None}
+    assert BuSun(0.05, 0.05, candidates=(0.07,)).bracket_size(Counts(10, 10)) == math.ceil(51.66)
+
+
+def test_example_five_with_its_own_error_of_the_interval():
+    """Bu & Sun, example 5: δ′ = 1 % of δ = 5 %, and the rest as in their theorem 6."""
+    method = BuSun(0.01, 0.05, pilot_error=0.01)
+    assert method.final_size(Counts(100, 8)) == chernoff(
+        clopper_pearson(Counts(100, 8), 0.01), 0.01, 0.04 / 0.99
+    )
+
+
+def test_the_order_of_candidates_decides_nothing_and_a_list_is_as_good():
+    assert BuSun(0.1, 0.1, None, (0.2, 0.1)) == BuSun(0.1, 0.1, candidates=[0.1, 0.2, 0.1])
+
+
+@pytest.mark.parametrize("pilot_error", [0.0, -0.01, 0.05, 0.2, math.nan, 1e-15])
+def test_a_part_of_the_error_that_leaves_nothing_is_refused(pilot_error):
+    with pytest.raises(InvalidArgument, match=r"pilot_error must lie between 0 and the error"):
+        BuSun(0.05, 0.05, pilot_error)
+
+
+@pytest.mark.parametrize("candidates", [(), (0.0,), (0.1, 1.0), (math.nan,), "ab", 0.1])
+def test_sizes_that_are_no_shares_are_refused(candidates):
+    with pytest.raises(InvalidArgument, match="candidates are shares of Okamoto"):
+        BuSun(0.05, 0.05, candidates=candidates)
+
+
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.005, 0.3), st.floats(1e-4, 0.3))
 def test_chernoff_never_exceeds_okamoto_and_grows_with_the_bracket(a, b, width, error):
     low, high = sorted((a, b))

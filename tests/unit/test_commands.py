@@ -227,7 +227,7 @@ REFUSED = [
     ("estimate", {"random": 60}, r"random \(--random\) 60: test.npz has 6 inputs"),
     ("estimate", {"shape": (1, -6)}, r"shape \(--shape\) must be the shape of one input"),
     ("certify", {}, r"give either kappa \(--kappa 1e-3\) or sil"),
-    ("certify", {"kappa": 0.1, "attack": "pgd"}, "attack must be True, False or an sf.methods.Att"),
+    ("certify", {"kappa": 0.1, "attack": "pgd"}, "write attack_method='pgd'"),
     ("certify", {"kappa": 0.1, "attack_starts": 2}, r"needs attack=True \(--attack\)"),
     ("certify", {"sil": 5}, "sil must be an integer ≥ 1 and ≤ 4, got 5"),
     ("curve", {"grid": 64}, r"grid \(--grid\) is not for method sequential: use asap"),

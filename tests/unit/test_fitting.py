@@ -31,6 +31,8 @@ SMALL = {
     "set-mean": sf.methods.SetMean(0.3, 0.2),
     "population-mean": sf.methods.PopulationMean(0.3, 0.2),
     "attack": sf.methods.Attack(starts=1, iterations=2, targets=1),
+    "pgd": sf.methods.PGD(iterations=2),
+    "attack-function": sf.methods.AttackFunction(lambda model, images, labels, radius: images),
 }
 PERTURBATIONS = {
     "linf": sf.perturb.LinfNoise(0.3),
@@ -89,7 +91,7 @@ def test_a_model_without_classes_makes_a_claim_or_is_refused_with_one_sentence(t
     path = relu_net(tmp_path / "net.onnx", SHAPE)
     model = sf.load_model(path, bounds=(0, 1), scores="values")
     inputs = sf.load_inputs(batch(4, SHAPE), targets=[[0.0] * 3] * 4)
-    refused = method in ("attack", "critical-level", "critical-quantile")
+    refused = method in ("attack", "pgd", "attack-function", "critical-level", "critical-quantile")
     for kind, name in product(PROPERTY_OF_KIND, ("linf", "linf open", "blur open")):
         prop = PROPERTY_OF_KIND[kind]
         try:

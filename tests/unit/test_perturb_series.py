@@ -9,7 +9,7 @@ from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR, pairwise_sums
-from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
+from surefoot.perturb.signal.series import Dropouts, Jitter, Speed, TimeShift
 from surefoot.results import Interval
 from surefoot.testing import check_perturbation
 
@@ -20,6 +20,7 @@ SEVERAL = [
     ClipSignal(0.4),
     TimeShift(0.3),
     TimeShift(0.3, "zero"),
+    Speed(0.3),
     BandPass(0.7),
     BandPass(1.0, low=0.0, high=0.2),
     Jitter(0.3),
@@ -101,7 +102,7 @@ def test_the_effect_begins_at_nothing_and_grows_with_the_level(made):
     drawn = drawn_for(made, x, 200)
     top = made.levels(SIGNED).high if made.levels(SIGNED).high < math.inf else 4 * made.level
     shares = (0.0, 1e-3, 0.1, 0.3, 0.6, 1.0)
-    if isinstance(made, TimeShift):
+    if isinstance(made, TimeShift | Speed):
         top = 0.02  # further out a wave may meet itself again
     sizes = [((made.apply(x, drawn, s * top, None) - x) ** 2).mean() for s in shares]
     assert sizes[0] == 0 and sizes[1] < 0.02 * sizes[-1]
@@ -164,6 +165,20 @@ def test_a_shift_is_linear_interpolation_of_the_signal_continued(fill):
             np.testing.assert_allclose(
                 row[:, t], (1 - share) * pair[0] + share * pair[1], atol=2e-6
             )
+
+
+@pytest.mark.parametrize("level", [1.0, 0.3, -0.25, -0.9, -1.0])
+def test_a_faster_signal_is_read_in_longer_steps_and_ends_in_silence(level):
+    x = sound(2, length=50)
+    out = Speed().apply(x, np.zeros((2, 0), np.float32), level, SIGNED)
+    continued = np.pad(x, ((0, 0), (0, 0), (0, 80)))
+    places = np.arange(50) * max(1 + level, 0.1)
+    expected = [[np.interp(places, np.arange(130), c) for c in row] for row in continued]
+    np.testing.assert_allclose(out, expected, atol=1e-5)
+    levels = np.array([level, 0.0], np.float32)
+    both = Speed().apply(x, np.zeros((2, 0), np.float32), levels, SIGNED)
+    np.testing.assert_allclose(both[0], expected[0], atol=1e-4)
+    assert np.array_equal(both[1], x[1])
 
 
 @pytest.mark.parametrize("level", [0.2, 0.6, 1.0])

@@ -41,7 +41,8 @@ BALLS = ["linf", "l2", "l1", "gaussian", "uniform"]
 def test_every_registered_perturbation_conforms(kind):
     made = example(kind)
     for shape in [(6,)] if kind == "table" else SHAPES[made.view]:
-        check_perturbation(made, shape)
+        if getattr(made, "needs_channels", shape[0]) == shape[0]:
+            check_perturbation(made, shape)
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS)

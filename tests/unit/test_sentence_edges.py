@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.claims import Verdict
 from surefoot.report.sentences import SAME_ASSUMPTION, sentence, sentences
-from surefoot.results import Interval
+from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE
 
 
@@ -73,6 +73,14 @@ def test_an_assumption_is_referred_to_only_where_it_is_the_last_one_said():
     assert first == third == sentence(sampled)
     assert again.startswith(f"If {SAME_ASSUMPTION}, ")
     assert others == sentence(other)
+
+
+def test_two_undecided_claims_both_give_their_reason():
+    """What a claim without guarantee says is a reason, not an assumption to refer to."""
+    nothing = Guarantee(Footing.NONE, 1.0, ("no bound on the error is known",))
+    undecided = replace(CLAIMS["curve_set"], guarantee=nothing)
+    first, again = sentences([undecided, undecided])
+    assert first == again == "Undecided: no bound on the error is known."
 
 
 def test_an_undecided_verdict_says_no_assumption_and_none_refers_to_it():

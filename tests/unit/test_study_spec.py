@@ -30,6 +30,7 @@ def make(tmp_path_factory):
 
 STUDIES = {
     "estimate": (sf.perturb.LinfNoise(0.4), sf.methods.FixedSize(0.3, 0.1)),
+    "stages": (sf.perturb.LinfNoise(0.4), sf.methods.BuSun(0.3, 0.1, 0.01, (0.1, 0.2))),
     "decision": (sf.perturb.GaussianNoise(0.1), sf.methods.KappaTest(0.3, 0.1, max_trials=40)),
     "curve": (sf.perturb.GaussianBlur(), sf.methods.SequentialCurve(0.0, 2.0, (0.9, 0.8))),
     "radii": (sf.perturb.LinfNoise(), sf.methods.CriticalLevel()),

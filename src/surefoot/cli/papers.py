@@ -130,16 +130,22 @@ def _list_parts(paper: Paper) -> int:
         console.print(f"{part.name}: {part.title}", style="bold", markup=False)
         console.print(f"  {command}", markup=False)
         if part.options:
-            options = ", ".join(
-                f"--{n.replace('_', '-')} {_words(v)}" for n, v in part.options.items()
+            options = " ".join(
+                _words(f"--{n.replace('_', '-')}", v)
+                for n, v in part.options.items()
+                if v is not None
             )
             console.print(f"  as in the paper: {options}", markup=False)
     console.print(f"\nAll of them, small: surefoot papers {paper.name} --quick", markup=False)
     return HOLDS
 
 
-def _words(value: Any) -> str:  # noqa: ANN401
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _words(name: str, value: Any) -> str:  # noqa: ANN401
+    """The option as it is typed: texts one by one, numbers with commas."""
+    values = value if isinstance(value, list | tuple) else (value,)
+    if any(isinstance(one, str) for one in values):
+        return " ".join(f"{name} {one}" for one in values)
+    return f"{name} {','.join(f'{one:g}' for one in values)}"
 
 
 def _say(sentence: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.attack_options import AttackOptions
 from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import (
-    AttackOptions,
     BatchOptions,
     DecisionRequirementOptions,
     KappaOptions,
@@ -39,7 +39,8 @@ def certify(
     """Decide whether each input fails under at most a share kappa of the perturbations.
 
     Model, data and perturbation as for `sf.estimate`; the options are those of `surefoot certify`.
-    `attack` may also be an `sf.methods.Attack`.
+    `attack` may also be an `sf.methods.Attack` or `PGD`, or a function of (model, images, labels,
+    radius) that returns perturbed images.
 
     Example: sf.certify("model.onnx", "test.npz", "linf:8/255", kappa=1e-2)
     """

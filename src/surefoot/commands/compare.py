@@ -8,11 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.methods import estimate_method, kappa_method, tail_method
+from surefoot.commands.attack_options import AttackOptions
+from surefoot.commands.bu_sun_options import BuSunOptions
+from surefoot.commands.methods import (
+    estimate_method,
+    kappa_method,
+    refuse_method,
+    tail_method,
+)
 from surefoot.commands.option import option, option_name
 from surefoot.commands.options import (
     CONFIDENCE,
-    AttackOptions,
     BatchOptions,
     KappaOptions,
     RunOptions,
@@ -46,6 +52,11 @@ class ComparisonOptions:
         None, "Compare confident mistakes above this confidence instead (see tail)."
     )
     confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    method: str | None = option(
+        None,
+        "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
+        "exact-sequential).",
+    )
     reference: Reference | None = option(
         None,
         "Correlate with these numbers, such as accuracies: 0.91,0.88 in the order of the models, "
@@ -61,7 +72,7 @@ class ComparisonOptions:
         f"estimate (default: {_PROPERTY}). Not with --limit.",
     )
 
-    def method(self) -> tuple[Any, Any]:
+    def chosen(self, stages: BuSunOptions) -> tuple[Any, Any]:
         """The method that width, kappa or limit names, and the property it measures."""
         quantities = {"width": self.width, "kappa": self.kappa, "limit": self.limit}
         named = [option_name(name) for name, value in quantities.items() if value is not None]
@@ -69,6 +80,8 @@ class ComparisonOptions:
             raise InvalidArgument(
                 f"give either {' or '.join(named)}: each is a quantity of its own"
             )
+        if self.kappa is not None or self.limit is not None:
+            refuse_method(self.method, stages, "kappa" if self.limit is None else "limit")
         kept_if = _PROPERTY if self.property is None else self.property
         if self.limit is not None:
             if self.property is not None:
@@ -82,7 +95,7 @@ class ComparisonOptions:
             test = KappaOptions(kappa=self.kappa, confidence=self.confidence)
             return kappa_method(test), kept_if
         width = _WIDTH if self.width is None else self.width
-        return estimate_method(width, self.confidence), kept_if
+        return estimate_method(width, self.confidence, self.method, stages), kept_if
 
 
 def compare(
@@ -91,6 +104,7 @@ def compare(
     perturb: Any,  # noqa: ANN401
     *,
     measurement: ComparisonOptions,
+    stages: BuSunOptions,
     attack: AttackOptions,
     inputs: FileOptions,
     running: RunOptions,
@@ -125,7 +139,7 @@ def compare(
     if measurement.not_worse is not None:
         margin = share("not_worse", measurement.not_worse)
     values = _reference(measurement.reference, several)
-    method, kept_if = measurement.method()
+    method, kept_if = measurement.chosen(stages)
     prop = as_property(kept_if)
     as_perturbation(perturb)
     subjects = read_subjects(several, data, inputs, running.seed, prop.needs)

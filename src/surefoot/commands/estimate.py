@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.methods import mean_or_each
 from surefoot.commands.options import (
     BatchOptions,
@@ -26,6 +27,7 @@ def estimate(
     perturb: Any,  # noqa: ANN401
     *,
     measurement: EstimateOptions,
+    stages: BuSunOptions,
     prop: PropertyOptions,
     levels: LevelsOptions,
     requirement: RequirementOptions,
@@ -48,6 +50,6 @@ def estimate(
     """
     from surefoot.commands.sampling import SamplingRequest, run_sampling
 
-    method = mean_or_each(measurement, measurement.method)
+    method = mean_or_each(measurement, measurement.method, stages)
     request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     return run_sampling(request, levels, requirement, running, batches, caller)

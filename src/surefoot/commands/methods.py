@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.option import option_name
 from surefoot.commands.options import WIDTH, KappaOptions, TailOptions
-from surefoot.commands.values import Number, as_number, error_from, share
+from surefoot.commands.values import Number, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ TRIALS_TIMES_KAPPA = 200
 long before."""
 
 
-def mean_or_each(options: MeanOptions, method: str | None = None) -> Any:  # noqa: ANN401
+def mean_or_each(
+    options: MeanOptions,
+    method: str | None = None,
+    stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
+) -> Any:  # noqa: ANN401
     """The method for a mean to a precision, or for each input to a width."""
     from surefoot.methods import MEANS
 
@@ -43,8 +48,8 @@ def mean_or_each(options: MeanOptions, method: str | None = None) -> Any:  # noq
                 "the population anyway"
             )
         width = WIDTH if options.width is None else options.width
-        return estimate_method(width, options.confidence, method or "exact-sequential")
-    for name, value in (("width", options.width), ("method", method)):
+        return estimate_method(width, options.confidence, method, stages)
+    for name, value in {"width": options.width, "method": method, **vars(stages)}.items():
         if value is not None:
             raise InvalidArgument(
                 f"{option_name(name)} {value} is for an estimate of each input: leave it out, or "
@@ -59,11 +64,37 @@ def mean_or_each(options: MeanOptions, method: str | None = None) -> Any:  # noq
     return MEANS[about](as_number("precision", options.precision), error_from(options.confidence))
 
 
-def estimate_method(width: Number, confidence: Number, method: str = "exact-sequential") -> Any:  # noqa: ANN401
-    """The method of this name that estimates a failure probability."""
+def estimate_method(
+    width: Number,
+    confidence: Number,
+    method: str | None = None,
+    stages: BuSunOptions = BuSunOptions(),  # noqa: B008  a frozen value
+) -> Any:  # noqa: ANN401
+    """The method of this name that estimates a failure probability; its default is the cheapest."""
     from surefoot.methods import ESTIMATORS
 
-    return _named(method, ESTIMATORS)(as_number("width", width), error_from(confidence))
+    estimator = _named(method or "exact-sequential", ESTIMATORS)
+    more: dict[str, Any] = {}
+    for name, value in vars(stages).items():
+        if value is None:
+            continue
+        if method != "bu-sun":
+            raise InvalidArgument(
+                f"{option_name(name)} {value} is for method bu-sun: leave it out, or add method "
+                "bu-sun (--method bu-sun)"
+            )
+        more[name] = as_numbers(name, value) if name == "candidates" else as_number(name, value)
+    return estimator(as_number("width", width), error_from(confidence), **more)
+
+
+def refuse_method(method: str | None, stages: BuSunOptions, quantity: str) -> None:
+    """Refuse a method, or a setting of one, where another option settles the method."""
+    for name, value in {"method": method, **vars(stages)}.items():
+        if value is not None:
+            raise InvalidArgument(
+                f"{option_name(name)} {value} is for an estimate of each input: leave it out, or "
+                f"leave out {option_name(quantity)}"
+            )
 
 
 def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401

@@ -13,7 +13,6 @@ from surefoot.commands.values import Number, Numbers, as_numbers, duration, shar
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.region import Attack
     from surefoot.study import Result
 
 CONFIDENCE = 0.95
@@ -197,39 +196,6 @@ class DecisionRequirementOptions:
         these = self.require_these
         least = None if these is None else share("require_these", these)
         return share_of_all(EVERY, least) if self.require == EVERY else least
-
-
-@dataclass(frozen=True)
-class AttackOptions:
-    """A gradient attack in addition to the measurement."""
-
-    attack: bool | object = option(
-        False,
-        "Also run a gradient attack and print its failure rate (linf and l2; PyTorch models and "
-        "ONNX files).",
-    )
-    attack_starts: int | None = option(None, "Starts per target class (default: 2).", least=1)
-    attack_iterations: int | None = option(None, "Gradient steps per start (default: 20).", least=1)
-
-    def method(self) -> Attack | None:
-        """The attack, or None without one."""
-        from surefoot.region import Attack
-
-        values = {"starts": self.attack_starts, "iterations": self.attack_iterations}
-        effort = {name: value for name, value in values.items() if value is not None}
-        if effort and self.attack is not True:
-            name = next(iter(effort))
-            raise InvalidArgument(
-                f"{option_name(f'attack_{name}')} {effort[name]} needs attack=True (--attack): "
-                "add it"
-            )
-        if self.attack is True:
-            return Attack(**effort)
-        if self.attack is False or isinstance(self.attack, Attack):
-            return self.attack or None
-        raise InvalidArgument(
-            f"attack must be True, False or an sf.methods.Attack(), got {self.attack!r}"
-        )
 
 
 @dataclass(frozen=True)

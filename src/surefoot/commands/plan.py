@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surefoot.commands.bu_sun_options import BuSunOptions
 from surefoot.commands.doctor import SeedOptions
-from surefoot.commands.methods import kappa_method, mean_or_each
+from surefoot.commands.methods import kappa_method, mean_or_each, refuse_method
 from surefoot.commands.option import PANEL_OF_RUN, option
 from surefoot.commands.options import (
     CONFIDENCE,
@@ -33,14 +34,20 @@ class PlanOptions:
     width: Number | None = option(None, f"Plan `estimate` with this width (default: {WIDTH}).")
     kappa: Number | None = option(None, "Plan `certify` with this kappa instead.")
     confidence: Number = option(CONFIDENCE, "Confidence of the result.")
+    method: str | None = option(
+        None,
+        "With --width: exact-sequential, bu-sun, fixed-size or okamoto (default: "
+        "exact-sequential).",
+    )
     assume: Numbers = option(
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )
 
-    def method(self) -> Any:  # noqa: ANN401
+    def planned(self, stages: BuSunOptions) -> Any:  # noqa: ANN401
         """The method that is planned."""
         if self.kappa is None:
-            return mean_or_each(self)
+            return mean_or_each(self, self.method, stages)
+        refuse_method(self.method, stages, "kappa")
         if self.width is not None or self.precision is not None:
             raise InvalidArgument(
                 "give either width (--width) or precision (--precision), for estimate, or kappa "
@@ -64,6 +71,7 @@ def plan(
     perturb: Any,  # noqa: ANN401
     *,
     measurement: PlanOptions,
+    stages: BuSunOptions,
     prop: PropertyOptions,
     inputs: FileOptions,
     choice: SeedOptions,
@@ -78,6 +86,7 @@ def plan(
     from surefoot.commands.sampling import SamplingRequest
 
     assumed = [share("assume", p) for p in as_numbers("assume", measurement.assume)]
-    request = SamplingRequest(model, data, perturb, inputs, prop.property, measurement.method())
+    method = measurement.planned(stages)
+    request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
     study, _ = request.study(choice.seed)
     return study.plan(assumed, work.workers)

@@ -20,7 +20,7 @@ from surefoot.commands.options import (
 from surefoot.commands.subjects import Subjects, read_subjects
 from surefoot.commands.values import as_perturbation, as_property
 from surefoot.errors import InvalidArgument
-from surefoot.methods import Attack
+from surefoot.region import AnyAttack
 from surefoot.store.records import Source
 from surefoot.study import Result, Study, sweep
 from surefoot.study.comparison import studies_by_level
@@ -61,7 +61,7 @@ def run_sampling(
     running: RunOptions,
     batches: BatchOptions,
     caller: Caller,
-    attack: Attack | None = None,
+    attack: AnyAttack | None = None,
 ) -> Result:
     """Run at the level of the perturbation, or at every one of `levels`; write the files."""
     requirement.check()

@@ -6,6 +6,8 @@ from surefoot.engine.label_check import WAY_OUT
 from surefoot.engine.table_check import refuse_other_classes
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.inputs.arrays import channels_last
+from surefoot.perturb._ops.definition import refuse_other_channels
 from surefoot.results import Interval
 from surefoot.subject import Model, Perturbation, View
 
@@ -75,12 +77,21 @@ def _refuse_unsuited(inputs: Inputs, perturbation: Perturbation) -> None:
             f"{perturbation.kind} needs images, but one input of {inputs.source} has shape "
             f"{shape}: use images, or choose a perturbation of values such as linf"
         )
+    if perturbation.view is View.IMAGE:
+        refuse_other_channels(perturbation, _channels(inputs.frame))
     if perturbation.view is View.SERIES and len(shape) > 2:
         raise InvalidArgument(
             f"{perturbation.kind} needs signals of shape (length,) or (channels, length), but one "
             f"input of {inputs.source} has shape {shape}: choose a perturbation of values such as "
             "linf"
         )
+
+
+def _channels(frame: tuple[int, ...]) -> int:
+    """How many channels an image of this shape has."""
+    if len(frame) < 3:
+        return 1
+    return frame[-1] if channels_last(frame) else frame[0]
 
 
 def _refuse_items(inputs: Inputs, perturbation: Perturbation) -> None:

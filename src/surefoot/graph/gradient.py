@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,26 @@ class GradientGraph:
         positive = np.maximum(rows, np.finfo(np.float32).tiny)
         return (np.log(positive) * weights).sum(axis=1), self.backward(values, weights / positive)
 
+    def logits_and_gradient(
+        self, x: NDArray[Any], weigh: Callable[[Values], Values], logits: bool
+    ) -> tuple[Values, Values]:
+        """The logits of each row, and the gradient in x of the sum of weigh(logits) · logits.
+
+        One column is the second of two classes. Of scores that are no logits it is their logarithm.
+        """
+        values = self.forward(x)
+        rows = as_rows(values[self.scores_name], len(x))
+        single, tiny = rows.shape[1] == 1, np.finfo(np.float32).tiny
+        if logits:
+            both = np.concatenate([np.zeros_like(rows), rows], axis=1) if single else rows
+            weights = weigh(both)
+            return both, self.backward(values, weights[:, 1:] if single else weights)
+        shares = np.concatenate([1 - rows, rows], axis=1) if single else rows
+        positive = np.maximum(shares, tiny)
+        both = np.log(positive)
+        weights = weigh(both) / positive
+        return both, self.backward(values, weights[:, 1:] - weights[:, :1] if single else weights)
+
     def forward(self, x: NDArray[Any]) -> dict[str, Values]:
         """The values of all tensors that the backward pass needs; floats in single precision."""
         fetched = self.session.run(list(self.fetched), {self.input_name: x})
@@ -81,6 +101,8 @@ class GradientGraph:
 
     def backward(self, values: Mapping[str, Values], weights: Values) -> Values:
         """The gradient in the input of the sum of weights · scores, row by row."""
+        if not weights.any():
+            return np.zeros(values[self.input_name].shape, np.float32)
         scores = values[self.scores_name]
         gradients = {self.scores_name: weights.reshape(scores.shape)}
         for node in reversed(self.nodes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,8 @@ from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
-from surefoot.subject import Array, Scores, Signature
+from surefoot.models.torch_module import differentiable
+from surefoot.subject import Array, Scores, Signature, Weigh
 
 _DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
@@ -29,6 +31,10 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
+
+
+_GradientRun = Callable[[GradientGraph, Any, Any, bool], tuple[Any, Any]]
+"""Of the graph, a batch, the places of its rows, and whether its scores are logits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,22 +110,44 @@ class OnnxModel:
         self, x: NDArray[np.float32], labels: NDArray[np.int64], rivals: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """By walking the graph back; a Softmax at the end is left out of it."""
+        return self._in_gradient_pieces(
+            x,
+            lambda graph, piece, rows, logits: graph.margin_and_gradient(
+                piece, labels[rows], rivals[rows], logits
+            ),
+        )
+
+    def logits_and_gradient(
+        self, x: NDArray[np.float32], weigh: Weigh
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """By walking the graph back; a Softmax at the end is left out of it."""
+        return self._in_gradient_pieces(
+            x,
+            lambda graph, piece, rows, logits: graph.logits_and_gradient(
+                piece, lambda scores: weigh(scores, rows), logits
+            ),
+        )
+
+    def torch_module(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+        """The file as a PyTorch module from inputs to logits, for attacks that need one."""
+        return differentiable(self.logits_and_gradient)
+
+    def _in_gradient_pieces(
+        self, x: NDArray[np.float32], run: _GradientRun
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """A forward and a backward pass, in batches of the size that the file may fix."""
         n, size = len(x), self.batch or len(x)
         with model_errors():
             graph = self._gradient_graph
             ready = _cast(self.normalise(x), self.dtype)
-            short = -n % size
-            padded = np.concatenate([ready, np.repeat(ready[-1:], short, axis=0)])
-            own, other = (np.concatenate([v, np.repeat(v[-1:], short)]) for v in (labels, rivals))
+            rows = np.minimum(np.arange(n + -n % size), n - 1)
             logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
             pieces = [
-                graph.margin_and_gradient(
-                    padded[i : i + size], own[i : i + size], other[i : i + size], logits
-                )
-                for i in range(0, n + short, size)
+                run(graph, ready[rows[i : i + size]], rows[i : i + size], logits)
+                for i in range(0, len(rows), size)
             ]
-            margins, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
-            return margins, np.asarray(self.normalise.gradient_before(gradients), np.float32)
+            firsts, gradients = (np.concatenate(part)[:n] for part in zip(*pieces, strict=True))
+            return firsts, np.asarray(self.normalise.gradient_before(gradients), np.float32)
 
     def _run(self, x: NDArray[Any]) -> NDArray[Any]:
         return _table(self.session.run([self.output_name], {self.input_name: x})[0])

@@ -19,7 +19,8 @@ from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.models.torch_files import read_module, require_torch
-from surefoot.subject import Array, Outputs, Scores, Signature
+from surefoot.models.torch_module import logits_module
+from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +77,39 @@ class TorchModel:
 
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
-        torch, model = require_torch(), self.full or self
+        torch = require_torch()
         with model_errors(), torch.enable_grad():
             at = x.detach().clone().requires_grad_()
-            rows = as_rows(_tensor(model.run(model._ready(at))), len(x)).float()
-            scores = both_classes(rows, self.signature.scores)
-            if self.signature.scores is Scores.PROBABILITIES:
-                scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
+            scores = self.logits(at)
             row = torch.arange(len(x), device=x.device)
             margin = scores[row, labels] - scores[row, rivals]
             if not margin.requires_grad:
                 raise ModelFailed("no gradient flows from its scores back to its input")
             (slope,) = torch.autograd.grad(margin.sum(), at)
             return margin.detach(), slope.float()
+
+    def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
+        """By autograd, in the model's own precision where it runs in half of it."""
+        torch = require_torch()
+        with model_errors(), torch.enable_grad():
+            at = x.detach().clone().requires_grad_()
+            logits = self.logits(at)
+            weights = weigh(logits.detach(), torch.arange(len(x), device=x.device))
+            (slope,) = torch.autograd.grad((weights * logits).sum(), at)
+            return logits.detach(), slope.float()
+
+    def logits(self, x: Array) -> Array:
+        """Through which gradients flow; of probabilities their logarithms."""
+        torch, model = require_torch(), self.full or self
+        rows = as_rows(_tensor(model.run(model._ready(x))), len(x)).float()
+        scores = both_classes(rows, self.signature.scores)
+        if self.signature.scores is Scores.PROBABILITIES:
+            scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
+        return scores
+
+    def torch_module(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+        """A module from inputs to logits, normalisation inside, for attacks that need one."""
+        return logits_module(self.logits, (self.full or self).run)
 
 
 class ChangesInput(ModelFailed):

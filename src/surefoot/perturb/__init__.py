@@ -10,6 +10,7 @@ from surefoot.perturb.adapters import (
 from surefoot.perturb.compose import Chain, Mixture
 from surefoot.perturb.custom import Batched, OneByOne
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, MotionBlur, ZoomBlur
+from surefoot.perturb.image.broken_lens import BrokenLens
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
 from surefoot.perturb.image.elastic import Elastic
@@ -22,7 +23,10 @@ from surefoot.perturb.image.geometry import (
     Zoom,
 )
 from surefoot.perturb.image.glass import GlassBlur
+from surefoot.perturb.image.lens import Condensation, Dirt, Flare, Vignetting
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
+from surefoot.perturb.image.optics import ChromaticAberration, LensDistortion, WhiteBalance
+from surefoot.perturb.image.sensor_failure import Banding, Bayer, DeadLines, DeadPixels
 from surefoot.perturb.image.sensor_noise import ImpulseNoise, ShotNoise, SpeckleNoise
 from surefoot.perturb.image.snow import Snow
 from surefoot.perturb.image.spatter import Spatter
@@ -31,7 +35,7 @@ from surefoot.perturb.noise import GaussianNoise, L1Noise, L2Noise, LinfNoise, U
 from surefoot.perturb.own_function import custom
 from surefoot.perturb.random_level import RandomLevel
 from surefoot.perturb.signal.audio import BandPass, ClipSignal, Gain, NoiseAtSNR
-from surefoot.perturb.signal.series import Dropouts, Jitter, TimeShift
+from surefoot.perturb.signal.series import Dropouts, Jitter, Speed, TimeShift
 from surefoot.perturb.table.columns import Feature, OneHot, load_features
 from surefoot.perturb.table.noise import TableNoise
 
@@ -42,24 +46,35 @@ WEATHER = (Snow, Frost, Fog, Spatter)
 DIGITAL = (Brightness, Contrast, Saturate, Desaturate, Hue, Gamma, Pixelate, JPEG)
 GEOMETRY = (Rotation, TranslationX, TranslationY, Zoom, Shear, Perspective, Elastic)
 OCCLUSION = (Occlusion, Dropout)
-SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Jitter, Dropouts)
+CAMERA = (DeadPixels, DeadLines, Banding, Bayer, Condensation, Dirt, BrokenLens, Flare, Vignetting,
+          LensDistortion, ChromaticAberration, WhiteBalance)  # fmt: skip
+SIGNALS = (NoiseAtSNR, Gain, ClipSignal, BandPass, TimeShift, Speed, Jitter, Dropouts)
 TABLES = (TableNoise,)
 COMBINED = (RandomLevel, Chain, Mixture)
 
 __all__ = [
     "JPEG",
     "BandPass",
+    "Banding",
     "Batched",
+    "Bayer",
     "Brightness",
+    "BrokenLens",
     "Chain",
+    "ChromaticAberration",
     "ClipSignal",
+    "Condensation",
     "Contrast",
+    "DeadLines",
+    "DeadPixels",
     "DefocusBlur",
     "Desaturate",
+    "Dirt",
     "Dropout",
     "Dropouts",
     "Elastic",
     "Feature",
+    "Flare",
     "Fog",
     "Frost",
     "Gain",
@@ -73,6 +88,7 @@ __all__ = [
     "Jitter",
     "L1Noise",
     "L2Noise",
+    "LensDistortion",
     "LinfNoise",
     "Mixture",
     "MotionBlur",
@@ -90,11 +106,14 @@ __all__ = [
     "Snow",
     "Spatter",
     "SpeckleNoise",
+    "Speed",
     "TableNoise",
     "TimeShift",
     "TranslationX",
     "TranslationY",
     "UniformNoise",
+    "Vignetting",
+    "WhiteBalance",
     "Zoom",
     "ZoomBlur",
     "custom",

@@ -1,10 +1,11 @@
-"""A gradient attack as a method: one search of the ball around each input."""
+"""Attacks as methods: one search of the ball around each input."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
@@ -19,6 +20,11 @@ FOUND, NOT_FOUND, NO_GRADIENT, WRONG_CLEAN = (
     "fails when clean",
 )
 CONFIRMED = "the model gives the same label when the point is run again"
+
+
+STEP_SHARE = 2.5
+"""Radii that the steps of one start of PGD cover together by default: Madry et al. take 100 steps
+of 2.5 radius/100, so that it can reach any point of the ball and turn back."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,95 @@ class Attack:
     error: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("starts", "iterations", "targets"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise InvalidArgument(f"attack.{name} must be an integer ≥ 1, got {value}")
+        _check_counts("attack", self, ("starts", "iterations", "targets"))
 
     def steps(self) -> Generator[int, Proof, Bracket]:
         """One question an input: search the ball."""
         return bracket_of((yield 1), CONFIRMED)
+
+
+@dataclass(frozen=True)
+class PGD:
+    """Projected gradient descent as published (Madry et al. 2018): untargeted, cross-entropy.
+
+    Each start is a random point of the ball. Every step goes up the cross-entropy of the label, by
+    `step` along the sign of the gradient (L∞) or along the gradient (L2), then back into the ball
+    and the bounds. The last point of each start counts. Without `step`: 2.5 radius/iterations.
+    """
+
+    step: float | None = None
+    iterations: int = 20
+    starts: int = 1
+    needs: ClassVar[Needs] = Needs.REGION
+    evidence: ClassVar[type[Proof]] = Proof
+    error: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        _check_counts("pgd", self, ("iterations", "starts"))
+        number = isinstance(self.step, int | float) and not isinstance(self.step, bool)
+        if self.step is not None and not (number and 0 < self.step < math.inf):
+            raise InvalidArgument(
+                f"pgd.step must be a number above 0, got {self.step!r}: write 2/255, or leave it "
+                "out for 2.5 radius/iterations"
+            )
+
+    def step_at(self, radius: float) -> float:
+        """The length of a step in a ball of this radius."""
+        return STEP_SHARE * radius / self.iterations if self.step is None else self.step
+
+    def steps(self) -> Generator[int, Proof, Bracket]:
+        """One question an input: search the ball."""
+        return bracket_of((yield 1), CONFIRMED)
+
+
+@dataclass(frozen=True)
+class AttackFunction:
+    """An attack of the user's own: `function(model, images, labels, radius)` returns images.
+
+    One for each image given, in the ball of that radius. Of PyTorch models and ONNX files `model`
+    is a `torch.nn.Module` that gives logits, and images and labels are tensors on its device; of
+    any other model it is a function from a NumPy array to scores. Points outside the ball or the
+    bounds by more than rounding are ignored and counted. `name` is how the report calls it.
+    """
+
+    function: Callable[..., Any]
+    name: str = ""
+    needs: ClassVar[Needs] = Needs.REGION
+    evidence: ClassVar[type[Proof]] = Proof
+    error: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.function) or isinstance(self.function, type):
+            raise InvalidArgument(
+                f"an attack of your own is a function of (model, images, labels, radius), got "
+                f"{self.function!r}"
+            )
+        if not self.name:
+            own = getattr(self.function, "__name__", type(self.function).__name__)
+            object.__setattr__(self, "name", own)
+
+    def steps(self) -> Generator[int, Proof, Bracket]:
+        """One question an input: search the ball."""
+        return bracket_of((yield 1), CONFIRMED)
+
+
+AnyAttack = Attack | PGD | AttackFunction
+
+
+def as_attack(value: Any) -> AnyAttack:  # noqa: ANN401  what a user passes
+    """The attack itself, or a function as one."""
+    if isinstance(value, AnyAttack):
+        return value
+    if callable(value) and not isinstance(value, type) and not hasattr(value, "needs"):
+        return AttackFunction(value)
+    raise InvalidArgument(
+        f"attack must be True, False, an sf.methods.Attack(), an sf.methods.PGD() or a function of "
+        f"(model, images, labels, radius), got {value!r}"
+    )
+
+
+def _check_counts(kind: str, attack: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(attack, name)
+        if not isinstance(value, int) or value < 1:
+            raise InvalidArgument(f"{kind}.{name} must be an integer ≥ 1, got {value}")

@@ -26,7 +26,8 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
     lines, last = [], tuple[str, ...]()
     for claim in claims:
         own = claim.guarantee.assumptions
-        again = bool(own) and own == last and claim.kind not in _IN_FULL
+        undecided = claim.guarantee.footing is Footing.NONE  # what it says then is a reason
+        again = bool(own) and own == last and claim.kind not in _IN_FULL and not undecided
         text = sentence(_with_same_assumption(claim) if again else claim)
         last = own if own and own[0] in text else last
         lines.append(text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from surefoot.evidence import Counts
 from surefoot.procedure import Needs
 from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
-from surefoot.statistics.limits import check_error
+from surefoot.statistics.limits import SMALLEST_ERROR, check_error
 
 Trials = Generator[int, Counts, Estimate]
 _NARROWEST = 1e-6
@@ -92,20 +93,37 @@ class FixedSize:
         return _conclude(final, self.width, self.error, spent=0)
 
 
+CANDIDATES = tuple(percent / 100 for percent in range(1, 21))
+"""Sizes of the second stage that Bu & Sun try, as shares of Okamoto's number."""
+_PILOT_SHARE = 0.05
+"""The part of the error that Bu & Sun give to the interval of the second stage. They report that
+anything from 0.01 to 0.1 does well."""
+
+
 @dataclass(frozen=True)
 class BuSun:
     """Few trials where p is near 0 or 1: pilot, bracket, then what the bracket calls for.
 
-    Bu & Sun 2024, algorithms 1 and 2. The last stage uses fresh trials only: the proof needs it.
+    Bu & Sun, algorithms 1 and 2. The last stage uses fresh trials only: the proof needs it.
+
+    `pilot_error` is their δ′, the part of the error that the interval of the second stage may use;
+    the last stage has the rest. None is a twentieth of the error, as published. `candidates` are
+    the sizes of the second stage to choose from, as shares of Okamoto's number. Both decide what it
+    costs; the promise holds for all of them.
     """
 
     width: float
     error: float
+    pilot_error: float | None = None
+    candidates: tuple[float, ...] = CANDIDATES
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
         check_width_and_error(self.width, self.error)
+        if self.pilot_error is not None:
+            _check_pilot_error(self.pilot_error, self.error)
+        object.__setattr__(self, "candidates", _checked_candidates(self.candidates))
 
     def steps(self) -> Trials:
         """Three questions at most."""
@@ -113,33 +131,67 @@ class BuSun:
         if self.width >= 1 / 3:
             final = yield ceiling
             return _conclude(final, self.width, self.error, spent=0)
-        pilot = yield max(10, min(100, math.ceil(0.01 * ceiling)))
-        best = _bracket_size(self, pilot)
+        pilot = yield self.pilot_size
+        best = self.bracket_size(pilot)
         if best is None:
             final = yield ceiling
             return _conclude(final, self.width, self.error, spent=pilot.trials)
         bracket = yield best
-        final = yield self._last(clopper_pearson(bracket, self._bracket_error))
+        final = yield self.final_size(bracket)
         return _conclude(final, self.width, self.error, pilot.trials + bracket.trials)
 
     @property
-    def _bracket_error(self) -> float:
-        return 0.05 * self.error
+    def pilot_size(self) -> int:
+        """Trials of the first stage."""
+        return max(10, min(100, math.ceil(0.01 * okamoto(self.width, self.error))))
 
-    def _last(self, bracket: Interval) -> int:
-        rest = (self.error - self._bracket_error) / (1 - self._bracket_error)
-        return chernoff(bracket, self.width, rest)
+    def bracket_size(self, pilot: Counts) -> int | None:
+        """Trials of the second stage; None where Okamoto's number is no dearer than any bracket."""
+        return _bracket_size(self, pilot)
+
+    def final_size(self, bracket: Counts) -> int:
+        """Trials of the last stage, enough for every p in the interval of the second."""
+        spent = self._bracket_error
+        rest = (self.error - spent) / (1 - spent)
+        return chernoff(clopper_pearson(bracket, spent), self.width, rest)
+
+    @property
+    def _bracket_error(self) -> float:
+        return _PILOT_SHARE * self.error if self.pilot_error is None else self.pilot_error
 
     def _total(self, n: int, pilot: float) -> int:
         """Cost of bracketing with n trials, supposing they go as the pilot did."""
-        supposed = Counts(n, round(n * pilot))
-        return n + self._last(clopper_pearson(supposed, self._bracket_error))
+        return n + self.final_size(Counts(n, round(n * pilot)))
 
 
 @lru_cache(maxsize=4096)
 def _bracket_size(method: BuSun, pilot: Counts) -> int | None:
     """The cheapest bracket if all goes on as the pilot did; None where none is worth its trials."""
     ceiling = okamoto(method.width, method.error)
-    candidates = (math.ceil(percent * ceiling / 100) for percent in range(1, 21))
-    cost, best = min((method._total(n, pilot.rate), n) for n in candidates)
+    sizes = (math.ceil(Fraction(str(share)) * ceiling) for share in method.candidates)
+    cost, best = min((method._total(n, pilot.rate), n) for n in sizes)
     return best if cost < ceiling else None
+
+
+def _check_pilot_error(pilot_error: float, error: float) -> None:
+    """Refuse what leaves nothing for the last stage, or for the interval before it."""
+    least = _PILOT_SHARE * SMALLEST_ERROR
+    if not least <= pilot_error <= error - least:
+        raise InvalidArgument(
+            f"pilot_error must lie between 0 and the error, {error:g}, got {pilot_error}: the "
+            f"second stage may use it, the last one has the rest; try {_PILOT_SHARE * error:g}"
+        )
+
+
+def _checked_candidates(shares: Iterable[float]) -> tuple[float, ...]:
+    """In rising order, each once: their order decides nothing."""
+    try:
+        sizes = tuple(sorted({float(share) for share in shares}))
+    except (TypeError, ValueError):
+        sizes = ()
+    if not sizes or not all(0 < share < 1 for share in sizes):
+        raise InvalidArgument(
+            f"candidates are shares of Okamoto's number between 0 and 1, got {shares!r}: try "
+            "(0.01, 0.05, 0.2)"
+        )
+    return sizes

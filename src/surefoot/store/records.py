@@ -82,11 +82,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class AttackSummary:
-    """The outcome of a gradient attack, or the reason why there is none; then there is no rate.
+    """The outcome of an attack, or the reason why there is none; then there is no rate.
 
-    `broken`: inputs with a point in the ball at which the model itself fails; `clean` of them fail
-    where they are. `blind`: inputs not broken at which every gradient was zero. `discarded`:
-    points that the model did not confirm.
+    `method` is margin, pgd or function, `name` that of the function. `broken`: inputs with a point
+    in the ball at which the model itself fails; `clean` of them fail where they are. `blind`:
+    inputs not broken at which every gradient was zero. `discarded`: points that the model did not
+    confirm; those of a function that lie outside the ball or the bounds.
     """
 
     starts: int
@@ -101,6 +102,9 @@ class AttackSummary:
     blind: int = 0
     discarded: int = 0
     reason: str = ""
+    method: str = "margin"
+    name: str = ""
+    step: str = ""
     kind: Literal["attack"] = "attack"
 
 

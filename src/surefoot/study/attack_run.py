@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from surefoot.engine.device_arrays import on_device_of
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Pinned
-from surefoot.region.attack_method import FOUND, NO_GRADIENT, WRONG_CLEAN
+from surefoot.region.attack_method import (
+    FOUND,
+    NO_GRADIENT,
+    PGD,
+    WRONG_CLEAN,
+    AnyAttack,
+    AttackFunction,
+)
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.store.records import AttackSummary
 from surefoot.study.measurement import Measurement, RecordBody
@@ -25,7 +33,9 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
     """One search an input."""
     model: Any = study.model
     perturbation: Any = study.perturbation
-    _try_gradients(study)
+    own_function = isinstance(study.method, AttackFunction)
+    if not own_function:
+        _try_gradients(study)
     bench = AttackBench(
         study.fitted, study.references, study.model, model, perturbation, perturbation.ball,
         study.property, study.method, study.seed,
@@ -36,7 +46,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         procedures=dict.fromkeys(study.fitted.ids, pinned),
         bench=bench,
         batch=batch or bench.batch_size(),
-        workers=workers_for(study, workers),
+        # functions draw from the global random numbers, which threads share
+        workers=1 if own_function else workers_for(study, workers),
         conclude=lambda local: _conclude(study, local),
         doing="attacking",
         unit="inputs",
@@ -63,12 +74,8 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
     bounds = study.model.signature.bounds
     within = "" if bounds is None else f" within [{bounds.low:g}, {bounds.high:g}]"
     whole = ", whole numbers only" if study.model.signature.whole_numbers else ""
-    summary = AttackSummary(
-        study.method.starts,
-        study.method.iterations,
-        min(study.method.targets, study.model.signature.classes - 1),
-        n,
-        study.level,
+    summary = replace(
+        summary_of(study, study.method),
         ball=f"{perturbation.ball} ball of radius {level_words(study.level)}{within}{whole}",
         failure_rate=1 - broken / n,
         broken=broken,
@@ -78,6 +85,22 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
     )
     claim = robust_accuracy_claim(study.level, 0, broken, n)
     return RecordBody(input_rows(study, local), summary, (claim,), n)
+
+
+def summary_of(study: Setup, attack: AnyAttack, reason: str = "") -> AttackSummary:
+    """What the attack is, before anything is known of its outcome."""
+    shared: dict[str, Any] = {"inputs": len(study.fitted), "level": study.level, "reason": reason}
+    match attack:
+        case PGD():
+            return AttackSummary(
+                attack.starts, attack.iterations, 0, **shared,
+                method="pgd", step=level_words(attack.step_at(study.level)),
+            )  # fmt: skip
+        case AttackFunction():
+            return AttackSummary(0, 0, 0, **shared, method="function", name=attack.name)
+        case _:
+            targets = min(attack.targets, max(study.model.signature.classes - 1, 0))
+            return AttackSummary(attack.starts, attack.iterations, targets, **shared)
 
 
 def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:

@@ -10,9 +10,9 @@ from typing import Any
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
-from surefoot.methods import Attack
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
+from surefoot.region import AnyAttack
 from surefoot.store.records import Record, Source
 from surefoot.store.spec import ComparisonSpec
 from surefoot.study.comparison_claims import (
@@ -35,7 +35,7 @@ def compare(
     workers: int | None = None,
     batch: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
-    attack: Attack | None = None,
+    attack: AnyAttack | Callable[..., Any] | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     on_interrupt: Callable[[Result], None] = lambda _: None,
@@ -44,8 +44,8 @@ def compare(
     """Models on the same inputs and perturbations; curves or radii side by side.
 
     `reference` holds a number for each model, such as its accuracy on corrupted data, to
-    correlate with. Every study keeps its own record in the store. `attack`: the failure rate of a
-    gradient attack on each as well. `on_start` is called with a name before that study runs.
+    correlate with. Every study keeps its own record in the store. `attack`: the failure rate of an
+    attack on each as well. `on_start` is called with a name before that study runs.
     `time_limit` is for each study by itself.
     """
     if not studies:
@@ -78,7 +78,7 @@ def sweep(
     workers: int | None = None,
     batch: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
-    attack: Attack | None = None,
+    attack: AnyAttack | Callable[..., Any] | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     time_limit: float | None = None,

@@ -280,10 +280,11 @@ def _check_region(study: Parts) -> None:
         raise InvalidArgument(
             "proofs read the graph of an ONNX file, and this model has none: export it to ONNX"
         )
-    if not proves and not hasattr(study.model, "margin_and_gradient"):
+    follows_gradients = not proves and not hasattr(study.method, "function")
+    if follows_gradients and not hasattr(study.model, "margin_and_gradient"):
         raise InvalidArgument(
             "the model gives scores but no gradients: an attack needs a PyTorch model or an ONNX "
-            "file"
+            "file, or a function of your own (attack=function)"
         )
     if ball is Ball.L2 and signature.whole_numbers:
         raise InvalidArgument(

@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, Mixture, RandomLevel, load_features
+from surefoot.perturb._ops.definition import Units
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb._ops.severity import LONGEST_SMALL
 from surefoot.results import Interval
@@ -152,7 +154,18 @@ def _level(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -> f
     if hasattr(class_, "read_level"):
         with_unit: float = class_.read_level(text)
         return with_unit
-    return _severity(kind, text, class_, frame) if re.match(r"s\d", text) else number(text)
+    if re.match(r"s\d", text):
+        return _severity(kind, text, class_, frame)
+    return _number_with_unit(class_, text)
+
+
+def _number_with_unit(class_: type[Any] | None, text: str) -> float:
+    """A number, or one with a unit that the perturbation has besides its own: shot:20photons."""
+    units: Units = getattr(class_, "units", {})
+    for unit, level_of_number in units.items():
+        if text.strip().endswith(unit):
+            return level_of_number(number(text.strip().removesuffix(unit)))
+    return number(text)
 
 
 def _text(kind: str, level: float) -> str:
@@ -224,7 +237,7 @@ def written_level(text: str) -> str:
 def level_reader(text: str) -> Callable[[str], float]:
     """What reads a level of this perturbation: a number, or a number with a unit (20dB)."""
     class_ = PERTURBATIONS.get(re.split("[:,]", text)[0])
-    read: Callable[[str], float] = getattr(class_, "read_level", number)
+    read: Callable[[str], float] = getattr(class_, "read_level", partial(_number_with_unit, class_))
     return read
 
 

@@ -11,6 +11,7 @@ from surefoot.results import UNIT
 from surefoot.study.registry import PERTURBATIONS
 
 _INPUTS = {"values": "any", "image": "images", "series": "signals"}
+_COLOUR = "colour images"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def _entry(kind: str, definition: type[Any]) -> Entry:
     options = [f.name for f in fields(definition) if f.name != "level"]
     return Entry(
         kind=kind,
-        of=_INPUTS[str(example.view)],
+        of=_COLOUR if hasattr(definition, "needs_channels") else _INPUTS[str(example.view)],
         levels=_level_range(example),
         unit=example.levels.unit,
         severities=_severities(getattr(definition, "presets", None)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from surefoot import perturb
 from surefoot.errors import InvalidArgument
+from surefoot.function_source import describe_function
 from surefoot.models.python import import_object
 from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
 from surefoot.subject import Property, Reference
@@ -21,6 +22,7 @@ PERTURBATIONS: dict[str, type[Any]] = {
         perturb.DIGITAL,
         perturb.GEOMETRY,
         perturb.OCCLUSION,
+        perturb.CAMERA,
         perturb.SIGNALS,
         perturb.TABLES,
     )
@@ -62,6 +64,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
         return [_plain(part) for part in value]
+    if callable(value):
+        return describe_function(value)
     return value.item() if hasattr(value, "item") else value
 
 

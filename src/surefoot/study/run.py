@@ -15,10 +15,10 @@ from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.methods import Attack
 from surefoot.procedure import Needs
+from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Store, open_store, store_exists
-from surefoot.store.records import AttackSummary, Finding, Record, Source
+from surefoot.store.records import Finding, Record, Source
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
@@ -53,11 +53,12 @@ class RunOptions:
             raise InvalidArgument(f"a batch holds at least one trial, got {self.batch}")
 
 
-def run(study: Setup, where: str | None, options: RunOptions, attack: Attack | None) -> Result:
+def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:
         raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
+    attack = None if attack is None else as_attack(attack)
     findings = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store:
         result = _run_in(store, study, findings, options)
@@ -117,7 +118,7 @@ def _run_in(
 
 
 def _with_attack(
-    study: Setup, result: Result, attack: Attack, store: Store, options: RunOptions
+    study: Setup, result: Result, attack: AnyAttack, store: Store, options: RunOptions
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
     record = result.record
@@ -130,8 +131,7 @@ def _with_attack(
         summary: Any = attacked.details
         claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
-        effort = attack.starts, attack.iterations, attack.targets
-        summary = AttackSummary(*effort, len(study.fitted), study.level, reason=str(error))
+        summary = attack_run.summary_of(study, attack, str(error))
     whole = replace(record, claims=claims, details=replace(samples, attack=summary))
     return replace(result, record=store.finish(whole))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from surefoot.engine.loop import Progress
-from surefoot.methods import Attack
+from surefoot.region import AnyAttack
 from surefoot.store.records import Source
 from surefoot.study.cost_plan import Plan, plan
 from surefoot.study.replay_trial import Replay, replay
@@ -32,13 +33,14 @@ class Study(Setup):
         batch: int | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         source: Source | None = None,
-        attack: Attack | None = None,
+        attack: AnyAttack | Callable[..., Any] | None = None,
         on_interrupt: Callable[[Result], None] = lambda _: None,
         time_limit: float | None = None,
     ) -> Result:
         """Measure every input and conclude; with a store, go on where an earlier run stopped.
 
-        An attack adds its failure rate, for comparison; it is not part of what names the run.
+        An attack, or a function of (model, images, labels, radius), adds its failure rate, for
+        comparison; it is not part of what names the run.
         `on_progress` is called after each batch; `on_interrupt` gets the result so far where the
         run is interrupted and that already says something. `source` names the files, for a replay.
         After `time_limit` seconds of measuring the method concludes with what it knows; the same

@@ -198,9 +198,13 @@ def _check_items(perturbation: Perturbation, items: Sequence[Any]) -> None:
 
 
 def check_image_perturbation(perturbation: Perturbation) -> None:
-    """`check_perturbation` on grey and colour images, odd sizes, one pixel and long edges."""
+    """`check_perturbation` on grey and colour images, odd sizes, one pixel and long edges.
+
+    A perturbation of colours (`needs_channels`) meets colour images alone.
+    """
     for shape in ((1, 8, 8), (3, 8, 8), (3, 9, 13), (1, 1, 1), (3, 1, 6), (3, 32, 32)):
-        check_perturbation(perturbation, shape)
+        if getattr(perturbation, "needs_channels", shape[0]) == shape[0]:
+            check_perturbation(perturbation, shape)
 
 
 def _apply(

@@ -8,8 +8,16 @@ _PARTS = (
         "table 1",
         "Accuracy, attack failure rate, and the share of inputs that fail under at most kappa",
         f"{_HERE}.table_1:make",
-        options={"perturb": ("linf:8/255",), "kappa": (0.1, 0.01), "confidence": 0.95},
-        quick={"kappa": (0.1,)},
+        options={
+            "perturb": ("linf:8/255",),
+            "kappa": (1e-4,),
+            "confidence": 0.95,
+            "property": "true",
+            "attack_step": None,
+            "attack_iterations": 10,
+            "attack_starts": 1,
+        },
+        quick={"kappa": (0.1, 0.01), "images": (30,)},
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -20,6 +20,8 @@ Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""
 Presets = Mapping[str, tuple[float, ...]]
 """The levels of the published severities 1 to 5, for "small" and for "large" images."""
+Units = Mapping[str, Callable[[float], float]]
+"""What may stand behind the number of a level in a text, and the level that it then means."""
 
 _Class = TypeVar("_Class", bound=Perturbation)
 
@@ -121,6 +123,16 @@ def _check_choices(perturbation: Perturbation) -> None:
             )
 
 
+def refuse_other_channels(perturbation: Perturbation, channels: int) -> None:
+    """Refuse images that lack the colours which the perturbation changes."""
+    needed: int | None = getattr(perturbation, "needs_channels", None)
+    if needed is not None and channels != needed:
+        raise InvalidArgument(
+            f"{perturbation.kind} needs images of {needed} channels (red, green, blue), but these "
+            f"have {channels}: use images in colour, or choose another perturbation"
+        )
+
+
 @dataclass_transform(frozen_default=True)
 def perturbation(definition: type[_Class]) -> type[_Class]:
     """Class decorator: a frozen dataclass with what all perturbations share.
@@ -128,6 +140,7 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     The class has the field `level` and what else it needs, the class data `kind`, `phrase`,
     `view`, `levels`, `draw` and, for fields that take one of a few words, `choices`, and the
     method `apply`. What depends on a field is a property or a method instead of class data.
+    `needs_channels` is the number of channels that images must have, where it matters.
 
     The decorator adds three rules. Level and choices are checked first, then its own
     `__post_init__` runs. At level 0 the rows are copied without calling `apply`. Where `apply`
@@ -145,6 +158,7 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     def apply_to_rows(
         self: _Class, x: Array, drawn: Drawn, level: Level, bounds: Interval | None
     ) -> Array:
+        refuse_other_channels(self, x.shape[1] if x.ndim > 1 else 1)
         n = _row_count(drawn)
         y = x if is_zero(level) else apply(self, x, drawn, level, bounds)
         return copy_rows(y, n) if y is x or len(y) != n else y

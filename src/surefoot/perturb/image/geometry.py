@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
 from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
 from surefoot.perturb._ops.edges import EDGES
+from surefoot.perturb._ops.pixel_axes import centred_axes, level_array
 from surefoot.perturb._ops.warp import warp
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
@@ -35,9 +36,9 @@ class Rotation:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the opposite rotation brings it."""
-        xp, angle = array_namespace(x), _level_array(level, x) * (math.pi / 180)
+        xp, angle = array_namespace(x), level_array(level, x) * (math.pi / 180)
         cos, sin = xp.cos(angle), xp.sin(angle)
-        down, right, middle, centre = _centred_axes(x)
+        down, right, middle, centre = centred_axes(x)
         ys = (cos * down + middle) + sin * right
         xs = (cos * right + centre) - sin * down
         return warp(x, ys, xs, self.edge, bounds)
@@ -59,8 +60,8 @@ class TranslationX:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further left."""
-        down, right, middle, centre = _centred_axes(x)
-        xs = (right + centre) - _level_array(level, x) * x.shape[3]
+        down, right, middle, centre = centred_axes(x)
+        xs = (right + centre) - level_array(level, x) * x.shape[3]
         return warp(x, down + middle, xs, self.edge, bounds)
 
 
@@ -80,8 +81,8 @@ class TranslationY:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from further up."""
-        down, right, middle, centre = _centred_axes(x)
-        ys = (down + middle) - _level_array(level, x) * x.shape[2]
+        down, right, middle, centre = centred_axes(x)
+        ys = (down + middle) - level_array(level, x) * x.shape[2]
         return warp(x, ys, right + centre, self.edge, bounds)
 
 
@@ -105,8 +106,8 @@ class Zoom:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from nearer to the centre."""
-        factor = array_namespace(x).clip(_level_array(level, x) + 1.0, 0.1)
-        down, right, middle, centre = _centred_axes(x)
+        factor = array_namespace(x).clip(level_array(level, x) + 1.0, 0.1)
+        down, right, middle, centre = centred_axes(x)
         ys, xs = down / factor + middle, right / factor + centre
         return warp(x, ys, xs, self.edge, bounds)
 
@@ -127,8 +128,8 @@ class Shear:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Rows above the centre come from further left, rows below from further right."""
-        slope = array_namespace(x).tan(_level_array(level, x) * (math.pi / 180))
-        down, right, middle, centre = _centred_axes(x)
+        slope = array_namespace(x).tan(level_array(level, x) * (math.pi / 180))
+        down, right, middle, centre = centred_axes(x)
         xs = (right + centre) + slope * down
         return warp(x, down + middle, xs, self.edge, bounds)
 
@@ -160,8 +161,8 @@ class Perspective:
         """Each pixel comes from where the inverse projection takes it."""
         xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
-        across, along, weight = _projection(drawn * (0.5 * _level_array(level, x)))
-        down, right, middle, centre = _centred_axes(x)
+        across, along, weight = _projection(drawn * (0.5 * level_array(level, x)))
+        down, right, middle, centre = centred_axes(x)
         down, right = down + middle, right + centre
         under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
         if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
@@ -193,20 +194,3 @@ def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
         (f * g - d * i, a * i - c * g, c * d - a * f),
         (d * h - e * g, b * g - a * h, a * e - b * d),
     )
-
-
-def _level_array(level: Level, x: Array) -> Array:
-    """The level of each row, or the one of all, as an array (n or 1, 1, 1) of the type of x."""
-    xp = array_namespace(x)
-    if isinstance(level, int | float):
-        return xp.full((1, 1, 1), level, dtype=x.dtype, device=device(x))
-    return xp.reshape(xp.astype(level, x.dtype), (-1, 1, 1))
-
-
-def _centred_axes(x: Array) -> tuple[Array, Array, float, float]:
-    """Rows and columns counted from the centre of an image; and row and column of the centre."""
-    xp, (height, width) = array_namespace(x), x.shape[2:]
-    middle, centre = (height - 1) / 2, (width - 1) / 2
-    down = xp.arange(height, dtype=x.dtype, device=device(x)) - middle
-    right = xp.arange(width, dtype=x.dtype, device=device(x)) - centre
-    return down[None, :, None], right[None, None, :], middle, centre

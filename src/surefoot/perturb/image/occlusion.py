@@ -11,11 +11,11 @@ from array_api_compat import array_namespace
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows
+from surefoot.perturb._ops.cover import check_fill, fill_value
 from surefoot.perturb._ops.definition import Draw, Each, Levels, Uniform, perturbation
 from surefoot.perturb._ops.levels import as_float32, level_per_row
-from surefoot.results import UNIT, Interval
+from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
 
 _Floats = NDArray[np.float32]
@@ -43,7 +43,7 @@ class Occlusion:
     draw: ClassVar[Draw] = Uniform((2,))
 
     def __post_init__(self) -> None:
-        _check_fill(self.kind, self.fill)
+        check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
@@ -53,7 +53,7 @@ class Occlusion:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each pixel with the fill, as far as it is covered."""
         height, width = x.shape[2:]
-        fill, area = _fill_value(self.fill, bounds), level_per_row(level, drawn) * (height * width)
+        fill, area = fill_value(self.fill, bounds), level_per_row(level, drawn) * (height * width)
         tall, wide = _patch_size(area, height, width)
         if isinstance(tall, float) and (isinstance(x, np.ndarray) or x.device.type == "cpu"):
             out = copy_rows(x, len(drawn))
@@ -167,7 +167,7 @@ class Dropout:
     draw: ClassVar[Draw] = Uniform(Each.PIXEL)
 
     def __post_init__(self) -> None:
-        _check_fill(self.kind, self.fill)
+        check_fill(self.kind, self.fill)
 
     @property
     def phrase(self) -> str:
@@ -177,16 +177,4 @@ class Dropout:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Pixels with the smallest numbers are replaced first."""
         replaced = drawn < level_per_row(as_float32(level), drawn)
-        return array_namespace(x).where(replaced, _fill_value(self.fill, bounds), x)
-
-
-def _fill_value(fill: float, bounds: Interval | None) -> float:
-    span = bounds or UNIT
-    return span.low + fill * span.width
-
-
-def _check_fill(kind: str, fill: float) -> None:
-    if not 0 <= fill <= 1:
-        raise InvalidArgument(
-            f"{kind}: fill must be in [0, 1], got {fill}: 0 is the lowest value, 0.5 the middle"
-        )
+        return array_namespace(x).where(replaced, fill_value(self.fill, bounds), x)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
+from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place
 from surefoot.perturb._ops.definition import (
     Draw,
@@ -16,6 +17,7 @@ from surefoot.perturb._ops.definition import (
     Normal,
     Presets,
     Uniform,
+    Units,
     perturbation,
 )
 from surefoot.perturb._ops.levels import as_float32, level_per_row, restore_level_zero
@@ -28,6 +30,16 @@ _FAINTEST = 1e-9
 """The lowest level that is computed with, so that 1 / level² is finite in float32."""
 
 
+def _noise_of_photons(count: float) -> float:
+    """The level at which this many photons are the highest value."""
+    if count < 1:
+        raise InvalidArgument(
+            f"shot: photons must be at least 1, got {count:g}: write shot:20photons, or a level "
+            "such as shot:0.2"
+        )
+    return 1 / math.sqrt(count)
+
+
 @perturbation
 class ShotNoise:
     """Counted photons: x becomes Poisson(x · c) / c, for values x scaled to [0, 1].
@@ -36,7 +48,7 @@ class ShotNoise:
     Hendrycks & Dietterich 2019, `shot_noise`. For each value one uniform number is drawn and the
     count is its quantile, so that all levels share the random numbers. The distribution is within
     2.5e-4 of Poisson's in total variation (`poisson_quantile`). Without bounds, values below 0
-    stay as they are.
+    stay as they are. As text a level may also be c itself: 20photons.
     """
 
     level: float | None = None
@@ -49,6 +61,7 @@ class ShotNoise:
         "small": tuple(1 / math.sqrt(c) for c in (500, 250, 100, 75, 50)),
         "large": tuple(1 / math.sqrt(c) for c in (60, 25, 12, 5, 3)),
     }
+    units: ClassVar[Units] = {"photons": _noise_of_photons}
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Count photons at the rate of each value."""

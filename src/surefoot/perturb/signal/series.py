@@ -1,4 +1,4 @@
-"""Perturbations of time series: noise in proportion, shifts in time, gaps."""
+"""Perturbations of time series: noise in proportion, shifts in time, speed, gaps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
-from surefoot.perturb._ops.arrays import clip
+from surefoot.perturb._ops.arrays import clip, place_like
 from surefoot.perturb._ops.definition import (
+    NOTHING,
     Choices,
     Draw,
     Each,
@@ -18,7 +19,7 @@ from surefoot.perturb._ops.definition import (
     Uniform,
     perturbation,
 )
-from surefoot.perturb._ops.levels import level_per_row
+from surefoot.perturb._ops.levels import level_per_row, levels_on_host
 from surefoot.perturb.signal.audio import pairwise_sums, silence_value
 from surefoot.results import Interval
 from surefoot.subject import Array, Drawn, Level, Stream, View
@@ -96,6 +97,54 @@ class TimeShift:
         moved *= share
         moved += window[..., 1:]
         return clip(moved, bounds)
+
+
+_SLOWEST = 0.1
+"""The speed below which nothing of a signal would be left to hear."""
+
+
+@perturbation
+class Speed:
+    """Played 1 + `level` times as fast, from the start; a negative level is slower.
+
+    Pitch and speed change together, as on a tape. Between samples the value is interpolated
+    linearly. A faster signal ends in silence, a slower one is cut off. A level below -0.9 means
+    -0.9. Not random.
+    """
+
+    level: float | None = None
+    kind: ClassVar[str] = "speed"
+    view: ClassVar[View] = View.SERIES
+    levels: ClassVar[Levels] = Levels(1.0, "share of the speed added")
+    draw: ClassVar[Draw] = NOTHING
+    signed: ClassVar[bool] = True
+    least: ClassVar[float] = _SLOWEST - 1
+    phrase: ClassVar[str] = "played 1 + {level} times as fast"
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Interpolate between the two samples around each place in time."""
+        xp, length = array_namespace(x), x.shape[-1]
+        quicker = levels_on_host(level)[:, None]
+        places = np.arange(length) * np.maximum(1 + quicker, _SLOWEST)
+        before = np.minimum(places, length).astype(np.int64)
+        share = place_like((places - before).astype(np.float32), x)[:, None, :]
+        quiet = xp.full_like(x[..., :2], silence_value(bounds))
+        signal = xp.concat([x, quiet], axis=-1)
+        first, second = (_take_samples(signal, place_like(before + i, x)) for i in (0, 1))
+        second -= first
+        second *= xp.clip(share, 0.0, 1.0)
+        second += first
+        return clip(second, bounds)
+
+
+def _take_samples(signal: Array, places: Array) -> Array:
+    """The values of signals (n or 1, channels, length) at these places (n or 1, samples)."""
+    xp = array_namespace(signal)
+    if len(places) == 1:
+        return xp.take(signal, places[0], axis=2)
+    rows = xp.broadcast_to(signal, (len(places), *signal.shape[1:]))
+    each = xp.broadcast_to(places[:, None, :], (*rows.shape[:2], places.shape[1]))
+    return xp.take_along_axis(rows, each, axis=2)
 
 
 GAP_FILLS = ("hold", "zero")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.tables import Table, mean_cells, quantity_heading
 from surefoot.store.records import AttackSummary, Record, Samples
 
-HEADING = "withstood the attack"
+_HEADINGS = {"margin": "withstood the attack", "pgd": "withstood PGD"}
+
+
+def attack_heading(attacks: Iterable[AttackSummary | None]) -> str:
+    """The heading of a column of rates: all are of the same attack."""
+    first = next((a for a in attacks if a is not None), None)
+    if first is None:
+        return _HEADINGS["margin"]
+    return _HEADINGS.get(first.method, f"withstood {first.name}")
 
 
 def attack_cell(attack: AttackSummary | None) -> str:
@@ -28,7 +36,8 @@ def baseline_table(record: Record, samples: Samples) -> Table:
         attack_cell(samples.attack),
         *mean_cells(record, samples.whole),
     )
-    headings = ("model", "clean accuracy", HEADING, quantity_heading(record), "interval")
+    heading = attack_heading([samples.attack])
+    headings = ("model", "clean accuracy", heading, quantity_heading(record), "interval")
     note = " ".join(attack_notes({"": samples.attack}))
     return Table("Compared with accuracy and an attack", headings, ((model, *row),), 1, note)
 
@@ -60,11 +69,23 @@ def _of(name: str) -> str:
 
 
 def _effort(attack: AttackSummary) -> str:
+    if attack.method == "function":
+        return f"The attack was {attack.name}, a function of the user."
+    if attack.method == "pgd":
+        return _pgd_effort(attack)
     starts = "1 descent" if attack.starts == 1 else f"{attack.starts} descents"
     one = attack.targets == 1
     targets = "the target class" if one else f"each of {attack.targets} target classes"
     return (
         f"It made {starts} of {attack.iterations} steps towards {targets}, or until one succeeded."
+    )
+
+
+def _pgd_effort(attack: AttackSummary) -> str:
+    starts = "1 random point" if attack.starts == 1 else f"{attack.starts} random points"
+    return (
+        "The attack was PGD as published (Madry et al. 2018): untargeted, up the cross-entropy, "
+        f"from {starts} of the ball, {attack.iterations} steps of length {attack.step} each."
     )
 
 
@@ -74,7 +95,11 @@ def _counts(attack: AttackSummary) -> str:
     if attack.clean:
         parts.append(f"of the {attack.broken:,} inputs broken {attack.clean:,} fail when clean")
     if attack.discarded:
-        parts.append(f"{attack.discarded:,} points were discarded that the model did not confirm")
+        points = "1 point was" if attack.discarded == 1 else f"{attack.discarded:,} points were"
+        if attack.method == "function":
+            parts.append(f"{points} ignored that the function put outside the ball or the bounds")
+        else:
+            parts.append(f"{points} discarded that the model did not confirm")
     return with_full_stop(capitalised("; ".join(parts))) if parts else ""
 
 

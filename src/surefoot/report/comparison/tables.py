@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.report.attack.tables import HEADING, attack_cell, attack_notes
+from surefoot.report.attack.tables import attack_cell, attack_heading, attack_notes
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import percent, points, points_range, with_full_stop
 from surefoot.report.tables import (
@@ -24,8 +24,9 @@ def member_table(record: Record, comparison: Comparison) -> Table:
     referenced = any(m.reference is not None for m in comparison.members)
     clean = models and any(m.accuracy is not None for m in comparison.members)
     attacked = any(m.attack is not None for m in comparison.members)
+    heading = attack_heading(m.attack for m in comparison.members)
     headings = [comparison.along, *quantity]
-    headings += ["clean accuracy"] * clean + [HEADING] * attacked + ["reference"] * referenced
+    headings += ["clean accuracy"] * clean + [heading] * attacked + ["reference"] * referenced
     headings += ["rank"] * models
     rows = []
     for m in comparison.members:

@@ -185,7 +185,9 @@ def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[Any]:
     size = alt.Size("share:Q", scale=area, legend=None)
     firm = [row for row in rows if row["firm"]]
     checks = [row for row in rows if not row["firm"]]
-    open_ = [row for row in firm if row["high"] > row["low"]]
+    shaded = {name for name, curve in curves.items() if curve.between}
+    # inside a shade, which reaches further, a bar at each level would only hide the curve
+    open_ = [row for row in firm if row["high"] > row["low"] and row["name"] not in shaded]
     whisker = {"strokeWidth": 1, "opacity": 0.35}
     crowded = {name for name, curve in curves.items() if len(curve.points) > _MOST_DOTS}
     layers = [

@@ -17,12 +17,13 @@ from surefoot.report.view import Figure, LabelledImage, Section, View
 from surefoot.store.examples import Strip
 from surefoot.store.records import Curves, Record
 
-_DOTS = (
-    "Dots: levels at which inputs were evaluated; larger: more of them. Thin lines through the "
-    "dots: between which values the curve lies there, for all levels together. Pale circles: few "
-    "inputs, only looked at as a check."
+_DOTS = "Dots: levels at which inputs were evaluated; larger: more of them."
+_BARS = (
+    "Thin lines through the dots: between which values the curve lies there, for all levels "
+    "together."
 )
-_SHADE = "Shade: what the curve can do between the levels, if what is assumed is true."
+_CHECKS = "Pale circles: few inputs, only looked at as a check."
+_SHADE = "Shade: what the curve can do at the levels and between them, if what is assumed is true."
 _CROSSING = "Diamond: where the curve crosses the threshold; bar: the levels between which it does."
 _FIXED = (
     "Published methods give each input one draw of the noise, the same at every level: their rows "
@@ -141,9 +142,16 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     )
     note = "Robustness: the share of the levels at which the curve is at or above the threshold."
     table = Table("Robustness curve", (*READING_HEADINGS, SECONDS), rows, 1, note)
-    shaded = any(one.curve.between for one in curves.values())
+    shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
-    caption = " ".join([_DOTS, *([_SHADE] * shaded), *([_CROSSING] * crossed)])
+    parts_of_caption = {
+        _DOTS: True,
+        _BARS: not all(shaded),
+        _CHECKS: any(shaded),
+        _SHADE: any(shaded),
+        _CROSSING: crossed,
+    }
+    caption = " ".join(text for text, shown in parts_of_caption.items() if shown)
     sections = [Section("curves", table.title, (caption,), drawn, table)]
     strips = tuple(
         _strip(name, one.strip, "class" if parts[name].study.model.classes else "output")

@@ -1,0 +1,140 @@
+"""An attack of the user's own: called with the model, its points checked."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engine.attack_search import Candidates, Float32Array, Targets
+from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.models.torch_module import fixed_parameters
+from surefoot.region.attack_method import AttackFunction
+from surefoot.subject import Ball, Model, to_host
+
+if TYPE_CHECKING:
+    from surefoot.verify.margin_descent import ClippedBall
+
+OUTSIDE_SHARE = 1e-4
+"""How far outside the ball or the bounds a point may lie, as a share of the radius, and be moved
+back: attacks in float32 leave the ball by some 1e-6 of it. Points farther off are ignored."""
+_SPACINGS = 4
+"""The same in distances between float32 numbers, for small balls far from zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSearch:
+    """One call of the function for each batch, with random numbers of its own name."""
+
+    attack: AttackFunction
+    model: Model
+    seed: int
+    rounds: int = 1
+
+    def candidates(self, targets: Targets, turn: int) -> Candidates:
+        """What the function returns, where it is a point of the ball; else the input itself."""
+        ball = targets.ball
+        answer = self._answer(ball.x, targets.labels, ball.radius)
+        finite = np.isfinite(answer).all(axis=tuple(range(1, answer.ndim)))
+        answer = np.where(_wide(finite, answer), answer, ball.x).astype(np.float32)
+        inside = ball.moved_inside(answer)
+        outside = ~finite | ~_near(answer, inside, ball)
+        points = np.where(_wide(outside, answer), ball.x, inside)
+        none = np.zeros(len(answer), bool)
+        return Candidates(points, none, outside, ~none)
+
+    def _answer(
+        self, x: Float32Array, labels: NDArray[np.int64], radius: float
+    ) -> NDArray[np.floating]:
+        own: Any = getattr(self.model, "torch_module", None)
+        with seeded(self.seed), _named_errors(self.attack.name):
+            if own is None:
+                model: Any = lambda images: self.model.predict(_single(images))  # noqa: E731
+                answer = self.attack.function(model, x.copy(), labels.copy(), radius)
+            else:
+                answer = self._on_tensors(own(), x, labels, radius)
+        if isinstance(answer, tuple | list) or not hasattr(answer, "shape"):
+            raise InvalidArgument(
+                f"{self.attack.name} must return the perturbed images, got "
+                f"{type(answer).__name__}: of several values return the images alone, such as the "
+                "second of the three that a Foolbox attack gives"
+            )
+        if tuple(answer.shape) != x.shape:
+            raise InvalidArgument(
+                f"{self.attack.name} must return one image for each it is given, of shape "
+                f"{x.shape}, got {tuple(answer.shape)}"
+            )
+        return to_host(answer).astype(np.float64)
+
+    def _on_tensors(
+        self,
+        module: Any,  # noqa: ANN401
+        x: Float32Array,
+        labels: NDArray[np.int64],
+        radius: float,
+    ) -> Any:  # noqa: ANN401
+        import torch
+
+        placed = self.model.place(x)
+        images = torch.from_numpy(placed.copy()) if isinstance(placed, np.ndarray) else placed
+        with fixed_parameters(module), torch.enable_grad():
+            whole = torch.from_numpy(labels.copy()).to(images.device)
+            return self.attack.function(module, images, whole, radius)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """The global random numbers of Python, NumPy and PyTorch begin at the seed, and are restored.
+
+    Attack libraries draw from these and from nothing else.
+    """
+    torch = sys.modules.get("torch")
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with nullcontext() if torch is None else torch.random.fork_rng():
+        random.seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        if torch is not None:
+            torch.manual_seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002
+
+
+@contextmanager
+def _named_errors(name: str) -> Iterator[None]:
+    """An error of the user's function becomes one sentence with its name."""
+    try:
+        yield
+    except SurefootError:
+        raise
+    except SystemExit as error:
+        raise InvalidArgument(f"{name} called sys.exit({error.code!r})") from error
+    except Exception as error:
+        message = " ".join(str(error).split())[:200]
+        raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error
+
+
+def _near(answer: Float32Array, inside: Float32Array, ball: ClippedBall) -> NDArray[np.bool_]:
+    """Which points of the function were moved by no more than rounding to be in the ball."""
+    whole, axes = np.rint(answer) if ball.whole else answer, tuple(range(1, answer.ndim))
+    moved = abs(whole.astype(np.float64) - inside)
+    spacing = _SPACINGS * np.spacing(abs(inside) + np.float32(ball.radius)).astype(np.float64)
+    if ball.ball is Ball.L2:
+        moved, spacing = (np.sqrt((v * v).sum(axis=axes, keepdims=True)) for v in (moved, spacing))
+    return np.asarray((moved <= OUTSIDE_SHARE * ball.radius + spacing).all(axis=axes))
+
+
+def _wide(rows: NDArray[np.bool_], like: NDArray[Any]) -> NDArray[np.bool_]:
+    return rows.reshape(-1, *(1 for _ in like.shape[1:]))
+
+
+def _single(images: Any) -> Float32Array:  # noqa: ANN401
+    return np.asarray(images, np.float32)

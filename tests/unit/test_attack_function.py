@@ -1,0 +1,229 @@
+"""An attack of the user's own: what it is given, and what becomes of the points it returns."""
+
+import os
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.engine.attack_function import OUTSIDE_SHARE
+from tests.unit import small_models as small
+from tests.unit.test_attack import as_module, as_onnx, as_probabilities, attack_study, radius
+
+torch = pytest.importorskip("torch")
+
+BALLS = [(sf.perturb.LinfNoise, np.inf, 0.1), (sf.perturb.L2Noise, 2, 0.4)]
+
+
+def attacked(model, function, x=None, noise=sf.perturb.LinfNoise, level=0.1, **more):
+    x = small.batch(12) if x is None else x
+    method = sf.methods.AttackFunction(function)
+    return attack_study(model, x, perturbation=noise(level), method=method, **more).run().details
+
+
+@pytest.fixture(scope="module")
+def foolbox():
+    """It imports what SciPy deprecates, and looks for git."""
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("foolbox")
+
+
+@pytest.mark.parametrize("form", [as_module, as_onnx, as_probabilities])
+@pytest.mark.parametrize(("noise", "order", "level"), BALLS)
+def test_foolbox_goes_in_three_lines_and_breaks_what_can_be_broken(
+    foolbox, form, noise, order, level, tmp_path
+):
+    kind = foolbox.attacks.LinfPGD if order == np.inf else foolbox.attacks.L2PGD
+
+    def attack(model, images, labels, size):
+        wrapped = foolbox.PyTorchModel(model, bounds=(0, 1))
+        return kind()(wrapped, images, labels, epsilons=size)[1]
+
+    x = small.batch(12)
+    summary = attacked(form(tmp_path), attack, x, noise, level)
+    breakable = sum(radius(one, order) < level for one in x)
+    assert 0 < summary.broken <= breakable
+    assert summary.broken >= breakable - 1
+    assert summary.discarded == 0
+    assert attacked(form(tmp_path), attack, x, noise, level) == summary  # the same random numbers
+
+
+def test_the_function_of_the_page_runs_as_printed(foolbox):
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "attack.md"
+    (code,) = re.findall(r"```python\n(# attacks\.py\n.*?)```", page.read_text(), re.DOTALL)
+    names = {}
+    exec(compile(code, str(page), "exec"), names)
+    summary = attacked(as_module(None), names["pgd"])
+    assert (summary.broken > 0, summary.discarded) == (True, 0)
+
+
+@pytest.mark.parametrize("form", [as_module, as_onnx])
+def test_it_is_given_a_module_of_logits_with_gradients_that_are_right(form, tmp_path):
+    matrix, _ = small.weights(small.IMAGE, 3)
+    calls = []
+
+    def attack(model, images, labels, size):
+        calls.append((labels.tolist(), size))
+        assert isinstance(model, torch.nn.Module)
+        assert not model.training
+        at = images.clone().requires_grad_()
+        logits = model(at)
+        (slope,) = torch.autograd.grad(logits[:, 1].sum(), at)
+        assert logits.detach().numpy() == pytest.approx(small.by_hand(images.numpy()), abs=1e-5)
+        assert slope.numpy().reshape(len(at), -1) == pytest.approx(
+            np.tile(matrix[:, 1], (len(at), 1)), abs=1e-6
+        )
+        return images
+
+    model = form(tmp_path)
+    assert attacked(model, attack).failure_rate == 1.0
+    assert calls == [(small.by_hand(small.batch(12)).argmax(axis=1).tolist(), 0.1)]
+
+
+def test_a_library_cannot_move_train_or_leave_gradients_in_the_model():
+    net = small.module()
+
+    def attack(model, images, labels, size):
+        model.train()
+        model.to(torch.float64)
+        at = images.clone().requires_grad_()
+        torch.nn.functional.cross_entropy(model(at), labels).backward()
+        return images + size * at.grad.sign()
+
+    summary = attacked(sf.load_model(net, shape=small.IMAGE), attack)
+    assert summary.broken > 0
+    assert all(p.grad is None and p.requires_grad for p in net.parameters())
+    assert not net.training
+    assert next(net.parameters()).dtype is torch.float32
+
+
+def test_random_numbers_of_others_are_left_alone():
+    def attack(model, images, labels, size):
+        return images + size * (2 * torch.rand_like(images) - 1)
+
+    model = as_module(None)
+    state, of_torch = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
+    first = attacked(model, attack)
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), of_torch)
+    assert attacked(model, attack) == first
+
+
+def test_a_model_without_gradients_is_a_function_of_numpy_arrays():
+    matrix, _ = small.weights(small.IMAGE, 3)
+    model = sf.load_model(small.by_hand, shape=small.IMAGE)
+
+    def attack(model, images, labels, size):
+        scores = model(images)
+        second = np.argsort(scores, axis=1)[:, -2]
+        way = np.sign(matrix[:, second] - matrix[:, labels]).T.reshape(images.shape)
+        return images + size * way
+
+    x = small.batch(12)
+    breakable = sum(radius(one, np.inf) < 0.1 for one in x)
+    assert breakable - 1 <= attacked(model, attack, x).broken <= breakable
+
+
+@pytest.mark.parametrize(("noise", "order", "level"), BALLS)
+def test_a_point_just_outside_by_rounding_counts_and_one_farther_is_ignored(noise, order, level):
+    """Every point is adversarial; how far out it lies decides whether it is used."""
+    matrix, _ = small.weights(small.IMAGE, 3)
+    x = small.batch(12)
+    far = [1.05 * radius(one, order) for one in x]
+    level = float(np.median(far))
+
+    def to(share):
+        def attack(model, images, labels, size):
+            second = model(images).argsort(dim=1)[:, -2]
+            way = torch.tensor((matrix[:, second] - matrix[:, labels]).T).reshape(images.shape)
+            way = (
+                way.sign()
+                if order == np.inf
+                else way / way.flatten(1).norm(dim=1).view(-1, 1, 1, 1)
+            )
+            return images + share * size * way
+
+        return attack
+
+    exact, near, outside = (
+        attacked(as_module(None), to(share), x, noise, level)
+        for share in (1.0, 1 + OUTSIDE_SHARE / 2, 1 + 10 * OUTSIDE_SHARE)
+    )
+    assert exact.broken == near.broken > 0
+    assert (exact.discarded, near.discarded) == (0, 0)
+    assert (outside.broken, outside.discarded) == (0, 12)
+
+
+def test_points_outside_the_bounds_and_numbers_that_are_none_are_ignored_and_counted():
+    x = small.batch(12)
+    x[:, 0, 0, 0] = 1.0
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
+
+    def attack(model, images, labels, size):
+        points = images.clone()
+        points[:4, 0, 0, 0] += 0.05
+        points[4:6] = float("nan")
+        return points
+
+    study = attack_study(model, x, method=sf.methods.AttackFunction(attack))
+    result = study.run()
+    assert (result.details.broken, result.details.discarded) == (0, 6)
+    words = " ".join(str(result).split())
+    assert "6 points were ignored that the function put outside the ball or the bounds" in words
+    assert "The attack was attack, a function of the user" in words
+
+
+def test_what_the_model_does_not_confirm_does_not_count():
+    summary = attacked(as_module(None), lambda model, images, labels, size: images + 1e-4)
+    assert (summary.broken, summary.failure_rate) == (0, 1.0)
+
+
+WRONG = {
+    "must return one image for each": lambda m, images, y, r: images[:3],
+    "of several values return the images alone": lambda m, images, y, r: (images, images, None),
+    "got NoneType": lambda m, images, y, r: None,
+    "raised ValueError: no such thing": lambda m, x, y, r: (_ for _ in ()).throw(
+        ValueError("no such thing")
+    ),
+    "raised TypeError": lambda images: images,
+}
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_a_function_that_does_something_else_is_refused_with_its_name(says):
+    with pytest.raises(sf.errors.InvalidArgument, match=says):
+        attacked(as_module(None), WRONG[says])
+
+
+def test_beside_sampling_it_is_a_function_or_a_name_on_the_command_line(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "def attack(model, images, labels, radius):\n    return images + radius\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    path = str(small.linear_net(tmp_path / "m.onnx"))
+    how = {"kappa": 0.3, "max_trials": 50, "store": None}
+    named = sf.certify(path, small.batch(8), "linf:0.3", **how, attack_method="mine.py:attack")
+    passed = sf.certify(
+        path, small.batch(8), "linf:0.3", **how, attack=lambda m, images, y, r: images + r
+    )
+    assert named.details.attack.broken == passed.details.attack.broken > 0
+    assert named.details.attack.name == "mine.py:attack"
+    assert "withstood mine.py:attack" in str(named)
+    with pytest.raises(sf.errors.InvalidArgument, match=r"let mine\.py:attack have its own"):
+        sf.certify(
+            path, small.batch(8), "linf:0.3", **how, attack_method="mine.py:attack",
+            attack_starts=2,
+        )  # fmt: skip
+
+
+def test_another_function_is_another_run():
+    def study(size):
+        function = sf.methods.AttackFunction(lambda m, images, y, r: images + size * r)
+        return attack_study(as_module(None), small.batch(3), method=function)
+
+    assert study(0.5).digest == study(0.5).digest != study(0.6).digest

@@ -1,0 +1,209 @@
+"""PGD as published: what it finds on linear networks, where the exact radius is known."""
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.engine.attack_bench import AttackBench
+from surefoot.errors import InvalidArgument
+from surefoot.region.attack_method import FOUND, NOT_FOUND
+from surefoot.tasks import Task
+from tests.unit import small_models as small
+from tests.unit.test_attack import (
+    Overheard,
+    Stepped,
+    as_fixed_batch,
+    as_onnx,
+    as_probabilities,
+    as_script,
+    as_softmax,
+    attack_study,
+    radius,
+)
+
+torch = pytest.importorskip("torch")
+
+PGD = sf.methods.PGD(iterations=20, starts=2)
+BALLS = [(sf.perturb.LinfNoise, np.inf), (sf.perturb.L2Noise, 2)]
+
+
+def bench(study, model=None):
+    return AttackBench(
+        study.fitted, study.references, model or study.model, study.model, study.perturbation,
+        study.perturbation.ball, study.property, study.method, study.seed,
+    )  # fmt: skip
+
+
+def outcomes(study, one_by_one=False):
+    tasks = [Task(subject, study.level, 0, 1) for subject in study.fitted.subjects()]
+    batches = [[task] for task in tasks] if one_by_one else [tasks]
+    return [proof.reason for batch in batches for proof in bench(study).answer(batch)]
+
+
+def two_classes(form, folder):
+    """A linear network of two classes, and its weights: its scores are 0 and this margin."""
+    matrix, bias = small.weights(small.IMAGE, 1)
+    if form == "onnx":
+        return sf.load_model(small.linear_net(folder / "o.onnx", classes=1, tail="Sigmoid"))
+    layer = torch.nn.Linear(16, 1)
+    layer.load_state_dict({"weight": torch.tensor(matrix.T), "bias": torch.tensor(bias)})
+    layers = [torch.nn.Flatten(), layer]
+    if form == "probabilities":
+        layers.append(torch.nn.Sigmoid())
+    net = torch.nn.Sequential(*layers).eval()
+    return sf.load_model(net, shape=small.IMAGE, scores=form if form != "module" else "logits")
+
+
+@pytest.mark.parametrize("form", ["onnx", "module", "probabilities"])
+@pytest.mark.parametrize(("noise", "order"), BALLS)
+def test_of_two_classes_it_finds_a_point_exactly_where_the_radius_exceeds_the_known_one(
+    form, noise, order, tmp_path
+):
+    """There the cross-entropy rises as the margin falls; long steps forget the random start."""
+    model, (matrix, _) = two_classes(form, tmp_path), small.weights(small.IMAGE, 1)
+    dual = np.linalg.norm(matrix[:, 0], 1 if order == np.inf else 2)
+    for x in small.batch(3, seed=6):
+        least = float(abs(small.by_hand(x[None], classes=1)[0, 0]) / dual)
+        for level, rate in ((1.002 * least, 0.0), (0.998 * least, 1.0)):
+            study = attack_study(
+                model,
+                x[None],
+                inputs=sf.load_inputs(x[None]),
+                perturbation=noise(level),
+                method=sf.methods.PGD(step=level / 2),
+            )
+            assert study.run().details.failure_rate == rate, (level, least)
+
+
+@pytest.mark.parametrize("form", [as_onnx, as_softmax, as_fixed_batch, as_probabilities, as_script])
+@pytest.mark.parametrize(("noise", "order"), BALLS)
+def test_of_several_classes_it_finds_nothing_below_the_known_radius(form, noise, order, tmp_path):
+    """Above it the cross-entropy need not lead to the nearest class: far enough it leads to one."""
+    model = form(tmp_path)
+    for x in small.batch(2, seed=5):
+        least = radius(x, order)
+        for level, rate in ((1.5 * least, 0.0), (0.998 * least, 1.0)):
+            study = attack_study(model, x[None], perturbation=noise(level), method=PGD)
+            assert study.run().details.failure_rate == rate, (level, least)
+
+
+@pytest.mark.parametrize(("noise", "order"), BALLS)
+def test_it_takes_the_published_steps(noise, order):
+    """One step of a chosen length, from a named random point: the same by hand."""
+    x = small.batch(1, seed=3)
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
+    level, length = 0.05, 0.01
+    method = sf.methods.PGD(step=length, iterations=1)
+    study = attack_study(model, x, perturbation=noise(level), method=method)
+    overheard = Overheard(model)
+    whole = bench(study, model=overheard)
+    (proof,) = whole.answer([Task(study.fitted.subjects()[0], level, 0, 1)])
+    assert proof.reason in (FOUND, NOT_FOUND)
+    start = torch.tensor(whole._starts(x, np.array([0]), 1), requires_grad=True)
+    label = torch.tensor(study.predicted)
+    torch.nn.functional.cross_entropy(small.module()(start), label).backward()
+    slope = start.grad
+    way = slope.sign() if order == np.inf else slope / slope.norm()
+    moved = (start + length * way).detach().double() - torch.tensor(x)
+    if order == 2 and moved.norm() > level:
+        moved *= level / moved.norm()
+    expected = (x + moved.clamp(-level, level).numpy()).clip(0, 1)
+    assert overheard.last == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("noise", "order"), BALLS)
+def test_what_is_found_lies_in_ball_and_bounds_and_has_another_label(noise, order):
+    x = small.batch(30)
+    x[:, 0, 0, 0], x[:, 0, 1, 1] = 0.0, 1.0
+    level = 0.1 if order == np.inf else 0.4
+    model = sf.load_model(small.module(), shape=small.IMAGE, bounds=(0, 1))
+    study = attack_study(model, x, perturbation=noise(level), method=PGD)
+    overheard, count = Overheard(model), 0
+    one_by_one = bench(study, model=overheard)
+    for i, subject in enumerate(study.fitted.subjects()):
+        (proof,) = one_by_one.answer([Task(subject, level, 0, 1)])
+        point = overheard.last[0].astype(np.float64)
+        if proof.reason == FOUND:
+            count += 1
+            assert np.linalg.norm((point - x[i]).ravel(), order) <= level
+            assert 0 <= point.min() <= point.max() <= 1
+            assert small.by_hand(point[None])[0].argmax() != study.predicted[i]
+    assert 5 < count < 30
+
+
+def test_batches_change_nothing_and_more_starts_lose_nothing(tmp_path):
+    for model in (as_onnx(tmp_path), as_fixed_batch(tmp_path)):
+        study = attack_study(model, small.batch(11), 0.12, method=PGD)
+        together = outcomes(study)
+        assert set(together) == {FOUND, NOT_FOUND}
+        assert outcomes(study, one_by_one=True) == together
+        fewer = outcomes(attack_study(model, small.batch(11), 0.12, method=sf.methods.PGD(None)))
+        assert all(many == FOUND for one, many in zip(fewer, together, strict=True) if one == FOUND)
+
+
+def test_finding_nothing_proves_nothing_and_masked_gradients_are_counted():
+    model = sf.load_model(Stepped().eval(), shape=small.IMAGE)
+    inputs = sf.load_inputs(small.batch(6))
+    result = attack_study(model, small.batch(6), 0.01, inputs=inputs, method=PGD).run()
+    assert (result.details.failure_rate, result.details.blind) == (1.0, 6)
+    (claim,) = result.claims
+    assert (claim.kind, claim.interval.low, claim.interval.high) == ("robust_accuracy", 0.0, 1.0)
+    assert "A failed attack proves nothing" in str(result)
+
+
+def test_the_words_name_the_attack_and_its_effort(tmp_path):
+    study = attack_study(
+        as_onnx(tmp_path), small.batch(5), 8 / 255, method=sf.methods.KappaTest(0.1, 0.1, 60)
+    )
+    result = study.run(attack=sf.methods.PGD(step=2 / 255, iterations=10))
+    text = str(result)
+    assert "withstood PGD" in text
+    assert "from 1 random point of the ball, 10 steps of length 2/255 each" in " ".join(
+        text.split()
+    )
+    assert result.details.attack.method == "pgd"
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"step": 0}, r"pgd\.step must be a number above 0, got 0"),
+        ({"step": float("nan")}, "above 0, got nan"),
+        ({"step": "2/255"}, "above 0, got '2/255'"),
+        ({"iterations": 0}, "pgd.iterations must be an integer ≥ 1, got 0"),
+        ({"starts": 1.5}, "pgd.starts must be an integer ≥ 1, got 1.5"),
+    ],
+)
+def test_an_effort_that_is_none_is_refused(parts, says):
+    with pytest.raises(InvalidArgument, match=says):
+        sf.methods.PGD(**parts)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"attack_step": "2/255"}, r"\(--attack-step\) 2/255 needs attack=True"),
+        ({"attack": True, "attack_step": 0.1}, "is for pgd, and margin chooses its steps"),
+        ({"attack_method": "fgsm"}, "there is no attack 'fgsm': choose margin or pgd"),
+        ({"attack_method": "none.py:attack"}, "there is no file none.py"),
+        ({"attack_method": "pgd", "attack_step": "x"}, r"\(--attack-step\): 'x' is not a number"),
+        ({"attack": sf.methods.PGD(), "attack_starts": 2}, "is for an attack by name"),
+        ({"attack": 3}, "or a function of"),
+    ],
+)
+def test_options_that_fit_no_attack_are_refused(options, says, tmp_path):
+    path = small.linear_net(tmp_path / "m.onnx")
+    with pytest.raises(InvalidArgument, match=says):
+        sf.certify(str(path), small.batch(3), "linf:0.1", kappa=0.1, store=None, **options)
+
+
+def test_the_method_by_name_is_the_method_itself(tmp_path):
+    path = str(small.linear_net(tmp_path / "m.onnx"))
+    how = {"kappa": 0.3, "max_trials": 50, "store": None}
+    named = sf.certify(
+        path, small.batch(8), "linf:0.1", **how, attack_method="pgd", attack_step="0.02",
+        attack_iterations=12, attack_starts=3,
+    )  # fmt: skip
+    passed = sf.certify(path, small.batch(8), "linf:0.1", **how, attack=sf.methods.PGD(0.02, 12, 3))
+    assert named.details.attack == passed.details.attack
+    assert named.details.attack.step == "0.02"

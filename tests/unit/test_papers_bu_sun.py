@@ -1,0 +1,298 @@
+"""The tables and figures of Bu & Sun: published, recomputed, and on small models."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.papers.bu_sun.global_means import kept
+from surefoot.papers.bu_sun.pairs import read_pairs
+from surefoot.papers.bu_sun.table_1 import PUBLISHED
+from surefoot.papers.bu_sun.table_2 import configurations
+from surefoot.results import Undecided
+from surefoot.statistics import BuSun, design_for, okamoto, worst_miss
+from surefoot.statistics.agreement import Correlation, agreement, correlation
+from surefoot.statistics.bounds import binomial_miss, chernoff_miss
+from surefoot.statistics.planning import simulate, simulate_bu_sun
+from surefoot.statistics.proof import expected_trials
+from tests.unit.small_models import batch, by_hand, linear_net
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Three linear networks; the labels are those of the first."""
+    folder = tmp_path_factory.mktemp("few")
+    x = batch(40)
+    models = {}
+    for name, seed in (("first", 0), ("second", 1), ("third", 2)):
+        models[name] = linear_net(folder / f"{name}.onnx", seed=seed)
+    votes = np.stack([by_hand(x, seed=seed).argmax(axis=1) for seed in range(3)])
+    return SimpleNamespace(models=models, data=(x, votes[0].astype(np.int64)), votes=votes)
+
+
+def made(few, names=("first", "second", "third"), **options):
+    models = {name: few.models[name] for name in names}
+    return sf.papers.make(
+        "bu-sun", models=models, data=few.data, bounds=(0, 1), store=None, **options
+    )
+
+
+def rows_of(exhibit, sheet=0):
+    return exhibit.sheets[sheet].rows
+
+
+# Table 1
+
+
+def test_table_1_has_the_published_averages_and_ours():
+    """Bu & Sun, table I: averages .946 and .877; measured again with their code .9457 and .8774."""
+    exhibit = sf.papers.make("bu-sun", table=1, pairs=["0.05,0.05", "0.03,0.03"], repeats=30)
+    first, second = rows_of(exhibit)
+    assert (first["okamoto"], second["okamoto"]) == (738, 2334)
+    assert first["bu_sun_average"] == pytest.approx(0.9457, abs=0.004)
+    assert second["bu_sun_average"] == pytest.approx(0.8774, abs=0.004)
+    assert first["bu_sun_smallest"] == pytest.approx(0.392, abs=5e-4)
+    assert second["bu_sun_smallest"] == pytest.approx(0.238, abs=5e-4)
+    for row in (first, second):
+        assert row["bu_sun_average"] == pytest.approx(row["published_average"], abs=0.004)
+        assert row["limit"] < row["ours_average"] < row["bu_sun_average"]
+        assert row["ours_largest"] < 0.6
+    assert first["ours_smallest"] == expected_trials(design_for(0.05, 0.05), 0.0) / 738
+    assert "26492" in exhibit.lines[-1]
+
+
+def test_every_published_okamoto_number_but_the_misprint_is_right():
+    wrong = {pair: row.okamoto for pair, row in PUBLISHED.items() if okamoto(*pair) != row.okamoto}
+    assert wrong == {(0.01, 0.01): 24692}
+    assert okamoto(0.01, 0.01) == 26492
+
+
+def test_a_pair_that_was_not_published_has_no_published_columns():
+    (row,) = rows_of(sf.papers.make("bu-sun", table=1, pairs=[(0.2, 0.1)], repeats=2))
+    assert not [key for key in row if key.startswith("published")]
+
+
+@pytest.mark.parametrize("pairs", ["0.05", "0.05,0.05,0.1"])
+def test_a_pair_is_two_numbers(pairs):
+    with pytest.raises(InvalidArgument, match="takes a width and an error"):
+        sf.papers.make("bu-sun", table=1, pairs=pairs)
+
+
+def test_runs_simulated_at_once_are_those_of_the_method():
+    """At p = 0 and 1 nothing is random; between, the means agree within four deviations."""
+    method, rng = BuSun(0.1, 0.1), np.random.default_rng(5)
+    together = simulate_bu_sun(method, [0.0, 0.3, 1.0], 400, rng)
+    single = [simulate(method, 0.3, rng)[0].trials for _ in range(400)]
+    for row, p in ((0, 0.0), (2, 1.0)):
+        assert set(together[row].tolist()) == {simulate(method, p, rng)[0].trials}
+    spread = np.hypot(np.std(single), together[1].std()) / 20
+    assert abs(np.mean(single) - together[1].mean()) <= 4 * spread + 1e-9
+    wide = simulate_bu_sun(BuSun(0.4, 0.1), [0.5], 3, rng)
+    assert set(wide.ravel().tolist()) == {okamoto(0.4, 0.1)}
+
+
+# Figures 2 and 3
+
+
+def test_figure_2_has_both_bounds_above_the_exact_probability():
+    exhibit = sf.papers.make("bu-sun", figure=2)
+    assert len(exhibit.charts) == 1
+    rows = {row["p"]: row for row in rows_of(exhibit)}
+    for row in rows.values():
+        assert (
+            row["exact"] <= row["theorem_3"] <= row["okamoto"] == pytest.approx(0.16417, abs=1e-5)
+        )
+    # Bu & Sun: at p = 0.2 theorem 3 is below 0.05, at p = 1/2 it is Okamoto's bound
+    assert rows[0.2]["theorem_3"] < 0.05
+    assert rows[0.5]["theorem_3"] == rows[0.5]["okamoto"]
+    assert f"{worst_miss(500, 0.05):.3g}" in exhibit.lines[0]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.03, 0.05, 0.3, 0.5, 0.96, 1.0])
+def test_theorem_3_bounds_the_probability_that_binomial_sums_give(p):
+    from scipy.stats import binom
+
+    n, width = 60, 0.1
+    k = np.arange(n + 1)
+    exact = binom.pmf(k, n, p)[np.abs(k / n - p) > width + 1e-9].sum()
+    assert binomial_miss(p, width, n) == pytest.approx(exact, abs=1e-12)
+    assert exact <= chernoff_miss(p, width, n) <= min(1, 2 * np.exp(-2 * n * width**2)) + 1e-12
+
+
+def test_figure_3_has_a_panel_for_each_pair():
+    exhibit = sf.papers.make("bu-sun", figure=3, pairs=["0.03,0.03", "0.05,0.05"], repeats=5)
+    assert len(exhibit.charts) == 2
+    ends = [row for row in rows_of(exhibit) if row["p"] in (0, 1)]
+    assert [row["ours"] for row in ends if row["width"] == 0.05] == [85, 85]
+    assert [row["bu_sun"] for row in ends if row["width"] == 0.05] == [289, 289]
+
+
+# Figure 1 and Table 2
+
+
+def test_figure_1_counts_every_image_once(few):
+    exhibit = made(few, ["first"], figure=1, perturb="linf:0.3", images=12, width=0.2)
+    (result,) = exhibit.results.values()
+    assert sum(row["images"] for row in rows_of(exhibit)) == len(result.inputs) == 12
+    assert len(exhibit.charts) == 1
+    estimates = [row.result.value for row in result.inputs]
+    near = sum(not 0.05 < p < 0.95 for p in estimates)
+    assert f"the estimate of {near} of 12 images" in exhibit.lines[0]
+
+
+def test_table_2_has_three_methods_on_the_same_images(few):
+    exhibit = made(
+        few, ["first"], table=2, perturb=["linf:0.3", "gaussian:0.2"], pairs="0.2,0.2", images=6
+    )
+    rows = rows_of(exhibit)
+    assert [row["perturb"] for row in rows] == ["linf:0.3", "gaussian:0.2"]
+    for row in rows:
+        assert row["okamoto_trials"] == 6 * okamoto(0.2, 0.2)
+        assert row["ours_ratio"] == row["ours_trials"] / row["okamoto_trials"] < 1
+        assert row["bu_sun_difference"] <= row["bu_sun_largest"]
+        assert row["mean"] in row["between"]
+    assert exhibit.sheets[-1].title.startswith("Published (their networks")
+    assert exhibit.sheets[-1].rows[0]["ratio"] == 0.664
+
+
+def test_images_are_those_that_every_model_classifies_correctly(few):
+    exhibit = made(few, table=2, perturb="linf:0.1", pairs="0.3,0.3", images=1000)
+    right = int((few.votes == few.votes[0]).all(axis=0).sum())
+    assert {row["images"] for row in rows_of(exhibit)} == {right}
+    assert len(rows_of(exhibit)) == 3
+
+
+@pytest.mark.parametrize("images", [0, 2.5, "4,8"])
+def test_a_number_of_images_is_one_integer(few, images):
+    with pytest.raises(InvalidArgument, match=r"images \(--images\)"):
+        made(few, ["first"], figure=1, perturb="linf:0.3", images=images)
+
+
+def test_pairs_and_perturbations_go_together_or_one_serves_all():
+    pairs = read_pairs(["0.1,0.1", "0.2,0.2"])
+    assert [c.pair for c in configurations(("a", "b"), pairs)] == pairs
+    assert [c.pair for c in configurations(("a", "b"), pairs[:1])] == [pairs[0], pairs[0]]
+    assert [c.perturb for c in configurations(("a",), pairs)] == ["a", "a"]
+    with pytest.raises(InvalidArgument, match="3 perturbations and 2 pairs"):
+        configurations(("a", "b", "c"), pairs)
+
+
+# Table 3 and Figure 4
+
+GLOBAL = {"perturb": "gaussian:0.5", "images": 4, "width": 0.3, "repeats": 3}
+
+
+def test_table_3_correlates_the_means_of_few_images_with_the_standard_method(few):
+    exhibit = made(few, table=3, **GLOBAL)
+    (row,) = rows_of(exhibit)
+    for key in ("ours", "bu_sun", "baseline"):
+        assert row[f"{key}_repeats"] <= 3
+        if row[f"{key}_repeats"]:
+            assert row[f"{key}_pearson"] in row[f"{key}_range"]
+    means = rows_of(exhibit, 2)
+    assert [r["model"] for r in means] == ["first", "second", "third"]
+    for r in means:
+        assert r["standard"] in r["standard_interval"]
+        standard = exhibit.results[f"{r['model']}, gaussian:0.5: standard method"]
+        assert standard.record.trials == len(standard.inputs) == 40
+        assert kept(standard.view.headline[0]) == (r["standard"], r["standard_interval"])
+    assert "no confidence interval" in exhibit.lines[1]
+
+
+def test_with_two_models_there_are_means_and_no_correlation(few):
+    exhibit = made(few, ["first", "second"], table=3, **GLOBAL)
+    assert exhibit.lines[0].startswith("There are 2 models, and a correlation needs 3 or more")
+    assert not [sheet for sheet in exhibit.sheets if "correlation" in sheet.title]
+    assert len(rows_of(exhibit)) == 2
+
+
+def test_figure_4_is_drawn_over_the_numbers_of_images(few):
+    exhibit = made(few, figure=4, **GLOBAL | {"images": (3, 2)})
+    assert [row["images"] for row in rows_of(exhibit)] == [2, 3]
+    assert len(exhibit.charts) == 1
+    with pytest.raises(InvalidArgument, match=r"images are classified correctly by all models"):
+        made(few, figure=4, **GLOBAL | {"images": 41})
+
+
+def test_a_correlation_is_that_of_an_agreement_and_needs_three_that_vary():
+    a, b = [0.1, 0.5, 0.4, 0.9], [0.2, 0.3, 0.35, 0.8]
+    whole = agreement(a, b, 0.05)
+    assert correlation(a, b) == Correlation(
+        pytest.approx(whole.pearson), pytest.approx(whole.spearman)
+    )
+    assert isinstance(correlation(a[:2], b[:2]), Undecided)
+    assert isinstance(correlation([0.5] * 4, b), Undecided)
+
+
+def test_one_trial_is_the_smallest_fixed_size_of_the_width_that_the_baseline_names():
+    for error in (0.5, 0.05, 0.001):
+        assert worst_miss(1, 1 - error / 2) <= error
+
+
+# The method itself, with other settings
+
+
+def test_compare_and_plan_take_the_methods_of_an_estimate(few):
+    files = {"bounds": (0, 1), "first": 3}
+    models = {name: few.models[name] for name in ("first", "second")}
+    common = {"width": 0.3, "store": None, **files}
+    result = sf.compare(models, few.data, "linf:0.2", method="okamoto", **common)
+    assert {part.record.trials for part in result.parts.values()} == {3 * okamoto(0.3, 0.05)}
+    settings = {"method": "bu-sun", "pilot_error": 0.01, "candidates": "0.1,0.2"}
+    result = sf.compare(models, few.data, "linf:0.2", **common, **settings)
+    method = result.parts["first"].record.study.method
+    assert method.kind == "bu-sun"
+    assert method.options["pilot_error"] == 0.01
+    assert method.options["candidates"] in ((0.1, 0.2), [0.1, 0.2])
+    forecast = sf.plan(
+        few.models["first"],
+        few.data,
+        "linf:0.2",
+        width=0.3,
+        method="fixed-size",
+        assume=0.5,
+        **files,
+    )
+    assert forecast.rehearsals[0].mean == forecast.rehearsals[0].most
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "magic"}, "no method 'magic': choose one of exact-sequential, bu-sun"),
+        ({"pilot_error": 0.01}, r"pilot_error \(--pilot-error\) 0.01 is for method bu-sun"),
+        ({"method": "okamoto", "candidates": (0.1,)}, "is for method bu-sun"),
+        ({"kappa": 0.1, "method": "bu-sun"}, r"leave out kappa \(--kappa\)"),
+        ({"method": "bu-sun", "pilot_error": 0.5}, "pilot_error must lie between 0 and the error"),
+    ],
+)
+def test_what_a_method_cannot_honour_is_refused(few, options, says):
+    models = [few.models["first"], few.models["second"]]
+    with pytest.raises(InvalidArgument, match=says):
+        sf.compare(models, few.data, "linf:0.2", store=None, **options)
+    with pytest.raises(InvalidArgument, match=says):
+        sf.plan(models[0], few.data, "linf:0.2", **options)
+
+
+def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("test.npz", x=few.data[0], y=few.data[1])
+    run = [str(few.models["first"]), "test.npz", "linf:0.2"]
+    common = {"bounds": (0, 1), "first": 2, "width": 0.3, "method": "bu-sun", "store": "runs.db"}
+    first = sf.estimate(*run, **common)
+    other = sf.estimate(*run, **common, pilot_error=0.02, candidates=(0.3, 0.1))
+    same = sf.estimate(*run, **common, pilot_error="0.02", candidates="0.1,0.3")
+    assert first.record.digest != other.record.digest == same.record.digest
+    assert same.from_store
+    study = sf.read_study("runs.db", other.record.digest)
+    assert study.digest == other.record.digest
+    assert study.method == BuSun(0.3, 0.05, 0.02, (0.1, 0.3))
+
+
+def test_an_interval_with_more_of_the_error_is_narrower_and_leaves_less_for_the_end():
+    few_, many = (BuSun(0.05, 0.05, pilot_error=part) for part in (0.001, 0.04))
+    assert few_.final_size(Counts(50, 25)) < many.final_size(Counts(50, 25))
+    assert few_.final_size(Counts(100, 100)) > many.final_size(Counts(100, 100))

@@ -1,0 +1,143 @@
+"""Mu & Lim's table 1: its numbers are those of the API, and its baselines are recomputed."""
+
+import json
+
+import pytest
+from scipy.stats import binom
+
+import surefoot as sf
+from surefoot import papers
+from surefoot.claims import Sampling
+from surefoot.papers.mu_lim.stopping_rule import doubling, each_trial, falsely_robust
+from surefoot.papers.save import as_csv
+from surefoot.population.yes_no import share_of_inputs
+from surefoot.statistics import clopper_pearson
+from tests.unit import small_models as small
+
+LEVEL = "linf:0.05"
+KAPPA = (0.3, 0.1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mu-lim")
+    x = small.batch(16)
+    labels = small.by_hand(x).argmax(axis=1)
+    labels[:2] = (labels[:2] + 1) % 3
+    models = [str(small.linear_net(folder / f"{name}.onnx", seed=i)) for i, name in enumerate("ab")]
+    return models, (x, labels)
+
+
+@pytest.fixture(scope="module")
+def table(files):
+    models, data = files
+    return papers.make(
+        "mu-lim", table=1, models=models, data=data, perturb=LEVEL, kappa=KAPPA, bounds=(0, 1),
+        attack_iterations=5, store=None, progress=False,
+    )  # fmt: skip
+
+
+def test_there_is_a_row_for_every_model_and_kappa_with_intervals_around_its_numbers(table):
+    rows = table.sheets[0].rows
+    assert [(r["model"], r["kappa"]) for r in rows] == [
+        (name, kappa) for name in ("a.onnx", "b.onnx") for kappa in KAPPA
+    ]
+    for row in rows:
+        for key in ("accuracy", "pgd", "margin"):
+            between = row[f"{key}_between"]
+            assert 0 <= between.low <= row[key] <= between.high <= 1
+        assert row["margin"] <= row["accuracy"]
+        assert row["pgd"] <= row["accuracy"]
+    headings = [column.heading for column in table.sheets[0].columns]
+    assert {"accuracy", "withstood PGD", "withstood ours", "declared robust"} <= set(headings)
+
+
+def test_its_numbers_are_those_of_the_api(table, files):
+    models, data = files
+    row = table.sheets[0].rows[1]
+    model = sf.load_model(models[0], bounds=(0, 1))
+    inputs = sf.load_inputs(*data)
+    prop, noise = sf.properties.TrueLabel(), sf.perturb.LinfNoise(0.05)
+
+    def run(method):
+        return sf.Study(model, inputs, noise, method, property=prop, by_class=False).run()
+
+    tested = run(sf.methods.KappaTest(0.1, 0.05, 2000))
+    (share,) = (c for c in tested.claims if c.kind == "share_kappa")
+    assert row["share_between"] == share.interval
+    assert row["observed"] == share.value == row["declared"] / 16
+    assert row["trials"] == tested.record.trials
+    assert row["pgd"] == run(sf.methods.PGD(iterations=5)).details.failure_rate
+    assert row["margin"] == run(sf.methods.Attack()).details.failure_rate
+    assert row["accuracy"] == tested.record.clean_accuracy == 14 / 16
+
+
+def test_the_lines_say_what_is_seen_then_where_it_departs(table):
+    assert table.lines[0].startswith("a.onnx: PGD leaves ")
+    text = " ".join(table.lines)
+    for words in ("correctness (the true label)", "stopping rule", "sign error", "proves nothing",
+                  "Kappa 0.1 is numerically the SIL 1 low-demand limit"):  # fmt: skip
+        assert words in text
+
+
+def test_published_numbers_stand_in_a_table_of_their_own(table):
+    published = table.sheets[2]
+    assert "CIFAR-10, their networks" in published.title
+    assert published.rows[-1]["observation"] == pytest.approx(0.9063)
+    assert all(0.9063 not in row.values() for row in table.sheets[0].rows)
+
+
+def test_it_is_written_for_machines(table):
+    plain = json.loads(table.to_json())
+    assert plain["tables"][0]["rows"][0]["share_between"].keys() == {"low", "high"}
+    assert "pgd_between_low" in as_csv(table.sheets[0]).splitlines()[0]
+
+
+def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(files):
+    models, data = files
+    made = papers.make(
+        "mu-lim", table=1, models=models[1], data=data, perturb="gaussian:0.05", kappa=0.3,
+        property="same", bounds=(0, 1), store=None, progress=False,
+    )  # fmt: skip
+    (row,) = made.sheets[0].rows
+    assert "pgd" not in row
+    assert made.lines[0].startswith("b.onnx: if these are a random sample")
+    assert "no attack, because" in made.lines[1]
+    assert "offers none" in made.lines[1]
+    assert "stability" in made.lines[2]
+
+
+def test_the_quick_version_takes_few_inputs_of_the_embedded_images():
+    made = papers.make("mu-lim", table=1, quick=True, kappa=0.1, store=None, progress=False)
+    assert {row["inputs"] for row in made.sheets[0].rows} == {30}
+
+
+def test_a_share_of_inputs_has_the_interval_of_its_count():
+    true = [True] * 9 + [False] * 3
+    found = share_of_inputs(true, [""] * 12, Sampling.INDEPENDENT, 0.05)
+    assert found.value == 9 / 12
+    assert found.interval == clopper_pearson(sf.methods.Counts(12, 9), 0.05)
+    grouped = share_of_inputs(true, ["a", "b", "c"] * 4, Sampling.GROUPED, 0.05)
+    assert grouped.interval.high - grouped.interval.low > 0.5  # three groups say little
+
+
+def test_one_look_of_the_published_rule_keeps_its_level_and_many_do_not():
+    """The recursion, against every sequence of trials of a short test by hand."""
+    assert falsely_robust(0.1, 0.05, [200]) <= 0.05
+    often, twice = (
+        falsely_robust(0.1, 0.05, looks) for looks in (each_trial(400), doubling(10, 400))
+    )
+    assert 0.2 < often < 0.25
+    assert 0.08 < twice < often
+    looks, kappa, error = (3, 5, 8), 0.5, 0.3
+    by_hand = 0.0
+    for outcome in range(2**8):
+        trials = [(outcome >> i) & 1 for i in range(8)]
+        for n in looks:
+            k = sum(trials[:n])
+            if binom.cdf(k, n, kappa) < error:
+                by_hand += 2.0**-8
+                break
+            if binom.sf(k - 1, n, kappa) < error:
+                break
+    assert falsely_robust(kappa, error, looks) == pytest.approx(by_hand, abs=1e-12)
