@@ -21,6 +21,10 @@ class OutOfMemory(SurefootError):
     """The batch did not fit; a smaller one may."""
 
 
+class WorkerFailed(SurefootError):
+    """Worker processes ended and could not be replaced."""
+
+
 class StoreFailed(SurefootError):
     """The store cannot be read or written."""
 

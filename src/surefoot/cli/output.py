@@ -31,6 +31,7 @@ def run_command(
         announce=_say,
         remark=_say,
         on_interrupt=partial(_print_interrupted, as_json=json),
+        on_workers=lambda note: _say(str(note)),
     )
     result = function(*arguments, **options, caller=caller)
     store = options["running"].store

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surefoot.executors import WorkerNote
     from surefoot.study import Result
 
 Watch = Callable[[Any], None]
@@ -24,13 +25,21 @@ def ignore(_: object) -> None:
     """For who does not want to know."""
 
 
+def warn_of_fallback(note: WorkerNote) -> None:
+    """A warning where batches do not run where they would run best."""
+    from surefoot.executors import warn_of_fallback as warn
+
+    warn(note)
+
+
 @dataclass(frozen=True)
 class Caller:
     """A shell or a Python program.
 
     `display` opens what shows progress, for the unit that is counted; `announce` gets the name of
     each of several studies before it runs; `remark` gets one sentence on the request;
-    `on_interrupt` gets the result so far, where that already says something.
+    `on_workers` gets a note on where batches run; `on_interrupt` gets the result so far, where that
+    already says something.
     """
 
     command: str = ""
@@ -38,3 +47,4 @@ class Caller:
     announce: Callable[[str], None] = ignore
     remark: Callable[[str], None] = ignore
     on_interrupt: Callable[[Result], None] = ignore
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback

@@ -208,17 +208,30 @@ class RunOptions:
         STORE, "File with the evidence; the same command resumes from it."
     )
     workers: int | None = option(
-        None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN
+        None,
+        "Workers: threads, or processes where the model is Python code (default: chosen for the "
+        "model).",
+        least=1,
+        panel=PANEL_OF_RUN,
+    )
+    executor: str | object | None = option(
+        None,
+        "Where the workers run: threads or processes (default: what helps).",
+        panel=PANEL_OF_RUN,
     )
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
+        from surefoot.executors import check_executor
+
         check_page_file("report", self.report)
+        executor: Any = self.executor
+        check_executor(executor)
 
     def arguments(self) -> dict[str, Any]:
         """For `Study.run`, `compare` and `sweep`."""
         store = None if self.store is None else str(self.store)
-        return {"store": store, "workers": self.workers}
+        return {"store": store, "workers": self.workers, "executor": self.executor}
 
     def write(self, result: Result, figure: str | Path | None = None) -> Result:
         """Write the figure and the report; the result itself."""

@@ -81,7 +81,11 @@ def run_sampling(
     study, source = request.study(running.seed, caller.command)
     with caller.display("inputs") as watch:
         result = study.run(
-            on_progress=watch, on_interrupt=caller.on_interrupt, source=source, **more
+            on_progress=watch,
+            on_interrupt=caller.on_interrupt,
+            on_workers=caller.on_workers,
+            source=source,
+            **more,
         )
     return running.write(requirement.apply(replace(result, command=caller.command)))
 
@@ -129,5 +133,11 @@ def run_each(
             caller.announce(f"{part} {name} ({next(place)} of {len(names)})")
 
     with caller.display(unit) as watch:
-        result: Result = run(on_progress=watch, sources=sources, on_start=announce, **more)
+        result: Result = run(
+            on_progress=watch,
+            sources=sources,
+            on_start=announce,
+            on_workers=caller.on_workers,
+            **more,
+        )
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -85,6 +85,9 @@ def measure(
                     answers = list(zip(batch, future.result(), strict=True))
                 except OutOfMemory as error:
                     batch_size = min(batch_size, _half_size(batch, error))
+                    queue.extendleft(reversed(batch))
+                    continue
+                except BrokenExecutor:  # a worker was killed; the pool replaces it, or says no
                     queue.extendleft(reversed(batch))
                     continue
                 journal.append(answers)

@@ -19,6 +19,14 @@ def import_file(path: Path) -> ModuleType:
     return _module(whole, state.st_mtime_ns, state.st_size)
 
 
+def is_file_module(module: ModuleType) -> bool:
+    """Whether it was imported by the path of its file, so that its name may lead elsewhere."""
+    return getattr(module, "__file__", None) in _PATHS
+
+
+_PATHS: set[str] = set()
+
+
 @lru_cache(maxsize=64)
 def _module(path: Path, modified: int, size: int) -> ModuleType:
     """The module; it can import files beside it, as a script can."""
@@ -29,6 +37,7 @@ def _module(path: Path, modified: int, size: int) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{path} cannot be read as Python code")
     module = module_from_spec(spec)
+    _PATHS.add(str(path))
     earlier = sys.modules.get(path.stem)
     if earlier is None or getattr(earlier, "__file__", None) == str(path):
         sys.modules[path.stem] = module  # what dataclasses and pickles look up

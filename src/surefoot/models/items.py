@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,11 @@ class ItemModel:
 
     run: Callable[[list[Any]], Any]
     signature: Signature = field(repr=False)
+
+    @property
+    def in_python(self) -> str:
+        """Why threads would wait for each other."""
+        return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
 
     def place(self, x: NDArray[Any]) -> Array:
         """An array of objects it is."""

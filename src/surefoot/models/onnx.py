@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,11 @@ class OnnxModel:
             ready = _cast(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return read_output(raw, len(x), self.signature.scores)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process the session is opened again, from the same file."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "session"}
+        return _reopened, (self.graph.path, kept)
 
     @cached_property
     def graph(self) -> OnnxGraph:
@@ -214,6 +219,13 @@ def open_onnx(
     model = OnnxModel(session, feed.name, output_name, dtype, batch, normalise, draft)
     signature = complete_signature(draft, model.rows, scores)
     return replace(model, signature=signature, path=path)
+
+
+def _reopened(path: Path, kept: dict[str, Any]) -> OnnxModel:
+    """The model of a file that is the same as when it was first read."""
+    if read_weight_files(path).digest != kept["signature"].digest:
+        raise InvalidArgument(f"{path} has changed since the run began: run the command again")
+    return OnnxModel(_session(path), **kept)
 
 
 def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types

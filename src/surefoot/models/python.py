@@ -46,6 +46,11 @@ class PythonModel:
     private: bool = False
     class_names: tuple[str, ...] = ()
 
+    @property
+    def in_python(self) -> str:
+        """Why threads would wait for each other."""
+        return f"the model is a Python {'function' if inspect.isfunction(self.run) else 'object'}"
+
     def place(self, x: NDArray[np.float32]) -> Array:
         """NumPy it is."""
         return x
@@ -139,7 +144,7 @@ def wrap_callable(
         run = estimator_run(source, ask, options)
     else:
         digest, covers = _function_digest(source)
-        run = _over_list(source) if hasattr(source, "metadata") else source
+        run = _OverList(source) if hasattr(source, "metadata") else source
     shape = options.input_shape(own, "a Python callable" if own is None else "the estimator")
     normalise.check(shape)
     draft = Signature(
@@ -178,7 +183,7 @@ def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], 
         return (
             (source.predict_proba, Scores.PROBABILITIES)
             if of_classes
-            else (_label_columns(source), scores or Scores.VALUES)
+            else (_LabelColumns(source), scores or Scores.VALUES)
         )
     if of_classes:
         raise InvalidArgument(
@@ -190,21 +195,27 @@ def _estimator(source: Any, scores: Scores | None) -> tuple[Callable[..., Any], 
     return source.predict, scores or Scores.VALUES
 
 
-def _label_columns(source: Any) -> Callable[[NDArray[Any]], Any]:  # noqa: ANN401
+@dataclass(frozen=True, eq=False)
+class _LabelColumns:
     """The probabilities of an estimator; of several labels that of each, as one column."""
 
-    def run(x: NDArray[Any]) -> Any:  # noqa: ANN401
-        answer = source.predict_proba(x)
+    source: Any
+
+    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401
+        answer = self.source.predict_proba(x)
         if isinstance(answer, list):  # one table for each label, of its absence and its presence
             return np.stack([np.asarray(table)[:, -1] for table in answer], axis=1)
         return answer
 
-    return run
 
-
-def _over_list(source: Callable[[Any], Any]) -> Callable[[NDArray[Any]], Any]:
+@dataclass(frozen=True, eq=False)
+class _OverList:
     """A model of MAITE's protocols, which have `metadata`: it is called with a list of inputs."""
-    return lambda x: source(list(x))
+
+    source: Callable[[Any], Any]
+
+    def __call__(self, x: NDArray[Any]) -> Any:  # noqa: ANN401
+        return self.source(list(x))
 
 
 def _object_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401

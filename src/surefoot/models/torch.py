@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,30 @@ from surefoot.models.torch_module import logits_module
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
+@dataclass(frozen=True)
+class _File:
+    """Where a module was read, and whether code in the file is trusted."""
+
+    path: Path
+    trust: bool
+    digest: str
+
+    def read(self) -> Any:  # noqa: ANN401  a torch.nn.Module
+        """The module of the file, which must be the same as when it was first read."""
+        if hashlib.sha256(self.path.read_bytes()).hexdigest() != self.digest:
+            raise InvalidArgument(
+                f"{self.path} has changed since the run began: run the command again"
+            )
+        return read_module(self.path, self.trust)
+
+
 @dataclass(frozen=True, eq=False)
 class TorchModel:
     """A module on its device; perturbations are drawn there too.
 
     `full` is the same model in its own precision where this one runs in half of it. `private`: the
     module writes to its batch, and gets a copy of its own each time. `as_list`: it takes a list of
-    inputs, as the detectors of torchvision do.
+    inputs, as the detectors of torchvision do. `file` is where it was read.
     """
 
     run: Any
@@ -40,6 +57,12 @@ class TorchModel:
     full: TorchModel | None = None
     private: bool = False
     as_list: bool = False
+    file: _File | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process a module of a file is read again, from the same file."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _reopened, (kept | {"run": None} if self.file else kept,)
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """A tensor on the model's device, in memory of its own."""
@@ -179,8 +202,17 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     """The model in an exported, scripted or (trusted only) pickled file."""
     options.refuse_output()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    module = read_module(path, options.trust)
-    return wrap_module(module, options, digest, export_input_shape(path))
+    module, file = read_module(path, options.trust), _File(path, options.trust, digest)
+    model = wrap_module(module, options, digest, export_input_shape(path))
+    return replace(model, file=file, full=model.full and replace(model.full, file=file))
+
+
+def _reopened(kept: dict[str, Any]) -> TorchModel:
+    model = TorchModel(**kept)
+    if model.file is None:
+        return model
+    module, _, _ = _on_device(model.file.read(), str(model.device))
+    return replace(model, run=module.half() if model.full else module)
 
 
 def _on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401

@@ -10,6 +10,7 @@ from typing import Any
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
+from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack
@@ -40,6 +41,8 @@ def compare(
     on_start: Callable[[str], None] = lambda _: None,
     on_interrupt: Callable[[Result], None] = lambda _: None,
     time_limit: float | None = None,
+    executor: AnyExecutor = None,
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
 ) -> Result:
     """Models on the same inputs and perturbations; curves or radii side by side.
 
@@ -65,6 +68,7 @@ def compare(
     parts = _run_each(
         studies, sources, on_start, store=store, workers=workers, batch=batch,
         on_progress=on_progress, attack=attack, on_interrupt=on_interrupt, time_limit=time_limit,
+        executor=executor, on_workers=on_workers,
     )  # fmt: skip
     return join_results(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
 
@@ -82,11 +86,14 @@ def sweep(
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     time_limit: float | None = None,
+    executor: AnyExecutor = None,
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
 ) -> Result:
     """One study at several levels: failure against the level, on the same noise."""
     parts = _run_each(
         studies_by_level(study, levels), sources, on_start, store=store, workers=workers,
         batch=batch, on_progress=on_progress, attack=attack, time_limit=time_limit,
+        executor=executor, on_workers=on_workers,
     )  # fmt: skip
     return join_results(parts, LEVELS, error)
 

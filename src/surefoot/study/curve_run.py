@@ -19,7 +19,7 @@ from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.store.records import CurveRow, Curves
 from surefoot.study.class_groups import distinct_names
 from surefoot.study.measurement import Measurement, RecordBody
-from surefoot.study.sampling_run import batch_size, workers_for
+from surefoot.study.sampling_run import batch_size, why_in_python, workers_for
 from surefoot.study.setup import Setup
 from surefoot.tasks import Subject
 
@@ -38,6 +38,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         bench=bench,
         batch=batch or batch_size(study, bench, subjects[0], method.low),
         workers=workers_for(study, workers),
+        in_python=why_in_python(study),
+        requested=workers is not None,
         conclude=lambda curves: _conclude(study, subjects_by_name, curves),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from surefoot.claims import Claim
 from surefoot.engine.bench import Bench
 from surefoot.engine.loop import Progress, measure
-from surefoot.executors import open_pool
+from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
 from surefoot.store.records import Details, InputRow
@@ -31,7 +31,8 @@ class Measurement:
     """Subjects, a procedure for each by name or one for all, the bench that answers, what follows.
 
     `conclude` takes one answer for each procedure. `conclude_early` takes the journal of a run that
-    was interrupted; None where that says nothing yet.
+    was interrupted; None where that says nothing yet. `in_python` says why threads do not help,
+    where they do not. `requested` says that the user chose the number of workers.
     """
 
     subjects: Sequence[Subject]
@@ -43,6 +44,16 @@ class Measurement:
     doing: str = "measuring"
     unit: str = "trials"
     conclude_early: Callable[[Journal], RecordBody | None] = lambda _: None
+    in_python: str = ""
+    requested: bool = True
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where batches run, as the user says it, and who is given a note on it."""
+
+    executor: AnyExecutor = None
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback
 
 
 def run_measurement(
@@ -51,21 +62,34 @@ def run_measurement(
     on_progress: Callable[[Progress], None] = lambda _: None,
     time_limit: float | None = None,
     on_time_up: Callable[[], None] = lambda: None,
+    where: Workplace = Workplace(),  # noqa: B008  a frozen value
 ) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
-    with open_pool(measurement.workers) as pool:
+    bench, executor = measurement.bench, where.executor
+    workers = measurement.workers
+    if executor is not None and not measurement.requested:
+        workers = cores()
+    work = Work(bench, workers, measurement.in_python, _on_device(bench))
+    with open_work(work, executor, where.on_workers) as pool:
         return measure(
             measurement.procedures,
-            measurement.bench,
+            bench,
             measurement.subjects,
             pool=pool,
             journal=journal,
             batch_size=measurement.batch,
-            block=measurement.bench.block,
-            in_flight=1 if measurement.workers == 1 else 2 * measurement.workers,
+            block=bench.block,
+            in_flight=1 if workers == 1 else 2 * workers,
             watch=on_progress,
             doing=measurement.doing,
             unit=measurement.unit,
             time_limit=time_limit,
             on_time_up=on_time_up,
         )
+
+
+def _on_device(bench: Any) -> bool:  # noqa: ANN401
+    """Whether the model has memory of its own, as on a GPU."""
+    model = getattr(bench, "model", None)
+    device = getattr(getattr(model, "model", model), "device", None)
+    return getattr(device, "type", "cpu") != "cpu"

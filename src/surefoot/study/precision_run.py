@@ -29,7 +29,7 @@ from surefoot.store.records import Samples
 from surefoot.study.curve_run import shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval
-from surefoot.study.sampling_run import batch_size, input_rows, workers_for
+from surefoot.study.sampling_run import batch_size, input_rows, why_in_python, workers_for
 from surefoot.study.setup import Setup
 
 NO_TRIAL = "no trial of it was needed for the mean"
@@ -46,6 +46,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         bench=bench,
         batch=size,
         workers=workers_for(study, workers),
+        in_python=why_in_python(study),
+        requested=workers is not None,
         conclude=lambda answers: _conclude(study, answers[0], order, size),
     )
 

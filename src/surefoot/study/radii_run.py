@@ -70,6 +70,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         "proving",
         "questions",
         conclude_early,
+        "" if network is None else "the prover is written in Python",
+        workers is not None,
     )
 
 

@@ -15,6 +15,7 @@ from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.executors import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Store, open_store, store_exists
@@ -23,7 +24,7 @@ from surefoot.study import attack_run, curve_run, precision_run, radii_run, samp
 from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_level_zero, check_parts
-from surefoot.study.measurement import Measurement, RecordBody, run_measurement
+from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 
@@ -47,8 +48,11 @@ class RunOptions:
     on_interrupt: Callable[[Result], None] = lambda _: None
     source: Source | None = None
     time_limit: float | None = None
+    executor: AnyExecutor = None
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback
 
     def __post_init__(self) -> None:
+        check_executor(self.executor)
         if self.batch is not None and self.batch < 1:
             raise InvalidArgument(f"a batch holds at least one trial, got {self.batch}")
 
@@ -107,8 +111,9 @@ def _run_in(
 
     try:
         answers = run_measurement(
-            measurement, journal, options.on_progress, options.time_limit, on_time_up
-        )
+            measurement, journal, options.on_progress, options.time_limit, on_time_up,
+            Workplace(options.executor, options.on_workers),
+        )  # fmt: skip
     except BaseException as ended:
         interrupted = not isinstance(ended, Exception)
         if interrupted and (body := measurement.conclude_early(journal)) is not None:

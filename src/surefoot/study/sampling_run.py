@@ -44,6 +44,8 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         batch=size,
         workers=workers_for(study, workers),
         conclude=lambda local: _conclude(study, bench, local, size),
+        in_python=why_in_python(study),
+        requested=workers is not None,
     )
 
 
@@ -60,6 +62,15 @@ def workers_for(study: Setup, workers: int | None) -> int:
     if not study.model.signature.thread_safe:
         return 1
     return cores() if study.spec.generator == "sfc64" else min(2, cores())
+
+
+def why_in_python(study: Setup) -> str:
+    """Why threads would wait for each other, in words; empty where they do not."""
+    model: str = getattr(study.model, "in_python", "")
+    if model:
+        return model
+    inner = getattr(study.perturbation, "inner", study.perturbation)
+    return "the perturbation is a Python function" if hasattr(inner, "function") else ""
 
 
 def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:

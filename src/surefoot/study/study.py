@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.engine.loop import Progress
+from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
 from surefoot.region import AnyAttack
 from surefoot.store.records import Source
 from surefoot.study.cost_plan import Plan, plan
@@ -36,6 +37,8 @@ class Study(Setup):
         attack: AnyAttack | Callable[..., Any] | None = None,
         on_interrupt: Callable[[Result], None] = lambda _: None,
         time_limit: float | None = None,
+        executor: AnyExecutor = None,
+        on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
     ) -> Result:
         """Measure every input and conclude; with a store, go on where an earlier run stopped.
 
@@ -45,8 +48,12 @@ class Study(Setup):
         run is interrupted and that already says something. `source` names the files, for a replay.
         After `time_limit` seconds of measuring the method concludes with what it knows; the same
         study goes on from there, with a store. Only for methods that can conclude early.
+        `executor`: "threads", "processes", or an executor of `concurrent.futures`, which stays
+        open; None is what helps. `on_workers` gets a note on where the batches run.
         """
-        options = RunOptions(workers, batch, on_progress, on_interrupt, source, time_limit)
+        options = RunOptions(
+            workers, batch, on_progress, on_interrupt, source, time_limit, executor, on_workers
+        )
         return run(self, store, options, attack)
 
     def plan(

@@ -1,0 +1,148 @@
+"""Which executor runs the batches: threads, processes, or one of the caller's own."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.executors.borrowed import Borrowed
+from surefoot.executors.inline import Inline
+from surefoot.executors.late_processes import PATIENCE_SECONDS, LateProcesses
+from surefoot.executors.processes import Processes
+from surefoot.executors.sending import CannotSend, Package, pack
+
+THREADS, PROCESSES = "threads", "processes"
+EXECUTORS = (THREADS, PROCESSES)
+AnyExecutor = str | Executor | None
+"""`threads`, `processes`, an executor of the caller's own, or None: what helps."""
+OnWorkers = Callable[["WorkerNote"], None]
+
+
+@dataclass(frozen=True)
+class WorkerNote:
+    """One sentence on where the batches run; `fallback`: not where they would run best."""
+
+    sentence: str
+    fallback: bool = False
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The bench that answers, how many work on it, and why threads would not help (`in_python`).
+
+    `on_device`: the model is on a GPU, which processes cannot share.
+    """
+
+    bench: Any
+    workers: int
+    in_python: str = ""
+    on_device: bool = False
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_executor(executor: AnyExecutor) -> None:
+    """Refuse what is no executor."""
+    if executor is None or executor in EXECUTORS:
+        return
+    if isinstance(executor, str) or not callable(getattr(executor, "submit", None)):
+        raise InvalidArgument(
+            f"executor (--executor) must be {' or '.join(EXECUTORS)}, or in Python an object of "
+            f"concurrent.futures, got {executor!r}"
+        )
+
+
+def warn_of_fallback(note: WorkerNote) -> None:
+    """A warning where batches do not run where they would run best."""
+    if note.fallback:
+        warnings.warn(str(note), stacklevel=2)
+
+
+def open_pool(workers: int) -> Executor:
+    """Inline for one worker, else threads."""
+    if workers < 1:
+        raise InvalidArgument(f"workers must be an integer ≥ 1, got {workers}")
+    return Inline() if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="worker")
+
+
+def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Executor:
+    """The executor for this work; one of the caller's own stays open when this is closed."""
+    check_executor(executor)
+    if executor is not None and not isinstance(executor, str):
+        return Borrowed(executor, work.bench)
+    if executor == PROCESSES:
+        return _requested_processes(work, on_workers)
+    if executor == THREADS or not work.in_python or work.workers == 1:
+        return open_pool(work.workers)
+
+    opening = _Opening(work)
+    return LateProcesses(work.workers, opening, lambda: on_workers(opening.note), PATIENCE_SECONDS)
+
+
+def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
+    if work.on_device:
+        raise InvalidArgument(
+            "executor processes (--executor processes) is for models on the processor, and this "
+            "one is on a GPU, which threads share: leave it out"
+        )
+    pool = Processes(pack(work.bench), work.workers).wait_until_ready()
+    on_workers(WorkerNote(f"{_count(work.workers)}: by executor processes"))
+    return pool
+
+
+class _Opening:
+    """Opens processes if that is possible, and notes what came of it."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self.note = work, WorkerNote("")
+        self._pool: Processes | None = None
+        self._abandoned = False
+
+    def open(self) -> Executor | None:
+        """Processes; None where what they need cannot be sent."""
+        work = self._work
+        try:
+            package = pack(work.bench)
+            _refuse_script(package)
+            self._pool = Processes(package, work.workers)
+            if self._abandoned:
+                self._pool.end()
+                return None
+            self._pool.wait_until_ready()
+        except SurefootError as error:
+            self.note = WorkerNote(f"{work.workers} threads, not processes: {error}", fallback=True)
+            return None
+        self.note = WorkerNote(f"{_count(work.workers)}: {work.in_python}")
+        return self._pool
+
+    def abandon(self) -> None:
+        """End processes that are being started."""
+        self._abandoned = True
+        if self._pool is not None:
+            self._pool.end()
+
+
+def _refuse_script(package: Package) -> None:
+    """A script is run again in other processes only where the user asks for processes."""
+    if package.main:
+        raise CannotSend(
+            f"a part of it is defined in the running script {package.main}, which other processes "
+            "would run again: import it from another file; or put what the script does below if "
+            '__name__ == "__main__": and pass executor processes'
+        )
+
+
+def _count(workers: int) -> str:
+    return "1 process" if workers == 1 else f"{workers} processes"

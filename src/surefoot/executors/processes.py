@@ -1,0 +1,190 @@
+"""Worker processes: started afresh, each with a bench of its own, replaced where one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import spawn
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from surefoot.errors import InvalidArgument, WorkerFailed
+from surefoot.executors import worker
+from surefoot.executors.sending import Package
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+MOST_REPLACEMENTS = 3
+"""How often worker processes are replaced in a run: more often, and it is the work that ends them.
+"""
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables by which numerical libraries take one thread for each process, read on import."""
+_SECONDS_TO_END = 5.0
+"""Seconds for a process to end after it was terminated, before it is killed."""
+_STARTING = threading.Lock()
+"""One process is started at a time: the environment is changed meanwhile."""
+
+
+class Processes(Executor):
+    """An executor whose processes each hold the bench; a killed one is replaced.
+
+    Only `bench.answer` can be submitted: a process has its bench, and gets the tasks alone.
+    """
+
+    def __init__(self, package: Package, workers: int) -> None:
+        if worker.is_worker():
+            raise InvalidArgument(
+                "a worker process runs the script that started it, and the script begins a run "
+                'again: put what it does below if __name__ == "__main__":'
+            )
+        self._package, self._workers, self._replaced = package, workers, 0
+        self._open()
+
+    def wait_until_ready(self) -> Processes:
+        """Itself, once a process has its bench; raises where it cannot have one."""
+        try:
+            self._pool.submit(worker.ready).result()
+        except BaseException as error:
+            self.end()
+            if isinstance(error, RuntimeError):  # killed, or ended by another thread
+                raise self._failure() from error
+            raise
+        return self
+
+    def _open(self) -> None:
+        self._context = _Context()
+        mailbox: Any = self._context.Queue()
+        mailbox.cancel_join_thread()  # what no process takes is dropped
+        mailbox._ignore_epipe = True
+        self._mailbox = mailbox
+        for _ in range(self._workers):
+            self._mailbox.put(self._package)
+        self._pool = ProcessPoolExecutor(
+            self._workers, self._context, worker.begin, (self._mailbox,)
+        )
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The answer to a batch; where processes were killed, by new ones."""
+        answer: Any = worker.answer
+        try:
+            return self._pool.submit(answer, *args)
+        except BrokenProcessPool as error:
+            if self._replaced == MOST_REPLACEMENTS:
+                raise self._failure() from error
+            self._replaced += 1
+            self.end()
+            self._open()
+            return self._pool.submit(answer, *args)
+
+    def _failure(self) -> WorkerFailed:
+        return WorkerFailed(
+            f"worker processes were killed {self._replaced + 1} times, most likely by the system "
+            "because memory ran out: use fewer workers (--workers), or executor threads "
+            "(--executor threads)"
+        )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Without waiting, processes are terminated in the middle of a batch."""
+        if wait:
+            self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
+        self.end()
+
+    def end(self) -> None:
+        """Terminate the processes, whatever they do."""
+        self._context.end()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._mailbox.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """After an error nothing is waited for."""
+        self.shutdown(wait=error is None)
+
+
+class _Process(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: ANN401  multiprocessing calls it so
+        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script():
+            return SpawnProcess._Popen(process_obj)
+
+
+class _Context(SpawnContext):
+    """Processes that run no script of the user, and a list of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: list[_Process] = []
+
+    def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]  # noqa: ANN401
+        """A new process, not started yet."""
+        process = _Process(*args, **kwargs)
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Terminate every process that is left."""
+        running = [p for p in self._started if p.pid is not None and p.is_alive()]
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.join(_SECONDS_TO_END)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """New processes inherit one thread for each library, unless the user says another number."""
+    added = [name for name in _ONE_THREAD if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """New processes inherit that Ctrl-C waits; they unblock it once they ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """New processes do not run the script of this one, which may begin the run again.
+
+    Where a model is defined in the script, opening the package runs it.
+    """
+    original, own = spawn.get_preparation_data, threading.get_ident()
+
+    def preparation(name: str) -> dict[str, Any]:
+        data = original(name)
+        if threading.get_ident() == own:
+            data = {key: value for key, value in data.items() if not key.startswith("init_main")}
+        return data
+
+    spawn.get_preparation_data = preparation
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = original
