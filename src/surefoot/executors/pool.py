@@ -98,7 +98,7 @@ def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
             "one is on a GPU, which threads share: leave it out"
         )
     pool = Processes(pack(work.bench), work.workers).wait_until_ready()
-    on_workers(WorkerNote(f"{_count(work.workers)}: by executor processes"))
+    on_workers(WorkerNote(f"{_count(work.workers)}, as requested"))
     return pool
 
 

@@ -8,6 +8,7 @@ import io
 import pickle
 import sys
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
 from multiprocessing import spawn
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -169,7 +170,7 @@ def _named(file: str, module: str, name: str, wrapped: bool, main: str) -> Any: 
     return value.function if wrapped else value
 
 
+@lru_cache(maxsize=1)
 def _run_script(path: str) -> None:
     """Run the script of the parent process once, so that what it defines is here too."""
-    if "__mp_main__" not in sys.modules:
-        spawn.prepare({"init_main_from_path": path})
+    spawn.prepare({"init_main_from_path": path})
