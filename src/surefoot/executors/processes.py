@@ -85,7 +85,7 @@ class Processes(Executor):
 
     def _failure(self) -> WorkerFailed:
         return WorkerFailed(
-            f"worker processes were killed {self._replaced + 1} times, most likely by the system "
+            f"worker processes were killed {_times(self._replaced + 1)}, most likely by the system "
             "because memory ran out: use fewer workers (--workers), or executor threads "
             "(--executor threads)"
         )
@@ -110,6 +110,10 @@ class Processes(Executor):
     ) -> None:
         """After an error nothing is waited for."""
         self.shutdown(wait=error is None)
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 class _Process(SpawnProcess):

@@ -1,0 +1,233 @@
+"""Where batches run does not matter: inline, threads and processes give the same record."""
+
+import os
+import pickle
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import parent_process
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument, ModelFailed, WorkerFailed
+from surefoot.executors import pool, processes, sending
+from surefoot.executors.borrowed import Sent
+from surefoot.tasks import Task
+from tests.unit.small_models import batch, linear_net, relu_net
+from tests.worlds import SHAPE, linear, study
+
+NOISE = sf.perturb.LinfNoise(0.4)
+
+
+def masked(result):
+    """The record without what a clock decides."""
+    record = result.record
+    rows = [
+        replace(row, result=replace(row.result, seconds=0.0))
+        if hasattr(row.result, "seconds")
+        else row
+        for row in record.inputs
+    ]
+    return repr((record.digest, record.claims, rows, record.details, record.trials))
+
+
+def reopened(setup):
+    return sending.pack(setup.bench()).open()
+
+
+def first_task(setup):
+    return Task(setup.fitted.subjects()[0], setup.level, 0, 32)
+
+
+@sf.perturb.custom(0.2)
+def shift(x, rng, level):
+    return x + np.float32(level * rng.uniform())
+
+
+METHODS = {
+    "estimate": {"method": sf.methods.BuSun(0.2, 0.2), "perturbation": shift},
+    "certify": {"method": sf.methods.KappaTest(0.2, 0.2)},
+    "curve": {
+        "method": sf.methods.SequentialCurve(0.0, 1.0, (0.8,), resolution=0.2),
+        "perturbation": replace(NOISE, level=None),
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", METHODS.values(), ids=METHODS)
+def test_threads_and_processes_give_the_record_of_one_worker(parts):
+    plain = masked(study(**parts).run(workers=1, batch=2000))
+    assert masked(study(**parts).run(workers=2, executor="threads", batch=500)) == plain
+    assert masked(study(**parts).run(workers=1, executor="processes", batch=500)) == plain
+
+
+@pytest.mark.slow
+def test_proofs_in_a_process_are_those_of_this_one(tmp_path):
+    model = sf.load_model(relu_net(tmp_path / "model.onnx"), bounds=(0, 1))
+    radii = sf.Study(
+        model,
+        sf.load_inputs(batch(3, (1, 6, 6))),
+        sf.perturb.LinfNoise(),
+        sf.methods.CriticalLevel(0.01, 60.0, samples=0),
+    )
+    assert masked(radii.run(workers=1, executor="processes")) == masked(radii.run(workers=1))
+
+
+def test_an_executor_of_the_callers_own_is_used_and_left_open():
+    plain = masked(study().run())
+    with ThreadPoolExecutor(2) as own:
+        assert masked(study().run(executor=own)) == plain
+        closure = sf.load_model(lambda x: linear(x) + 0, shape=SHAPE)
+        assert study(model=closure).run(executor=own).record.trials
+        assert own.submit(int, "3").result() == 3
+
+
+def test_what_is_submitted_to_another_executor_opens_a_bench_of_its_own():
+    setup = study()
+    again = pickle.loads(pickle.dumps(Sent(setup.bench())))
+    assert again([first_task(setup)]) == setup.bench().answer([first_task(setup)])
+
+
+@pytest.mark.parametrize("executor", ["fibres", "", 3])
+def test_what_is_no_executor_is_refused(executor):
+    with pytest.raises(InvalidArgument, match="threads or processes"):
+        study().run(executor=executor)
+
+
+def test_a_bench_travels_without_what_it_cached():
+    setup = study()
+    bench = setup.bench()
+    before = len(sending.pack(bench).content)
+    bench.answer([first_task(setup)])
+    assert len(sending.pack(bench).content) == before
+    copy = sending.pack(bench).open()
+    assert copy.answer([first_task(setup)]) == bench.answer([first_task(setup)])
+
+
+def test_a_file_named_by_its_path_is_read_again_by_its_path(tmp_path, monkeypatch):
+    source = "import numpy as np\ndef scores(x):\n    return np.stack([x.sum(1), -x.sum(1)], 1)\n"
+    (tmp_path / "named_by_path.py").write_text(source)
+    model = sf.load_model(f"{tmp_path}/named_by_path.py:scores", shape=SHAPE)
+    package = sending.pack(study(model=model).bench())
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
+    assert package.open().model.run.__name__ == "scores"
+
+
+def test_a_function_of_a_perturbation_is_found_behind_the_name_of_the_perturbation():
+    assert reopened(study(perturbation=shift)).perturbation.function is shift.function
+
+
+@pytest.mark.parametrize("where", ["lambda", "closure", "notebook"])
+def test_what_cannot_be_sent_is_refused_with_the_way_out(where, monkeypatch):
+    def inner(x):
+        return linear(x)
+
+    scores = {"lambda": lambda x: linear(x) + 0, "closure": inner}.get(where, inner)
+    if where == "notebook":
+        monkeypatch.setattr(inner, "__module__", "__main__")
+        monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    setup = study(model=sf.load_model(scores, shape=SHAPE))
+    with pytest.raises(InvalidArgument, match=r"mine\.py, and import them"):
+        setup.run(workers=2, executor="processes")
+
+
+def test_a_model_of_a_changed_file_is_refused(tmp_path):
+    path = linear_net(tmp_path / "model.onnx")
+    setup = sf.Study(
+        sf.load_model(path, bounds=(0, 1)),
+        sf.load_inputs(batch(3)),
+        NOISE,
+        sf.methods.BuSun(0.2, 0.2),
+    )
+    package = sending.pack(setup.bench())
+    x = setup.fitted.x
+    assert np.array_equal(package.open().model.predict(x), setup.model.predict(x))
+    linear_net(path, seed=1)
+    with pytest.raises(InvalidArgument, match=r"model\.onnx has changed since the run began"):
+        package.open()
+
+
+STATE = {"sign": 1.0}
+
+
+def depends_on_state(x):
+    return STATE["sign"] * linear(x)
+
+
+def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatch):
+    monkeypatch.setitem(STATE, "sign", -1.0)
+    setup = study(model=sf.load_model(depends_on_state, shape=SHAPE))
+    package = sending.pack(setup.bench())
+    monkeypatch.setitem(STATE, "sign", 1.0)  # as an import elsewhere has it
+    with pytest.raises(InvalidArgument, match="answers otherwise in another process"):
+        package.open()
+
+
+def test_where_processes_cannot_be_had_threads_go_on_and_say_why(monkeypatch):
+    monkeypatch.setattr(pool, "PATIENCE_SECONDS", 0.0)
+    setup = study(model=sf.load_model(lambda x: linear(x) + 0, shape=SHAPE))
+    with pytest.warns(UserWarning, match=r"2 threads, not processes: .*<lambda> .* cannot be sent"):
+        result = setup.run(workers=2, batch=2)
+    assert masked(result) == masked(study(model=setup.model).run())
+
+
+def fails_in_the_middle(x):
+    if len(x) == 16:
+        raise ConnectionError("endpoint lost")
+    return linear(x)
+
+
+@pytest.mark.slow
+def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
+    setup = study(model=sf.load_model(fails_in_the_middle, shape=SHAPE))
+    sentences = []
+    for executor in (None, "processes"):
+        with pytest.raises(ModelFailed) as raised:
+            setup.run(workers=1, executor=executor, batch=16)
+        sentences.append(str(raised.value))
+    assert sentences[0] == sentences[1]
+    assert "endpoint lost" in sentences[0]
+
+
+FLAG = "SUREFOOT_TEST_FLAG"
+
+
+def kills_its_process_once(x):
+    """Ends a worker as the system does when memory runs out; again only if there is no flag."""
+    flag = os.environ.get(FLAG)
+    if parent_process() is not None and len(x) == 16 and (flag is None or not Path(flag).exists()):
+        if flag is not None:
+            Path(flag).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return linear(x)
+
+
+def killing_study():
+    return study(model=sf.load_model(kills_its_process_once, shape=SHAPE))
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv(FLAG, str(tmp_path / "killed"))
+    result = killing_study().run(workers=1, executor="processes", batch=16)
+    assert (tmp_path / "killed").exists()
+    assert masked(result) == masked(killing_study().run(batch=16))
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(monkeypatch):
+    monkeypatch.setattr(processes, "MOST_REPLACEMENTS", 0)
+    monkeypatch.delenv(FLAG, raising=False)
+    with pytest.raises(WorkerFailed, match=r"were killed once.*use fewer workers"):
+        killing_study().run(workers=1, executor="processes", batch=16)
+
+
+def test_a_worker_process_starts_no_others(monkeypatch):
+    monkeypatch.setitem(processes.worker._state, "begun", True)
+    with pytest.raises(InvalidArgument, match='if __name__ == "__main__"'):
+        study().run(workers=2, executor="processes")
