@@ -1,13 +1,9 @@
 """Where batches run does not matter: inline, threads and processes give the same record."""
 
-import os
 import pickle
-import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from multiprocessing import parent_process
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +14,14 @@ from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.tasks import Task
 from tests.unit.small_models import batch, linear_net, relu_net
+from tests.unit.worker_models import (
+    FLAG,
+    STATE,
+    depends_on_state,
+    fails_in_the_middle,
+    kills_its_process_once,
+    shift,
+)
 from tests.worlds import SHAPE, linear, study
 
 NOISE = sf.perturb.LinfNoise(0.4)
@@ -41,11 +45,6 @@ def reopened(setup):
 
 def first_task(setup):
     return Task(setup.fitted.subjects()[0], setup.level, 0, 32)
-
-
-@sf.perturb.custom(0.2)
-def shift(x, rng, level):
-    return x + np.float32(level * rng.uniform())
 
 
 METHODS = {
@@ -152,13 +151,6 @@ def test_a_model_of_a_changed_file_is_refused(tmp_path):
         package.open()
 
 
-STATE = {"sign": 1.0}
-
-
-def depends_on_state(x):
-    return STATE["sign"] * linear(x)
-
-
 def test_a_model_that_answers_otherwise_in_another_process_is_refused(monkeypatch):
     monkeypatch.setitem(STATE, "sign", -1.0)
     setup = study(model=sf.load_model(depends_on_state, shape=SHAPE))
@@ -176,12 +168,6 @@ def test_where_processes_cannot_be_had_threads_go_on_and_say_why(monkeypatch):
     assert masked(result) == masked(study(model=setup.model).run())
 
 
-def fails_in_the_middle(x):
-    if len(x) == 16:
-        raise ConnectionError("endpoint lost")
-    return linear(x)
-
-
 @pytest.mark.slow
 def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
     setup = study(model=sf.load_model(fails_in_the_middle, shape=SHAPE))
@@ -192,19 +178,6 @@ def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
         sentences.append(str(raised.value))
     assert sentences[0] == sentences[1]
     assert "endpoint lost" in sentences[0]
-
-
-FLAG = "SUREFOOT_TEST_FLAG"
-
-
-def kills_its_process_once(x):
-    """Ends a worker as the system does when memory runs out; again only if there is no flag."""
-    flag = os.environ.get(FLAG)
-    if parent_process() is not None and len(x) == 16 and (flag is None or not Path(flag).exists()):
-        if flag is not None:
-            Path(flag).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return linear(x)
 
 
 def killing_study():
