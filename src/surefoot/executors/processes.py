@@ -44,19 +44,23 @@ class Processes(Executor):
                 "a worker process runs the script that started it, and the script begins a run "
                 'again: put what it does below if __name__ == "__main__":'
             )
-        self._package, self._workers, self._replaced = package, workers, 0
+        self._package, self._workers = package, workers
+        self._replaced, self._closed = 0, False
         self._open()
 
     def wait_until_ready(self) -> Processes:
         """Itself, once a process has its bench; raises where it cannot have one."""
         try:
-            self._pool.submit(worker.ready).result()
-        except BaseException as error:
+            while True:
+                try:
+                    self._pool.submit(worker.ready).result()
+                except RuntimeError as error:  # killed, or ended by another thread
+                    self._replace(error)
+                else:
+                    return self
+        except BaseException:
             self.end()
-            if isinstance(error, RuntimeError):  # killed, or ended by another thread
-                raise self._failure() from error
             raise
-        return self
 
     def _open(self) -> None:
         self._context = _Context()
@@ -76,19 +80,20 @@ class Processes(Executor):
         try:
             return self._pool.submit(answer, *args)
         except BrokenProcessPool as error:
-            if self._replaced == MOST_REPLACEMENTS:
-                raise self._failure() from error
-            self._replaced += 1
-            self.end()
-            self._open()
+            self._replace(error)
             return self._pool.submit(answer, *args)
 
-    def _failure(self) -> WorkerFailed:
-        return WorkerFailed(
-            f"worker processes were killed {_times(self._replaced + 1)}, most likely by the system "
-            "because memory ran out: use fewer workers (--workers), or executor threads "
-            "(--executor threads)"
-        )
+    def _replace(self, error: RuntimeError) -> None:
+        """New processes for those that were killed; refused where that happened too often."""
+        if self._closed or self._replaced == MOST_REPLACEMENTS:
+            raise WorkerFailed(
+                f"worker processes were killed {_times(self._replaced + 1)}, most likely by the "
+                "system because memory ran out: use fewer workers (--workers), or executor threads "
+                "(--executor threads)"
+            ) from error
+        self._replaced += 1
+        self._stop()
+        self._open()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Without waiting, processes are terminated in the middle of a batch."""
@@ -98,6 +103,10 @@ class Processes(Executor):
 
     def end(self) -> None:
         """Terminate the processes, whatever they do."""
+        self._closed = True
+        self._stop()
+
+    def _stop(self) -> None:
         self._context.end()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._mailbox.close()
