@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from tests.system import forked
 
+collect_ignore = [] if find_spec("starlette") else ["test_endpoint.py"]  # the extra web
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 
 

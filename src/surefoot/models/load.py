@@ -58,9 +58,9 @@ def load_model(
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
     `trust`: allow reading files that can run code. `token_variable`: the environment variable
     with the bearer token of a model behind HTTP, where it is not SUREFOOT_TOKEN. `features`: the
-    columns of the table that the model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
-    `examples`: for a model of text, bytes or other
-    items, the inputs of the study or a few items: they tell its classes.
+    columns of the table that the model will get (`inputs.features`): an estimator fitted on a
+    frame gets frames with them. `examples`: for a model of text, bytes or other items, the inputs
+    of the study or a few items: they tell its classes.
     """
     options = LoadOptions(
         bounds=interval(bounds),
