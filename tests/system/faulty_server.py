@@ -16,6 +16,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+import surefoot as sf
+from tests.unit.small_models import batch
+
 SHAPE, CLASSES = (1, 4, 4), 3
 WEIGHTS = np.random.default_rng(5).normal(0, 1, (16, CLASSES)).astype(np.float32)
 Fault = Callable[[int, Request, dict[str, Any]], Any]
@@ -30,13 +33,15 @@ def scores(x: np.ndarray) -> np.ndarray:
 class FaultyServer:
     """Serves `scores`; `fault` may answer in its place, `on_metadata` changes what it states."""
 
-    def __init__(self) -> None:
+    def __init__(self, **encryption: str) -> None:
+        self._encryption = encryption
         self.fault: Fault = lambda number, request, right: None
         self.on_metadata: Callable[[dict[str, Any]], Any] = lambda stated: stated
         self.requests, self.tokens, self.largest = 0, set(), 0
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}/v2/models/linear"
+        scheme = "https" if encryption else "http"
+        self.address = f"{scheme}://127.0.0.1:{self.port}/v2/models/linear"
         self.start()
 
     def start(self) -> None:
@@ -46,7 +51,7 @@ class FaultyServer:
         ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", ws="none", lifespan="off",
-            timeout_graceful_shutdown=0,
+            timeout_graceful_shutdown=0, **self._encryption,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         listening = socket.create_server(("127.0.0.1", self.port))
@@ -55,7 +60,7 @@ class FaultyServer:
 
     def stop(self) -> None:
         """At once, whatever is being answered."""
-        self._server.should_exit = self._server.force_exit = True
+        self._server.should_exit = True
         self._thread.join()
 
     async def _metadata(self, request: Request) -> Response:
@@ -89,3 +94,16 @@ def answer_of(y: np.ndarray) -> dict[str, Any]:
     shape, data = list(y.shape), y.ravel().tolist()
     stated = {"name": "y", "datatype": "FP32", "shape": shape, "data": data}
     return {"model_name": "linear", "outputs": [stated]}
+
+
+def study_of(address: str, width: float = 0.3) -> sf.Study:
+    return sf.Study(
+        sf.load_model(address, bounds=(0, 1)),
+        sf.load_inputs(batch(5, SHAPE), [0, 1, 2, 0, 1]),
+        sf.perturb.LinfNoise(0.3),
+        sf.methods.ExactSequential(width=width, error=0.05),
+    )
+
+
+def numbers(result):
+    return [(row.id, row.predicted, row.result) for row in result.inputs]

@@ -19,6 +19,8 @@ from surefoot.models.endpoint_address import TOKEN_VARIABLE, Address
 
 TIMEOUT_VARIABLE = "SUREFOOT_TIMEOUT"
 """The environment variable with the seconds that one request may take."""
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Environment variables that name the certificate authorities, as OpenSSL reads them."""
 _RETRIED = (408, 429, 500, 502, 503, 504)
 """Answers of a server that is busy, restarting or behind a proxy that does not reach it."""
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -241,7 +243,8 @@ class Connection:
             own["authorization"] = f"Bearer {token}"
         seconds = self.patience.timeout_seconds
         deadline = time.monotonic() + seconds
-        client = _client(os.getpid(), self.address.on_this_machine)
+        authorities = tuple(os.environ.get(name) for name in _AUTHORITIES)
+        client = _client(os.getpid(), self.address.on_this_machine, authorities)
         with client.stream(method, url, content=content, headers=own, timeout=seconds) as answer:
             body = bytearray()
             for chunk in answer.iter_bytes():
@@ -259,10 +262,10 @@ class Connection:
 
 
 @lru_cache(maxsize=4)
-def _client(process: int, on_this_machine: bool) -> Any:  # noqa: ANN401  httpx is optional
+def _client(process: int, on_this_machine: bool, authorities: tuple[str | None, ...]) -> Any:  # noqa: ANN401  httpx is optional
     """Open connections of this process, shared by its threads; no proxy for this machine.
 
-    Certificates are verified; SSL_CERT_FILE and SSL_CERT_DIR name other authorities.
+    Certificates are verified, against `authorities` where the environment names some.
     """
     httpx = _httpx()
     try:
