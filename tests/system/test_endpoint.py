@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -141,6 +142,8 @@ def test_a_token_is_sent_and_kept_nowhere(server, workspace, monkeypatch):
         assert TOKEN.encode() not in path.read_bytes(), path
     model = sf.load_model(server.address, token_variable="MY_TOKEN")
     assert TOKEN not in repr(model)
+    assert TOKEN.encode() not in pickle.dumps(model)
+    assert pickle.loads(pickle.dumps(model)).predict(batch(2, SHAPE)).shape == (2, CLASSES)
     server.fault = lambda number, request, right: JSONResponse({"error": f"hm {TOKEN}"}, 422)
     with pytest.raises(ModelFailed, match="hm …"):
         model.predict(batch(1, SHAPE))

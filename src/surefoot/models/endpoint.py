@@ -137,6 +137,12 @@ def _answers(model: EndpointModel) -> NDArray[Any]:
 
 def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     """Read the metadata and ask about a few fixed inputs to learn what comes back."""
+    with model_errors():
+        return _first_contact(_stated_model(source, options), options.scores)
+
+
+def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
+    """The model as its metadata state it, before it is asked."""
     options.refuse_device()
     if options.scores is Scores.OBJECTS:
         raise InvalidArgument(
@@ -161,9 +167,7 @@ def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
     )
     server = connection.get(connection.address.server_metadata)
     binary = server.status == 200 and lists_binary(server.body)
-    model = EndpointModel(connection, tensor, output, binary, options.normalise, draft)
-    with model_errors():
-        return _first_contact(model, options.scores)
+    return EndpointModel(connection, tensor, output, binary, options.normalise, draft)
 
 
 def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel:
@@ -188,8 +192,9 @@ def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel
 
 def endpoint_input_shape(source: str, token_variable: str | None) -> tuple[int | None, ...]:
     """The shape of one input as the server states it; None for a length that it leaves open."""
-    connection = Connection(read_address(source, token_variable), patience_of_user())
-    return _only_input(connection, _metadata(connection)).shape[1:]
+    with model_errors():
+        connection = Connection(read_address(source, token_variable), patience_of_user())
+        return _only_input(connection, _metadata(connection)).shape[1:]
 
 
 def _metadata(connection: Connection) -> Metadata:

@@ -36,6 +36,8 @@ DTYPES: dict[str, type[np.generic]] = {
 """Numbers that the protocol and NumPy both have; BF16, BOOL and BYTES are none."""
 _MOST_AXES = 64
 """Axes of an array in NumPy."""
+_MOST_DIGITS = 18
+"""Digits of a length that an index of 64 bits holds."""
 _NOT_THE_PROTOCOL = (
     "check the address, and that the server speaks the Open Inference Protocol v2 (KServe, Triton, "
     "MLServer)"
@@ -115,7 +117,7 @@ def _tensor(stated: Any, where: str) -> Tensor:  # noqa: ANN401  of a server
 def _length(stated: Any) -> int | None:  # noqa: ANN401  of a server
     """Servers write numbers, some as text; -1 is open."""
     text = str(stated)
-    return int(text) if text.isdecimal() and int(text) > 0 else None
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) > 0 else None
 
 
 def infer_request(
@@ -155,11 +157,12 @@ def infer_answer(
     """The output for `rows` inputs: from JSON, or from the bytes behind it."""
     head, tail = body, b""
     if header_length is not None:
-        length = int(header_length) if header_length.isdecimal() else len(body) + 1
+        readable = header_length.isdecimal() and len(header_length) <= _MOST_DIGITS
+        length = int(header_length) if readable else len(body) + 1
         if length > len(body):
             raise ModelFailed(
-                f"{where} states {header_length!r} bytes of JSON and sends {len(body)}: the answer "
-                "was cut off"
+                f"{where} states {header_length[:_MOST_DIGITS]!r} bytes of JSON and sends "
+                f"{len(body)}: the answer was cut off"
             )
         head, tail = body[:length], body[length:]
     stated = _object(head, where)
