@@ -34,22 +34,29 @@ def folder(tmp_path_factory):
     return folder
 
 
+def start(model: Path, *options: str) -> subprocess.Popen[str]:
+    words = [sys.executable, str(EXAMPLE), str(model), *options]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def address_of(server: subprocess.Popen[str]) -> str:
+    return server.stdout.readline().strip()
+
+
+def end(server: subprocess.Popen[str]) -> None:
+    server.kill()
+    server.wait(20)
+    server.stdout.close()
+
+
 @pytest.fixture(scope="module")
 def served(folder):
     """The addresses of the file: with binary tensors, and with JSON and small batches only."""
-    servers = [
-        subprocess.Popen(
-            [sys.executable, str(EXAMPLE), str(folder / "net.onnx"), "--port", "0", *more],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for more in ((), ("--json-only", "--max-batch", "5"))
-    ]
-    yield [server.stdout.readline().strip() for server in servers]
+    limited = ("--json-only", "--max-batch", "5")
+    servers = [start(folder / "net.onnx", "--port", "0", *more) for more in ((), limited)]
+    yield [address_of(server) for server in servers]
     for server in servers:
-        server.terminate()
-        server.wait(20)
-        server.stdout.close()
+        end(server)
 
 
 def loaded(address: str, data: str):
@@ -160,6 +167,29 @@ def test_a_token_follows_no_redirect_to_another_host(server, monkeypatch):
         assert server.tokens == {f"Bearer {TOKEN}"}
     finally:
         other.stop()
+
+
+def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(folder, served):
+    def study(address):
+        model, inputs = loaded(address, str(folder / "test.npz"))
+        method = sf.methods.ExactSequential(width=0.3, error=0.05)
+        return sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), method)
+
+    running = [start(folder / "net.onnx", "--port", "0")]
+    address = address_of(running[0])
+    port = re.search(r":(\d+)/", address)[1]
+
+    def die(progress):
+        if progress.trials > 4 and len(running) == 1:
+            end(running[0])
+            running.append(start(folder / "net.onnx", "--port", port))
+
+    try:
+        result = study(address).run(batch=4, workers=2, on_progress=die)
+        assert len(running) == 2
+        assert numbers(result) == numbers(study(served[0]).run(batch=4))
+    finally:
+        end(running[-1])
 
 
 ADDRESSES = {

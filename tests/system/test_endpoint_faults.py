@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -29,21 +28,6 @@ def impatient(monkeypatch):
     """Tries that end within a second."""
     patience = Patience(timeout_seconds=0.3, tries=4, total_seconds=2.0, first_pause_seconds=0.02)
     monkeypatch.setattr(endpoint, "patience_of_user", lambda: patience)
-
-
-def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(server):
-    expected = numbers(study_of(server.address).run(batch=16, workers=2))
-    died = threading.Event()
-
-    def die(progress):
-        if progress.trials > 16 and not died.is_set():
-            died.set()
-            server.stop()
-            threading.Timer(0.4, server.start).start()
-
-    result = study_of(server.address).run(batch=16, workers=2, on_progress=die)
-    assert died.is_set()
-    assert numbers(result) == expected
 
 
 def busy_once(number, request, right):
