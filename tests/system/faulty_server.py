@@ -51,7 +51,7 @@ class FaultyServer:
         ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", ws="none", lifespan="off",
-            timeout_graceful_shutdown=0, **self._encryption,
+            **self._encryption,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         listening = socket.create_server(("127.0.0.1", self.port))
@@ -59,7 +59,7 @@ class FaultyServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """At once, whatever is being answered."""
+        """Once everything is answered and every connection is closed."""
         self._server.should_exit = True
         self._thread.join()
 
