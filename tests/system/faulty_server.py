@@ -49,8 +49,10 @@ class FaultyServer:
             Route("/v2/models/linear", self._metadata),
             Route("/v2/models/linear/infer", self._infer, methods=["POST"]),
         ]
+        encrypted = bool(self._encryption)  # its end would wait for the client to close
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", ws="none", lifespan="off",
+            timeout_graceful_shutdown=5, headers=[("connection", "close")] * encrypted,
             **self._encryption,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
