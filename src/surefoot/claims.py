@@ -104,6 +104,9 @@ class Claim:
             raise InvalidArgument(f"{self.kind}: {self.quantity} has no value")
 
 
+MODEL_UNCHANGED = "the model behind the address did not change during the run"
+"""What every claim about a model behind an address takes for granted."""
+
 KINDS: dict[str, str] = {
     "failure": "the failure probability of one input",
     "kappa": "whether one input fails with probability at most κ",

@@ -17,6 +17,10 @@ class ModelFailed(SurefootError):
     """The model raised, or answered with something that is no score."""
 
 
+class ModelChanged(ModelFailed):
+    """The model is not the one that the run began with."""
+
+
 class OutOfMemory(SurefootError):
     """The batch did not fit; a smaller one may."""
 

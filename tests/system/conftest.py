@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 
 from tests.system import forked
 
+collect_ignore = (
+    [] if find_spec("starlette") else ["test_endpoint.py", "test_endpoint_faults.py"]
+)  # without the extra web
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 
 
@@ -66,3 +70,13 @@ class Workspace:
 @pytest.fixture
 def workspace(tmp_path):
     return Workspace(tmp_path)
+
+
+@pytest.fixture
+def server():
+    """A server of the Open Inference Protocol v2 with faults of the test's choice."""
+    from tests.system.faulty_server import FaultyServer
+
+    faulty = FaultyServer()
+    yield faulty
+    faulty.stop()

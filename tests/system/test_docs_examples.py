@@ -34,6 +34,7 @@ TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
     "surefoot demo --out .": "the slowest; test_readme runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
+    "://": "needs a server; test_endpoint runs such commands",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""
@@ -45,6 +46,7 @@ NOT_RUN_PYTHON = {
     "# mine.py": "",
     "# attacks.py": "needs Foolbox; test_attack_function runs it",
     "# hearing.py": "the folder has it as hearing.py, and the command line imports it",
+    "https://host/v2/models": "needs a server",
     "@perturbation": "a class of the package with its body left out",
 }
 SMALLER = (("--quick",), ("--first", "6"))

@@ -18,6 +18,7 @@ import surefoot
 from surefoot import methods
 from surefoot.evidence import Counts
 from surefoot.methods import METHODS
+from surefoot.models.endpoint import EndpointModel
 from surefoot.models.onnx import OnnxModel
 from surefoot.models.python import PythonModel
 from surefoot.models.torch import TorchModel
@@ -31,7 +32,7 @@ from tests.unit.test_fitting import SMALL
 SOURCE = Path(surefoot.__file__).parent
 TESTS = Path(__file__).parents[1]
 DOCS = TESTS.parent / "docs"
-MODELS = (OnnxModel, PythonModel, TorchModel)
+MODELS = (EndpointModel, OnnxModel, PythonModel, TorchModel)
 STORES = (MemoryStore, SqlStore)
 
 OWN_ROLE = {

@@ -196,7 +196,9 @@ def test_a_draw_of_exact_zero_stays_finite(kind):
 
 
 def test_options_that_do_not_apply_are_refused():
-    with pytest.raises(InvalidArgument, match="only an ONNX file has outputs"):
+    with pytest.raises(
+        InvalidArgument, match="only an ONNX file and a model behind HTTP have outputs"
+    ):
         sf.load_model(linear, shape=SHAPE, output="scores")
     with pytest.raises(InvalidArgument, match="finite"):
         sf.load_model(linear, shape=SHAPE, bounds=(0, float("inf")))

@@ -48,7 +48,9 @@ class InputOptions:
         str | None,
         _reading_option("Shape of one input, if the model does not say: 1,28,28"),
     ] = None
-    output: Annotated[str | None, _reading_option("Name of the output of an ONNX file.")] = None
+    output: Annotated[
+        str | None, _reading_option("Name of the output of an ONNX file or an HTTP model.")
+    ] = None
     labels: Annotated[
         str | None,
         _reading_option(
@@ -93,6 +95,12 @@ class InputOptions:
     trust: Annotated[
         bool, _reading_option("Read model files that can execute code (pickles).", "--trust")
     ] = False
+    token_variable: Annotated[
+        str | None,
+        _reading_option(
+            "Environment variable with the bearer token of an HTTP model (default: SUREFOOT_TOKEN)."
+        ),
+    ] = None
     classes: Annotated[
         str | None, _choice_option("Only these classes: numbers or names, comma-separated.")
     ] = None

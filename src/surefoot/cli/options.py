@@ -23,7 +23,7 @@ ModelArg = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="model.onnx, model.pt2, model.pt (TorchScript), model.joblib or .pkl (with --trust), "
-        "package.module:function or file.py:function",
+        "package.module:function or file.py:function, https://host/v2/models/name",
     ),
 ]
 DataArg = Annotated[

@@ -75,7 +75,8 @@ def replay(
         typer.Option(help="Write the perturbed input here: .png or .npy; any file for items."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Run the code that the stored run names.")
+        bool,
+        typer.Option("--trust", help="Run the code, or ask the server, that the stored run names."),
     ] = False,
     json: o.Json = False,
 ) -> int:

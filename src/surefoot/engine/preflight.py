@@ -62,6 +62,9 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check(f"kind of {_unit(model)}", lambda: _scores(model))
     if model.signature.scores.of_classes:
         yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))
+    caution: str = getattr(model, "caution", "")
+    if caution:
+        yield Check("the model may change", CheckStatus.WARNING, caution)
     full: Model | None = getattr(model, "full", None)
     if full is not None:
         yield _check("half precision", lambda: _half(inputs, model, full, perturbation))

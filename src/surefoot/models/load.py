@@ -13,6 +13,8 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Feature, Inputs
+from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
+from surefoot.models.endpoint_address import is_address, refuse_unused_variable
 from surefoot.models.export_shape import export_input_shape
 from surefoot.models.items import wrap_items
 from surefoot.models.load_options import LoadOptions, interval, normalisation, scores_kind
@@ -39,10 +41,13 @@ def load_model(
     device: str | None = None,
     half: bool = False,
     trust: bool = False,
+    token_variable: str | None = None,
     features: Sequence[Feature] = (),
     examples: Inputs | Sequence[Any] | None = None,
 ) -> Model:
     """A model from a file, a name `package.module:function`, a module, an estimator, a callable.
+
+    Or behind an address, `https://host/v2/models/name` (Open Inference Protocol v2).
 
     `bounds`: the range of input values (perturbed inputs are clipped to it). `mean`, `std`:
     normalisation between the perturbation and the network. `scores`: "logits" or "probabilities"
@@ -51,10 +56,11 @@ def load_model(
     `shape`: of one input, where the model does not say; `data_shape`: of one input of the data,
     taken where neither says it.
     `half`: run a PyTorch model in half precision; the preflight tells how often labels differ.
-    `trust`: allow reading files that can run code. `features`: the columns of the table that the
-    model will get (`inputs.features`): an estimator fitted on a frame gets frames with them.
-    `examples`: for a model of text, bytes or other
-    items, the inputs of the study or a few items: they tell its classes.
+    `trust`: allow reading files that can run code. `token_variable`: the environment variable
+    with the bearer token of a model behind HTTP, where it is not SUREFOOT_TOKEN. `features`: the
+    columns of the table that the model will get (`inputs.features`): an estimator fitted on a
+    frame gets frames with them. `examples`: for a model of text, bytes or other items, the inputs
+    of the study or a few items: they tell its classes.
     """
     options = LoadOptions(
         bounds=interval(bounds),
@@ -67,11 +73,15 @@ def load_model(
         trust=trust,
         features=tuple(features),
         data_shape=None if data_shape is None else tuple(int(n) for n in data_shape),
+        token_variable=token_variable,
     )
+    refuse_unused_variable(token_variable, [source])
     if _names_python(source):
         source = _imported(source)
     if examples is not None:
         return _of_items(source, options, examples)
+    if is_address(source):
+        return open_endpoint(source, options)
     if isinstance(source, str | Path):
         return _from_file(Path(source), options)
     return _from_object(source, options)
@@ -82,20 +92,27 @@ def _of_items(source: Any, options: LoadOptions, examples: Inputs | Sequence[Any
     if not isinstance(source, str | Path):
         return wrap_items(source, options, examples)
     path = Path(source)
-    _refuse_missing(path)
-    if _FILES.get(path.suffix.lower()) is not _from_pickle:
+    if not is_address(source):
+        _refuse_missing(path)
+    if is_address(source) or _FILES.get(path.suffix.lower()) is not _from_pickle:
         raise InvalidArgument(
-            f"{path} takes arrays of numbers, but the inputs are items: give a function of a list "
-            "of items, such as mymodel:classify, or arrays as inputs"
+            f"{source} takes arrays of numbers, but the inputs are items: give a function of a "
+            "list of items, such as mymodel:classify, or arrays as inputs"
         )
     return open_pickle(path, options, lambda loaded, own: wrap_items(loaded, own, examples))
 
 
-def declared_shape(source: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401
+def declared_shape(
+    source: Any,  # noqa: ANN401
+    token_variable: str | None = None,
+) -> tuple[int | None, ...] | None:
     """The shape of one input that a file states, None for an open length; None where it does not.
 
-    Only .onnx and .pt2 files state one. A file or function that is not there is refused.
+    Only .onnx and .pt2 files and models behind HTTP state one. A file or function that is not
+    there is refused.
     """
+    if is_address(source):
+        return endpoint_input_shape(source, token_variable)
     if _names_python(source):
         _imported(source)
         return None
@@ -109,7 +126,7 @@ def declared_shape(source: Any) -> tuple[int | None, ...] | None:  # noqa: ANN40
 
 def _names_python(source: Any) -> bool:  # noqa: ANN401
     """Whether it is `package.module:function` and no file of that name."""
-    is_name = isinstance(source, str) and _PYTHON_NAME.fullmatch(source)
+    is_name = isinstance(source, str) and _PYTHON_NAME.fullmatch(source) and not is_address(source)
     return bool(is_name) and not Path(source).exists()
 
 

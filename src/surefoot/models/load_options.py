@@ -31,6 +31,7 @@ class LoadOptions:
     trust: bool = False
     features: tuple[Feature, ...] = ()
     data_shape: tuple[int, ...] | None = None
+    token_variable: str | None = None
 
     def input_shape(self, own: Sequence[int | None] | None, what: str) -> tuple[int, ...]:
         """The shape of one input: the model's `own` where it states one, else as the user says.
@@ -63,10 +64,11 @@ class LoadOptions:
         )
 
     def refuse_output(self) -> None:
-        """For every model that is not an ONNX file."""
+        """For every model that is neither an ONNX file nor behind HTTP."""
         if self.output is not None:
             raise InvalidArgument(
-                f"output {self.output!r}: only an ONNX file has outputs to choose from"
+                f"output {self.output!r}: only an ONNX file and a model behind HTTP have outputs "
+                "to choose from"
             )
 
     def refuse_device(self) -> None:

@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph.external_weights import read_weight_files, whole_content
 from surefoot.graph.gradient import GradientGraph, read_gradient_graph
 from surefoot.graph.onnx_session import quiet_session
+from surefoot.models.cast import cast_to
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
@@ -89,7 +90,7 @@ class OnnxModel:
     def rows(self, x: Array) -> Array:
         """The output for a batch of any size, also where the file fixes one."""
         with model_errors():
-            ready = _cast(self.normalise(x), self.dtype)
+            ready = cast_to(self.normalise(x), self.dtype)
             raw = self._run(ready) if self.batch is None else self._in_pieces(ready, self.batch)
             return read_output(raw, len(x), self.signature.scores)
 
@@ -144,7 +145,7 @@ class OnnxModel:
         n, size = len(x), self.batch or len(x)
         with model_errors():
             graph = self._gradient_graph
-            ready = _cast(self.normalise(x), self.dtype)
+            ready = cast_to(self.normalise(x), self.dtype)
             rows = np.minimum(np.arange(n + -n % size), n - 1)
             logits = graph.gives_logits or self.signature.scores is Scores.LOGITS
             pieces = [
@@ -162,16 +163,6 @@ class OnnxModel:
         padded = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
         pieces = [self._run(padded[i : i + size]) for i in range(0, len(padded), size)]
         return np.concatenate(pieces)[: len(x)]
-
-
-def _cast(x: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    if x.dtype == dtype:
-        return x
-    if np.issubdtype(dtype, np.integer):
-        info = np.iinfo(np.dtype(dtype))
-        whole: NDArray[Any] = np.clip(np.rint(x), info.min, info.max).astype(dtype)
-        return whole
-    return x.astype(dtype)
 
 
 def _table(output: Any) -> NDArray[Any]:  # noqa: ANN401  a tensor or a list of maps

@@ -124,7 +124,8 @@ def _count_kappa(claim: Claim) -> str:
 
 def _all_kappa(claim: Claim) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
-    return f"{every} fails under at most {limit_phrase(claim)}{bracketed(claim)}"
+    text = f"{every} fails under at most {limit_phrase(claim)}{bracketed(claim)}"
+    return with_condition(claim, text)
 
 
 def _share_kappa(claim: Claim) -> str:

@@ -23,6 +23,7 @@ from surefoot.study.comparison_claims import (
     compare_curves,
     compare_samples,
 )
+from surefoot.study.model_stability import as_in_records
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 
@@ -149,7 +150,7 @@ def join_results(
     whole = Record(
         digest=digest,
         spec=ComparisonSpec(first.spec, error),
-        claims=claims,
+        claims=as_in_records(claims, records.values()),
         inputs=(),
         details=comparison,
         findings=(),

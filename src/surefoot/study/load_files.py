@@ -15,6 +15,7 @@ from surefoot.inputs import Selection, load_inputs
 from surefoot.inputs.images import Shape, frame_of
 from surefoot.inputs.sounds import READING as SOUND_READING
 from surefoot.models import declared_shape, load_model
+from surefoot.models.endpoint_address import is_address, refuse_unused_variable
 from surefoot.models.load_options import scores_kind
 from surefoot.results import Interval
 from surefoot.store.records import Source
@@ -22,6 +23,10 @@ from surefoot.study import option_values
 from surefoot.study.select_inputs import select
 from surefoot.subject import Model, Scores, Signature
 
+_READING_OF_MODEL = (
+    "bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust",
+    "token_variable",
+)  # fmt: skip
 _READING_OF_DATA = (
     "labels", "label_pattern", "scale", "size", "length", "class_names", "group", "read_as",
 )  # fmt: skip
@@ -51,6 +56,7 @@ class FileOptions:
     device: str | None = None
     half: bool = False
     trust: bool = False
+    token_variable: str | None = None
     classes: str | Sequence[int | str] | None = None
     first: int | None = None
     random: int | None = None
@@ -71,6 +77,7 @@ class FileOptions:
         loaded_already = any(_is_loaded(model) for model in models)
         if needs is not None and not (needs.of_classes or self.scores or loaded_already):
             return replace(self, scores=str(needs)).load(models, data, seed)
+        refuse_unused_variable(self.token_variable, list(models))
         shape = self._shape(models, data)
         inputs = self._inputs(data, self.scale, shape)
         pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
@@ -136,7 +143,7 @@ class FileOptions:
         if self.shape is not None or not images:
             return option_values.shape(self.shape)
         files = [model for model in models if isinstance(model, str | Path)]
-        shapes = {str(name): declared_shape(name) for name in files}
+        shapes = {str(name): declared_shape(name, self.token_variable) for name in files}
         stated = {name: shape for name, shape in shapes.items() if shape is not None}
         frames = {name: frame_of(shape).size for name, shape in stated.items()}
         sizes = {size: name for name, size in frames.items() if size is not None}
@@ -180,10 +187,7 @@ class FileOptions:
     def _model(self, source: Any, inputs: Inputs, bounds_of_data: str | None) -> Model:  # noqa: ANN401
         bounds = bounds_of_data if self.bounds is None else self.bounds
         if _is_loaded(source):
-            self._refuse(
-                "model",
-                ("bounds", "mean", "std", "scores", "shape", "output", "device", "half", "trust"),
-            )
+            self._refuse("model", _READING_OF_MODEL)
             loaded: Model = source
             return loaded
         return load_model(
@@ -200,6 +204,7 @@ class FileOptions:
             device=self.device,
             half=self.half,
             trust=self.trust,
+            token_variable=self.token_variable if is_address(source) else None,
         )
 
     def _refuse(self, what: str, names: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import METHODS
+from surefoot.models.endpoint_address import named_servers
 from surefoot.procedure import Needs
 from surefoot.store import RunSummary, open_existing
 from surefoot.store.named_code import named_code
@@ -41,7 +42,8 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     """The study of a finished run, from the same files: `replay` its trials.
 
     Only for runs on files that sample at one level; refused if the files have changed.
-    `trust`: allow running code that the store names: Python functions and pickles.
+    `trust`: allow running code that the store names, Python functions and pickles, and sending
+    inputs to a server that it names.
     """
     record = _read_record(store, run)
     if record.source is None:
@@ -79,8 +81,18 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
 
 
 def _refuse_code(record: Record, trust: bool) -> None:
-    """Never run code because a store names it: the user says that it is trusted."""
-    named = () if trust or record.source is None else named_code(record.source)
+    """Never run code, or send a token, because a store names it: only with `trust`."""
+    if trust or record.source is None:
+        return
+    source = record.source
+    servers = named_servers(source.models or (source.model,))
+    if servers:
+        raise InvalidArgument(
+            f"run {record.digest[:12]} names a server that inputs and a token would be sent to "
+            f"({', '.join(servers)}): pass --trust (trust=True) if you trust the store and this "
+            "server"
+        )
+    named = named_code(source)
     if not named:
         return
     raise InvalidArgument(

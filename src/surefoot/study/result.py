@@ -22,6 +22,7 @@ from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
 from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
+from surefoot.study.model_stability import as_in_records
 from surefoot.study.result_frame import levels_of_parts, rows_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class Result:
         if row is None:
             raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
         method = self.record.study.method
-        return claim_about(row, self._randomness, method.kind, method.number("kappa"))
+        claim = claim_about(row, self._randomness, method.kind, method.number("kappa"))
+        return as_in_records((claim,), [self.record])[0]
 
     @property
     def _randomness(self) -> Randomness:
@@ -95,9 +97,9 @@ class Result:
         number = None if isinstance(least, str) else least
         demanded = requirements.Requirements(number, of_each_class, not_worse, of_these)
         records = {name: part.record for name, part in self.parts.items()}
-        return replace(
-            self, verdicts=requirements.check_requirements(self.record, records, demanded)
-        )
+        verdicts = requirements.check_requirements(self.record, records, demanded)
+        known = (self.record, *records.values())
+        return replace(self, verdicts=as_in_records(verdicts, known))
 
     @property
     def exit_code(self) -> int:

@@ -25,6 +25,7 @@ from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
+from surefoot.study.model_stability import check_unchanged, refuse_changed, with_assumption
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 
@@ -86,6 +87,7 @@ def _run_in(
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
+    refuse_changed(study.model, journal)
 
     stopped_early, begun = False, time.monotonic()
 
@@ -97,7 +99,7 @@ def _run_in(
         return Record(
             digest=study.digest,
             spec=study.spec,
-            claims=body.claims,
+            claims=with_assumption(body.claims, study.model),
             inputs=body.inputs,
             details=body.details,
             findings=findings,
@@ -119,7 +121,9 @@ def _run_in(
         if interrupted and (body := measurement.conclude_early(journal)) is not None:
             options.on_interrupt(Result(record(body)))
         raise
-    return Result(store.finish(record(measurement.conclude(answers))))
+    body = measurement.conclude(answers)
+    check_unchanged(study.model, journal)
+    return Result(store.finish(record(body)))
 
 
 def _with_attack(

@@ -1,0 +1,264 @@
+"""A model behind HTTP, by the Open Inference Protocol v2 (KServe, Triton, MLServer)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.claims import MODEL_UNCHANGED
+from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
+from surefoot.models.cast import cast_to
+from surefoot.models.endpoint_address import read_address
+from surefoot.models.endpoint_protocol import (
+    DTYPES,
+    HEADER_LENGTH,
+    Answer,
+    Metadata,
+    Tensor,
+    infer_answer,
+    infer_request,
+    lists_binary,
+    read_metadata,
+)
+from surefoot.models.endpoint_requests import (
+    FIRST_CONTACT_TRIES,
+    Connection,
+    patience_of_user,
+)
+from surefoot.models.load_options import LoadOptions
+from surefoot.models.normalise import Normalise
+from surefoot.models.outputs import read_output
+from surefoot.models.scores import PROBES, both_classes, complete_signature, model_errors, probe
+from surefoot.subject import Array, Scores, Signature
+
+_SAME_ANSWER = 1e-4
+"""Part of the largest score by which answers to the same input may differ: single precision,
+whatever other requests the server puts into the batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class EndpointModel:
+    """A server that is asked, and what it was when it was first asked.
+
+    `version` is the one that answered first, empty where the server does not say;
+    `first_answers` are those to the fixed inputs of `probe`.
+    """
+
+    connection: Connection
+    tensor: Tensor
+    output: str | None
+    binary: bool
+    normalise: Normalise
+    signature: Signature = field(repr=False)
+    version: str = ""
+    first_answers: NDArray[Any] | None = field(default=None, repr=False)
+
+    assumption: ClassVar[str] = MODEL_UNCHANGED
+    """What every claim about it takes for granted."""
+    caution: ClassVar[str] = (
+        "it is behind an address, and its owner can change it at any time: the version and "
+        f"the answers to {PROBES} fixed inputs are compared again at the end of the run, which "
+        "does not show every change"
+    )
+
+    def place(self, x: NDArray[np.float32]) -> Array:
+        """NumPy it is."""
+        return x
+
+    def predict(self, x: Array) -> Array:
+        """Scores of a batch; a batch that the server refuses as too large is `OutOfMemory`."""
+        return both_classes(self.rows(x), self.signature.scores)
+
+    def rows(self, x: Array) -> Array:
+        """The output for a batch of any size, also where the server fixes one."""
+        with model_errors():
+            ready = cast_to(self.normalise(x), DTYPES[self.tensor.datatype])
+            size = self.tensor.shape[0]
+            raw = self._ask(ready).values if size is None else self._in_pieces(ready, size)
+            return read_output(raw, len(x), self.signature.scores)
+
+    def check_unchanged(self) -> None:
+        """Ask about the fixed inputs again; an error if the answers are not those of the start."""
+        first, now = self.first_answers, _answers(self)
+        if first is None:
+            return
+        scale = float(np.abs(first).max(initial=0.0))
+        same = first.shape == now.shape
+        apart = float(np.abs(first - now).max(initial=0.0)) if same else np.inf
+        if not apart <= _SAME_ANSWER * scale:
+            by = f" by up to {apart:.3g}" if np.isfinite(apart) else ""
+            raise ModelChanged(
+                f"the model at {self.connection.address} changed during the run: its answers to "
+                f"{PROBES} fixed inputs differ{by} from those at the start, so no result is "
+                "recorded; fix a version (/versions/VERSION) or keep the model as it is, and use "
+                "another store (--store)"
+            )
+
+    def _ask(self, x: NDArray[Any]) -> Answer:
+        """One request; another version than the first one's is refused."""
+        connection, address = self.connection, self.connection.address
+        body, headers = infer_request(self.tensor, x, self.output, binary=self.binary)
+        try:
+            reply = connection.post(f"{address.metadata}/infer", body, headers)
+        except OutOfMemory as error:
+            if len(x) == 1:
+                raise ModelFailed(f"{error}, and it is a single input: raise its limit") from error
+            raise
+        length = reply.headers.get(HEADER_LENGTH.lower())
+        answer = infer_answer(reply.body, length, self.output, len(x), str(address))
+        version = connection.without_token(answer.version)
+        if self.version and version and version != self.version:
+            raise ModelChanged(
+                f"the model at {address} changed during the run: version {version!r} answers, and "
+                f"version {self.version!r} did at the start; fix one with /versions/VERSION"
+            )
+        return replace(answer, version=version)
+
+    def _in_pieces(self, x: NDArray[Any], size: int) -> NDArray[Any]:
+        rows = np.minimum(np.arange(len(x) + -len(x) % size), len(x) - 1)
+        pieces = [self._ask(x[rows[i : i + size]]).values for i in range(0, len(rows), size)]
+        return np.concatenate(pieces)[: len(x)]
+
+
+def _answers(model: EndpointModel) -> NDArray[Any]:
+    """The rows for the fixed inputs, in batches as small as the server wants them."""
+    x, size = probe(model.signature.shape, model.signature.bounds), PROBES
+    while True:
+        try:
+            pieces = [model.rows(x[i : i + size]) for i in range(0, PROBES, size)]
+            return np.concatenate(pieces).astype(np.float64)
+        except OutOfMemory:
+            size //= 2
+
+
+def open_endpoint(source: str, options: LoadOptions) -> EndpointModel:
+    """Read the metadata and ask about a few fixed inputs to learn what comes back."""
+    with model_errors():
+        return _first_contact(_stated_model(source, options), options.scores)
+
+
+def _stated_model(source: str, options: LoadOptions) -> EndpointModel:
+    """The model as its metadata state it, before it is asked."""
+    options.refuse_device()
+    if options.scores is Scores.OBJECTS:
+        raise InvalidArgument(
+            f"{source} gives tensors, and scores is 'objects': wrap it in a Python function"
+        )
+    connection = Connection(read_address(source, options.token_variable), patience_of_user())
+    metadata = _metadata(connection)
+    where, tensor = str(connection.address), _only_input(connection, metadata)
+    shape = options.input_shape(tensor.shape[1:], where)
+    options.normalise.check(shape)
+    output = _output_name(where, metadata, options)
+    draft = Signature(
+        shape=shape,
+        classes=0,
+        scores=options.scores or Scores.LOGITS,
+        digest="",
+        covers="",
+        bounds=options.bounds,
+        whole_numbers=bool(np.issubdtype(DTYPES[tensor.datatype], np.integer)),
+        thread_safe=True,
+        preparation=_preparation(tensor, options),
+    )
+    server = connection.get(connection.address.server_metadata)
+    binary = server.status == 200 and lists_binary(server.body)
+    return EndpointModel(connection, tensor, output, binary, options.normalise, draft)
+
+
+def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel:
+    """The model with its version, its answers and a digest that covers both."""
+    x = probe(model.signature.shape, model.signature.bounds)[:1]
+    one = cast_to(model.normalise(x), DTYPES[model.tensor.datatype])
+    size = model.tensor.shape[0] or 1
+    version = model._ask(np.repeat(one, size, axis=0)).version
+    name = model.connection.address.name
+    served = f"version {version} as the server states it" if version else "no version"
+    parts = (name, version, model.tensor.name, model.tensor.datatype, model.output or "")
+    draft = replace(
+        model.signature,
+        digest=hashlib.sha256("\0".join(parts).encode()).hexdigest(),
+        covers=f"only the name {name}, {served}",
+    )
+    model = replace(model, version=version, signature=draft)
+    answers = _answers(model)
+    signature = complete_signature(draft, lambda _: answers, stated, digest_answers=True)
+    return replace(model, signature=signature, first_answers=answers)
+
+
+def endpoint_input_shape(source: str, token_variable: str | None) -> tuple[int | None, ...]:
+    """The shape of one input as the server states it; None for a length that it leaves open."""
+    with model_errors():
+        connection = Connection(read_address(source, token_variable), patience_of_user())
+        return _only_input(connection, _metadata(connection)).shape[1:]
+
+
+def _metadata(connection: Connection) -> Metadata:
+    reply = connection.get(connection.address.metadata, FIRST_CONTACT_TRIES)
+    if reply.status != 200:
+        raise connection.refusal(reply)
+    return read_metadata(reply.body, str(connection.address))
+
+
+def _only_input(connection: Connection, metadata: Metadata) -> Tensor:
+    """The input of the model: one tensor of numbers with a batch axis."""
+    where, inputs = connection.address, metadata.inputs
+    if len(inputs) != 1:
+        names = ", ".join(tensor.name for tensor in inputs) or "none"
+        raise ModelFailed(
+            connection.without_token(
+                f"{where} must state one input, and it states {len(inputs)} ({names}): serve the "
+                "model with one, and with its inputs in the metadata"
+            )
+        )
+    (tensor,) = inputs
+    if tensor.datatype not in DTYPES:
+        raise ModelFailed(
+            connection.without_token(
+                f"{where} takes {tensor.datatype}: serve the model with numbers, such as FP32"
+            )
+        )
+    if len(tensor.shape) < 2:
+        raise ModelFailed(
+            f"{where} takes an input of shape {list(tensor.shape)}, without a batch axis: serve "
+            "the model with one"
+        )
+    return tensor
+
+
+def _output_name(where: str, metadata: Metadata, options: LoadOptions) -> str | None:
+    """The output that holds scores: the one named, else the first of floats; None: the only one.
+
+    Values that are no class scores may be whole numbers too, such as a mask of classes.
+    """
+    outputs, name = metadata.outputs, options.output
+    names = [one.name for one in outputs]
+    if name is not None:
+        if outputs and name not in names:
+            raise InvalidArgument(f"{where} has no output {name!r}: it has {', '.join(names)}")
+        return name
+    if not outputs:
+        return None
+    whole = options.scores is not None and not options.scores.of_classes
+    for kinds in (("FP",), ("INT", "UINT") if whole else ()):
+        for one in outputs:
+            if one.datatype.startswith(kinds) and one.datatype in DTYPES:
+                return one.name
+    stated = ", ".join(f"{one.name} {one.datatype}" for one in outputs)
+    raise ModelFailed(
+        f"{where} has no output of scores: it has {stated}; serve the scores of the classes"
+    )
+
+
+def _preparation(tensor: Tensor, options: LoadOptions) -> str:
+    dtype = np.dtype(DTYPES[tensor.datatype])
+    words = [
+        options.normalise.description(),
+        f"answers from output {options.output}" if options.output is not None else "",
+        f"rounded to whole numbers ({dtype.name})" if dtype.kind in "iu" else "",
+    ]
+    return ", ".join(word for word in words if word)

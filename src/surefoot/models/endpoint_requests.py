@@ -1,0 +1,288 @@
+"""Requests to a server of models: retried with patience, bounded in time and size."""
+
+from __future__ import annotations
+
+import atexit
+import email.utils
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed, OutOfMemory
+from surefoot.models.endpoint_address import TOKEN_VARIABLE, Address
+
+TIMEOUT_VARIABLE = "SUREFOOT_TIMEOUT"
+"""The environment variable with the seconds that one request may take."""
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Environment variables that name the certificate authorities, as OpenSSL reads them."""
+_RETRIED = (408, 429, 500, 502, 503, 504)
+"""Answers of a server that is busy, restarting or behind a proxy that does not reach it."""
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 3
+"""Within one host: a missing slash, a renamed prefix. More is a circle."""
+_MOST_BYTES = 2**30
+"""Bytes of an answer: 1 GiB, the scores of 8,192 inputs for 32,000 classes."""
+_LONGEST_QUOTE = 200
+"""Characters of a server's message that an error quotes."""
+_TOO_LARGE = re.compile(
+    r"batch[-_ ]?size|max_batch|out of memory"
+    r"|(?:request|payload|body|entity|content|message|tensor|input|batch) (?:is )?too "
+    r"(?:large|big|long)",
+    re.IGNORECASE,
+)
+"""What servers say of a batch that is too large, beside the status 413."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a request is tried: each try, how many of them, and all of them together.
+
+    The first pause is doubled after each try; a server that says Retry-After is given that.
+    """
+
+    timeout_seconds: float = 60.0
+    tries: int = 8
+    total_seconds: float = 120.0
+    first_pause_seconds: float = 0.25
+
+
+FIRST_CONTACT_TRIES = 3
+"""Tries of the first request: a wrong address should be said at once."""
+
+
+def patience_of_user() -> Patience:
+    """The usual one, with the timeout that the environment states."""
+    text = os.environ.get(TIMEOUT_VARIABLE)
+    if text is None:
+        return Patience()
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise InvalidArgument(f"{TIMEOUT_VARIABLE} must be seconds above 0, got {text!r}")
+    return Patience(seconds, total_seconds=max(Patience.total_seconds, 2 * seconds))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Status, headers and body of an answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the server refuses the batch for its size."""
+        return self.status == 413 or (
+            self.status >= 400 and _TOO_LARGE.search(self._text) is not None
+        )
+
+    @property
+    def _text(self) -> str:
+        return self.body[:4096].decode("utf-8", "replace")
+
+    def pause_seconds(self) -> float:
+        """What Retry-After asks for; 0 where it says nothing."""
+        text = self.headers.get("retry-after", "").strip()
+        if text.isdecimal():
+            return float(text)
+        try:
+            moment = email.utils.parsedate_to_datetime(text)
+        except (TypeError, ValueError):
+            return 0.0
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+    def quote(self) -> str:
+        """The server's own words, short, in brackets; empty where there are none to print."""
+        text = " ".join("".join(c if c.isprintable() else " " for c in self._text).split())
+        if not text or text.startswith("<"):
+            return ""
+        return f" ({text[:_LONGEST_QUOTE]}{' …' * (len(text) > _LONGEST_QUOTE)})"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Requests to the server of one address. It holds no token and no open socket."""
+
+    address: Address
+    patience: Patience = Patience()
+
+    def get(self, path: str, tries: int | None = None) -> Reply:
+        """The answer to a GET, whatever its status."""
+        return self._send("GET", path, b"", {}, tries or self.patience.tries)
+
+    def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
+        """The answer to a POST that the server accepts; an error for every other.
+
+        A batch that the server refuses as too large is `OutOfMemory`: a smaller one may fit.
+        """
+        reply = self._send("POST", path, content, headers, self.patience.tries)
+        if reply.status == 200:
+            return reply
+        if reply.too_large:
+            raise OutOfMemory(
+                self.without_token(
+                    f"{self.address.server} refuses the batch as too large: HTTP {reply.status}"
+                    f"{reply.quote()}"
+                )
+            )
+        raise self.refusal(reply)
+
+    def refusal(self, reply: Reply) -> ModelFailed:
+        """Why the server did not do what was asked, and the way out."""
+        address, status = self.address, reply.status
+        variable = address.token_variable or TOKEN_VARIABLE
+        if status in (401, 403):
+            has_token = address.token() is not None
+            way_out = (
+                f"the token in {variable} is not accepted: set a valid one"
+                if has_token
+                else f"put a bearer token into the environment variable {variable}"
+            )
+            return ModelFailed(f"{address} refuses access (HTTP {status}): {way_out}")
+        if status == 404:
+            return ModelFailed(
+                f"{address.server} has no model at {address.metadata} (HTTP 404): check the name "
+                "and the version, and that the server speaks the Open Inference Protocol v2"
+            )
+        return ModelFailed(
+            self.without_token(
+                f"{address} answers HTTP {status}{reply.quote()}: look into the log of the server"
+            )
+        )
+
+    def without_token(self, text: str) -> str:
+        """The text of a server, which may repeat what it was sent."""
+        token = self.address.token()
+        return text if token is None else text.replace(token, "…")
+
+    def _send(
+        self, method: str, path: str, content: bytes, headers: Mapping[str, str], tries: int
+    ) -> Reply:
+        """The first answer that is not "later"; an error once patience is at its end."""
+        httpx, begun = _httpx(), time.monotonic()
+        pause = self.patience.first_pause_seconds
+        for attempt in range(1, tries + 1):
+            wanted = 0.0
+            try:
+                reply = self._follow(method, path, content, headers)
+                if reply.status not in _RETRIED or reply.too_large:
+                    return reply
+                wanted = reply.pause_seconds()
+                problem = f"answers HTTP {reply.status}{reply.quote()}"
+            except httpx.TransportError as error:
+                problem = self._problem(error)
+            wait = max(pause, wanted)
+            spent = time.monotonic() - begun
+            if attempt == tries or spent + wait > self.patience.total_seconds:
+                asked = f" and asks to wait {wanted:g} s" if wanted else ""
+                times = f"{attempt} tries in {spent:.0f} s" if attempt > 1 else "one try"
+                raise ModelFailed(
+                    self.without_token(
+                        f"{self.address.server} {problem}{asked}, after {times}: check the "
+                        "address, start the server and run the same command again"
+                    )
+                )
+            time.sleep(wait)
+            pause *= 2
+        raise ModelFailed(f"{self.address.server} was not asked: tries must be at least 1")
+
+    def _problem(self, error: Exception) -> str:
+        """What went wrong on the way, in words; what another try cannot mend is raised."""
+        text = str(error)
+        if "CERTIFICATE" in text.upper():
+            raise ModelFailed(
+                f"the certificate of {self.address.server} is not accepted "
+                f"({text[:_LONGEST_QUOTE]}): put the file with its authority into the environment "
+                "variable SSL_CERT_FILE"
+            ) from error
+        if "Timeout" in type(error).__name__:
+            return (
+                f"does not answer within {self.patience.timeout_seconds:g} s ({TIMEOUT_VARIABLE} "
+                "sets another limit)"
+            )
+        if type(error).__name__ == "ConnectError":
+            return f"cannot be reached ({text[:_LONGEST_QUOTE]})"
+        return f"breaks off the connection ({text[:_LONGEST_QUOTE] or type(error).__name__})"
+
+    def _follow(self, method: str, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
+        """One request; redirects are followed within the host only, so no token leaves it."""
+        url = f"{self.address.server}{path}"
+        for _ in range(_MOST_REDIRECTS + 1):
+            reply, target = self._once(method, url, content, headers)
+            if reply.status not in _REDIRECTS:
+                return reply
+            server, _, rest = target.partition("://")
+            host = rest.partition("/")[0]
+            if f"{server}://{host}" != self.address.server or (
+                method == "POST" and reply.status not in (307, 308)
+            ):
+                raise ModelFailed(
+                    f"{self.address} redirects to {server}://{host}: give the address to which "
+                    "requests really go; a redirect to another host is not followed"
+                )
+            url = target
+        raise ModelFailed(f"{self.address} redirects in a circle: check the address")
+
+    def _once(
+        self, method: str, url: str, content: bytes, headers: Mapping[str, str]
+    ) -> tuple[Reply, str]:
+        """The answer, and where it redirects to; bounded in bytes, and in time as a whole."""
+        token, httpx = self.address.token(), _httpx()
+        own = {"accept-encoding": "identity", **headers}
+        if token is not None:
+            own["authorization"] = f"Bearer {token}"
+        seconds = self.patience.timeout_seconds
+        deadline = time.monotonic() + seconds
+        authorities = tuple(os.environ.get(name) for name in _AUTHORITIES)
+        client = _client(os.getpid(), self.address.on_this_machine, authorities)
+        with client.stream(method, url, content=content, headers=own, timeout=seconds) as answer:
+            body = bytearray()
+            for chunk in answer.iter_bytes():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise ModelFailed(
+                        f"{self.address.server} answers with more than {_MOST_BYTES:,} bytes: use "
+                        "smaller batches (--batch)"
+                    )
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout("the answer takes too long")
+            location = answer.headers.get("location", "")
+            target = str(answer.url.join(location)) if location else ""
+            return Reply(answer.status_code, dict(answer.headers), bytes(body)), target
+
+
+@lru_cache(maxsize=4)
+def _client(process: int, on_this_machine: bool, authorities: tuple[str | None, ...]) -> Any:  # noqa: ANN401  httpx is optional
+    """Open connections of this process, shared by its threads; no proxy for this machine.
+
+    Certificates are verified, against `authorities` where the environment names some.
+    """
+    httpx = _httpx()
+    try:
+        context = httpx.create_ssl_context(trust_env=True)
+    except OSError as error:
+        raise InvalidArgument(
+            f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read as certificates ({error}): correct it "
+            "or unset it"
+        ) from error
+    client = httpx.Client(verify=context, trust_env=not on_this_machine, follow_redirects=False)
+    atexit.register(client.close)
+    return client
+
+
+def _httpx() -> ModuleType:
+    try:
+        import httpx
+    except ImportError as error:
+        raise MissingPackage("a model behind HTTP needs httpx: pip install httpx") from error
+    return httpx

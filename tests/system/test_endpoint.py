@@ -1,0 +1,250 @@
+"""Models behind HTTP: a real server of an ONNX file, tokens, certificates and addresses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.responses import JSONResponse, RedirectResponse
+
+import surefoot as sf
+from surefoot.claims import MODEL_UNCHANGED
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.testing import check_model
+from tests.system.faulty_server import CLASSES, SHAPE, FaultyServer, numbers
+from tests.unit.small_models import batch, relu_net
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "endpoint.py"
+STUDY = {"width": 0.3, "bounds": (0, 1)}
+TOKEN = "a-token-that-nobody-may-see"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("endpoint")
+    relu_net(folder / "net.onnx")
+    np.savez(folder / "test.npz", x=batch(6, (1, 6, 6)), y=[0, 1, 2, 3, 0, 1])
+    return folder
+
+
+def start(model: Path, *options: str) -> subprocess.Popen[str]:
+    words = [sys.executable, str(EXAMPLE), str(model), *options]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def address_of(server: subprocess.Popen[str]) -> str:
+    return server.stdout.readline().strip()
+
+
+def end(server: subprocess.Popen[str]) -> None:
+    server.kill()
+    server.wait(20)
+    server.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    """The addresses of the file: with binary tensors, and with JSON and small batches only."""
+    limited = ("--json-only", "--max-batch", "5")
+    servers = [start(folder / "net.onnx", "--port", "0", *more) for more in ((), limited)]
+    yield [address_of(server) for server in servers]
+    for server in servers:
+        end(server)
+
+
+def loaded(address: str, data: str):
+    return sf.load_model(address, bounds=(0, 1)), sf.load_inputs(data)
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["binary", "JSON, batches of 5"])
+def test_a_served_file_gives_the_numbers_of_the_file_itself(folder, served, which):
+    data = str(folder / "test.npz")
+    own = sf.estimate(str(folder / "net.onnx"), data, "linf:0.1", **STUDY)
+    there = sf.estimate(served[which], data, "linf:0.1", **STUDY)
+    assert numbers(there) == numbers(own)
+    assert there.record.trials == own.record.trials
+
+
+def test_a_served_file_is_a_model_as_any_other_and_json_and_binary_agree(folder, served):
+    x = batch(12, (1, 6, 6))
+    models = [sf.load_model(address, bounds=(0, 1)) for address in served]
+    file = sf.load_model(str(folder / "net.onnx"), bounds=(0, 1))
+    assert [model.binary for model in models] == [True, False]
+    assert models[0].signature == models[1].signature
+    assert models[0].signature.covers.startswith("only the name net, version 1")
+    check_model(models[0], x)
+    small = np.concatenate([models[1].predict(x[i : i + 4]) for i in range(0, 12, 4)])
+    assert np.allclose(models[0].predict(x), file.predict(x), rtol=1e-6)
+    assert np.array_equal(models[0].predict(x).round(5), small.round(5))
+    pinned = sf.load_model(f"{served[0]}/versions/1", bounds=(0, 1))
+    assert pinned.signature.digest == models[0].signature.digest
+    with pytest.raises(ModelFailed, match=r"has no model at .*/versions/7"):
+        sf.load_model(f"{served[0]}/versions/7")
+
+
+def test_commands_take_an_address_and_replay_asks_it_again(served, folder, workspace):
+    data, address = str(folder / "test.npz"), served[0]
+    words = ("estimate", address, data, "--perturb", "linf:0.1", "--width", "0.3",
+             "--bounds", "0,1", "--report", "page.html")  # fmt: skip
+    first = workspace.run(*words)
+    assert first.returncode == 0, first.stderr
+    assert "If the model behind the address did not change during the run" in first.stdout
+    assert "Note: the model may change: it is behind an address" in first.stdout
+    page = (workspace.folder / "page.html").read_text()
+    assert address in page
+    assert "only the name net, version 1 as the server states it" in page
+    assert "its owner can change it" in page
+    refused = workspace.run("replay", "latest", "0", "2")
+    assert refused.returncode == 3
+    assert "pass --trust" in refused.stderr
+    replayed = workspace.run("replay", "latest", "0", "2", "--trust")
+    assert replayed.returncode == 0, replayed.stderr
+    assert "trial 2" in replayed.stdout
+
+
+def test_doctor_compare_and_critical_take_an_address_or_say_why_not(served, folder):
+    data, own = str(folder / "test.npz"), str(folder / "net.onnx")
+    assert "the model may change" in str(sf.doctor(*loaded(served[0], data)))
+    found = sf.compare([served[0], own], data, "linf:0.1", not_worse=0.5, **STUDY)
+    assert found.verdicts
+    for claim in (*found.claims, *found.verdicts):
+        if claim.guarantee.footing != "none":
+            assert MODEL_UNCHANGED in claim.guarantee.assumptions, claim
+    with pytest.raises(InvalidArgument, match="ONNX"):
+        sf.critical(served[0], data, bounds=(0, 1), first=2)
+
+
+def need_token(number, request, right):
+    given = request.headers.get("authorization")
+    return None if given == f"Bearer {TOKEN}" else JSONResponse({"error": f"no: {given}"}, 401)
+
+
+def test_a_token_is_sent_and_kept_nowhere(server, workspace, monkeypatch):
+    server.fault = need_token
+    workspace.save("small.npz", x=batch(4, SHAPE), y=[0, 1, 2, 0])
+    words = ("estimate", server.address, "small.npz", "--perturb", "linf:0.3", "--width", "0.3",
+             "--bounds", "0,1", "--report", "page.html", "--json")  # fmt: skip
+    monkeypatch.delenv("SUREFOOT_TOKEN", raising=False)
+    refused = workspace.run(*words)
+    assert refused.returncode == 3
+    assert "put a bearer token into the environment variable SUREFOOT_TOKEN" in refused.stderr
+    assert workspace.files() == {"model.onnx", "test.npz", "small.npz"}
+    monkeypatch.setenv("SUREFOOT_TOKEN", "another-token")
+    refused = workspace.run(*words)
+    assert "the token in SUREFOOT_TOKEN is not accepted" in refused.stderr
+    assert "another-token" not in refused.stderr
+    monkeypatch.setenv("MY_TOKEN", TOKEN)
+    accepted = workspace.run(*words, "--token-variable", "MY_TOKEN")
+    assert accepted.returncode == 0, accepted.stderr
+    assert "--token-variable MY_TOKEN" in json.loads(accepted.stdout)["source"]["command"]
+    assert TOKEN not in accepted.stdout + accepted.stderr
+    for path in workspace.folder.iterdir():
+        assert TOKEN.encode() not in path.read_bytes(), path
+    model = sf.load_model(server.address, token_variable="MY_TOKEN")
+    assert TOKEN not in repr(model)
+    assert TOKEN.encode() not in pickle.dumps(model)
+    assert pickle.loads(pickle.dumps(model)).predict(batch(2, SHAPE)).shape == (2, CLASSES)
+    server.fault = lambda number, request, right: JSONResponse({"error": f"hm {TOKEN}"}, 422)
+    with pytest.raises(ModelFailed, match="hm …"):
+        model.predict(batch(1, SHAPE))
+
+
+def test_a_token_follows_no_redirect_to_another_host(server, monkeypatch):
+    other = FaultyServer()
+    try:
+        monkeypatch.setenv("SUREFOOT_TOKEN", TOKEN)
+        server.on_metadata = lambda _: RedirectResponse(other.address, 307)
+        with pytest.raises(ModelFailed, match="a redirect to another host is not followed"):
+            sf.load_model(server.address)
+        assert other.tokens == set()
+        assert server.tokens == {f"Bearer {TOKEN}"}
+    finally:
+        other.stop()
+
+
+def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(folder, served):
+    def study(address):
+        model, inputs = loaded(address, str(folder / "test.npz"))
+        method = sf.methods.ExactSequential(width=0.3, error=0.05)
+        return sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), method)
+
+    running = [start(folder / "net.onnx", "--port", "0")]
+    address = address_of(running[0])
+    port = re.search(r":(\d+)/", address)[1]
+
+    def die(progress):
+        if progress.trials > 4 and len(running) == 1:
+            end(running[0])
+            running.append(start(folder / "net.onnx", "--port", port))
+
+    try:
+        result = study(address).run(batch=4, workers=2, on_progress=die)
+        assert len(running) == 2
+        assert numbers(result) == numbers(study(served[0]).run(batch=4))
+    finally:
+        end(running[-1])
+
+
+ADDRESSES = {
+    "https://me:secret@host/v2/models/m": "holds a user or a password",
+    "https://host/v2/models/m?token=secret": "goes on after its path",
+    "https://host/models/m": "is no address of a model: write https://HOST/v2/models/NAME",
+    "https://host:99999/v2/models/m": "names no host and port",
+    "https:///v2/models/m": "names no host and port",
+    "http://example.org/v2/models/m": "is not encrypted, and SUREFOOT_TOKEN holds a token",
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_that_would_give_a_secret_away_or_names_no_model_is_refused(
+    address, monkeypatch
+):
+    monkeypatch.setenv("SUREFOOT_TOKEN", "a-secret-token")
+    with pytest.raises(InvalidArgument, match=re.escape(ADDRESSES[address])) as refused:
+        sf.load_model(address)
+    assert "secret" not in str(refused.value)
+
+
+def test_the_name_of_a_token_is_no_token_and_needs_an_address(monkeypatch):
+    address = "https://host/v2/models/m"
+    for given, sentence in (
+        ("eyJ.not-a-name", "is the name of an environment variable"),
+        ("NO_SUCH_VARIABLE", "is not set: give the name of one that holds the token"),
+    ):
+        with pytest.raises(InvalidArgument, match=sentence) as refused:
+            sf.load_model(address, token_variable=given)
+        assert given not in str(refused.value)
+    with pytest.raises(InvalidArgument, match=r"is for a model behind HTTP, and m\.onnx is none"):
+        sf.load_model("m.onnx", token_variable="MY_TOKEN")
+    monkeypatch.setenv("SUREFOOT_TIMEOUT", "soon")
+    with pytest.raises(InvalidArgument, match="SUREFOOT_TIMEOUT must be seconds above 0"):
+        sf.load_model(address)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_a_certificate_is_verified_and_its_authority_can_be_named(tmp_path, monkeypatch):
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    server = FaultyServer(ssl_keyfile=key, ssl_certfile=certificate)
+    try:
+        with pytest.raises(ModelFailed, match=r"certificate of https.*SSL_CERT_FILE"):
+            sf.load_model(server.address)
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        assert sf.load_model(server.address).signature.classes == CLASSES
+        monkeypatch.setenv("SSL_CERT_FILE", key + ".gone")
+        with pytest.raises(InvalidArgument, match="SSL_CERT_FILE or SSL_CERT_DIR cannot be read"):
+            sf.load_model(server.address)
+    finally:
+        server.stop()
