@@ -147,7 +147,17 @@ def _list(store: str, as_json: bool) -> None:
         return
     from surefoot.report.tables import Table
 
-    headings = ("run", "started", "last write", "state", "model", "data", "method", "perturbation", "trials")
+    headings = (
+        "run",
+        "started",
+        "last write",
+        "state",
+        "model",
+        "data",
+        "method",
+        "perturbation",
+        "trials",
+    )
     rows = tuple(_row(r) for r in runs)
     print_table(open_console(), Table(f"Runs in {store}", headings, rows, len(headings) - 1))
 

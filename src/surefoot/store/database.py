@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from time import sleep
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -70,7 +70,7 @@ class Database:
                 if delay is None:
                     raise StoreFailed(self._gone(error)) from error
                 self.engine.dispose()
-                time.sleep(delay)
+                sleep(delay)
         raise AssertionError  # the last attempt returned or raised
 
     def _gone(self, error: SQLAlchemyError) -> str:

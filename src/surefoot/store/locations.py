@@ -18,6 +18,9 @@ _POSTGRES_PASSWORD = re.compile(r"(postgres(?:ql)?(?:\+\w+)?://[^:/?#@\s]*):(\S*
 _PASSWORD = re.compile(r"(\w://[^:/?#@\s]*):([^@/\s]*)@")
 _PARAMETER = re.compile(r"([?&])((?:ssl)?password)=([^&\s'\"]*)(&?)")
 
+_SHORTEST_PART = 3
+"""Characters of what stands beside an @ in a password: libpq takes the rest for a host."""
+
 
 def scheme_of(where: str) -> str:
     """The scheme of a URL; a path without one is an SQLite file."""
@@ -38,6 +41,7 @@ def passwords_of(url: str) -> set[str]:
     """Every password in a URL, as it is typed and as it is meant."""
     typed = {m[2] for pattern in (_POSTGRES_PASSWORD, _PASSWORD) for m in pattern.finditer(url)}
     typed |= {m[3] for m in _PARAMETER.finditer(url)}
+    typed |= {part for one in typed for part in one.split("@") if len(part) >= _SHORTEST_PART}
     return {word for one in typed for word in (one, unquote(one)) if word}
 
 

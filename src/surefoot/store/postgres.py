@@ -38,6 +38,7 @@ def open_postgres(url: str, delays: tuple[float, ...] | None = None) -> Database
     engine = sa.create_engine(
         "postgresql+psycopg://",
         creator=lambda: psycopg.connect(**options),
+        isolation_level="READ COMMITTED",
         hide_parameters=True,
     )
     where = public_location(url)

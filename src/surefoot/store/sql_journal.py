@@ -189,10 +189,11 @@ class SqlJournal:
         query = (
             sa.select(*(JOURNAL.c[name] for name in COLUMNS)).where(*own).order_by(JOURNAL.c.number)
         )
-        result = db.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
+        query = query.execution_options(yield_per=_ROWS_AT_ONCE)
         try:
-            for rows in result.partitions():
-                chains.read(rows, entries)
+            with db.execute(query) as result:
+                for rows in result.partitions():
+                    chains.read(rows, entries)
         except BadRow as error:
             raise self._refusal(f"is damaged: {error}") from error
         if chains.rows < upto:
