@@ -34,6 +34,7 @@ TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
     "surefoot demo --out .": "the slowest; test_readme runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
+    "postgresql://": "needs a server of that name; test_shared_store runs these commands",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""
