@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := torch==2.13.0
-BENCHMARKS := startup overhead samples kappa perturb procedure_time claims
+BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
-.PHONY: demo check fast test lint browser bench clean
+.PHONY: demo check fast test lint browser postgres bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core
@@ -20,7 +20,7 @@ fast: $(VENV)/.check
 	$(BIN)/pytest --fast -n auto --dist worksteal
 
 # Everything, fifteen minutes on two cores.
-test: $(VENV)/.dev lint browser
+test: $(VENV)/.dev lint browser postgres
 	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.check
@@ -31,6 +31,9 @@ lint: $(VENV)/.check
 
 browser:
 	@scripts/get-browser.sh
+
+postgres:
+	@scripts/get-postgres.sh
 
 bench: $(VENV)/.bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done

@@ -57,6 +57,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server, started with the first test that takes it: that test is `slow`."""
+    from tests.postgres_server import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def torch():
     """The package; a test that takes it is skipped where it is not installed."""
     return pytest.importorskip("torch")

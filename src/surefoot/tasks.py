@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,11 @@ class Task:
         return f"input {self.subject.name}, trials {self.start} to {self.stop - 1}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Evidence of trials [start, stop) at a level, as a journal keeps it."""
+class Entry(NamedTuple):
+    """Evidence of trials [start, stop) at a level, as a journal keeps it.
+
+    A tuple: a resumed run makes hundreds of thousands.
+    """
 
     level: float
     start: int

@@ -34,7 +34,7 @@ TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
     "surefoot demo --out .": "the slowest; test_readme runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
-    "://": "needs a server; test_endpoint runs such commands",
+    "://": "needs a server; test_endpoint and test_shared_store run such commands",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""

@@ -154,7 +154,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
         connection.execute(f"PRAGMA max_page_count = {pages + 2}")
 
     store.close()
-    sa.event.listen(store._engine, "connect", tight)
+    sa.event.listen(store._database.engine, "connect", tight)
     journal, subject, kept = store.journal("digest"), Subject("a", (0,)), 0
     with pytest.raises(StoreFailed, match=r"disk is full .*free some space"):
         for i in range(10_000):
@@ -192,12 +192,12 @@ def test_a_damaged_record_and_a_damaged_journal_are_named(finished):
     path, result = finished
     with closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE surefoot_runs SET record = '{}'")
-        db.execute("UPDATE surefoot_journal SET evidence = '[1' WHERE id = 3")
+        db.execute("UPDATE surefoot_journal SET evidence = '[1' WHERE number = 3")
         db.commit()
     with closing(SqlStore(path)) as store:
         with pytest.raises(StoreFailed, match="stored record is damaged"):
             store.record()
-        with pytest.raises(StoreFailed, match="line of the journal is damaged"):
+        with pytest.raises(StoreFailed, match=r"is damaged: row 3 \(input"):
             store.journal(result.record.digest).replay()
 
 

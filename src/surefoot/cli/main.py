@@ -137,6 +137,8 @@ def _is_closed_pipe(error: SystemExit) -> bool:
 
 
 def _fail(sentence: str) -> int:
-    one_line = " ".join(sentence.split())
+    from surefoot.store.locations import public_location
+
+    one_line = public_location(" ".join(sentence.split()))
     sys.stderr.write(f"surefoot: {one_line}\n")
     return ERROR

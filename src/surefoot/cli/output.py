@@ -52,8 +52,10 @@ def present(result: Result, *, as_json: bool = False, store: str | None = None) 
     except (BrokenPipeError, SystemExit):  # rich turns a closed pipe into an exit
         close_quietly()  # `surefoot … | head` ends with the code of the result
     if store is not None:
+        from surefoot.store.locations import public_location
+
         runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
-        _say(f"evidence in {store}, run {', '.join(runs)}")
+        _say(f"evidence in {public_location(str(store))}, run {', '.join(runs)}")
         if result.record.stopped_early:
             _say("stopped by --time-limit: the same command continues the run")
     return result.exit_code
@@ -81,14 +83,18 @@ def _print_interrupted(result: Result, *, as_json: bool) -> None:
 
 def say_what_is_from_store(result: Result, store: str) -> None:
     """A finished run is not run again; say so."""
+    from surefoot.store.locations import public_location
+
     for part in (result.parts or {"": result}).values():
         if part.from_store:
             sys.stderr.write(
                 f"run {part.record.digest[:12]} was already finished: this is its result from "
-                f"{store}\n"
+                f"{public_location(str(store))}\n"
             )
 
 
 def command_line() -> str:
-    """The command that the user typed."""
-    return "surefoot " + shlex.join(sys.argv[1:])
+    """The command that the user typed, without the password of a store."""
+    from surefoot.store.locations import public_location
+
+    return "surefoot " + shlex.join(public_location(word) for word in sys.argv[1:])

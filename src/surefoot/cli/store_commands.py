@@ -123,9 +123,10 @@ def _output_words(study: Study, label: int | None, output: object) -> str:
 
 
 def _list(store: str, as_json: bool) -> None:
+    from surefoot.store.locations import public_location
     from surefoot.study.read_store import runs as runs_of
 
-    runs = runs_of(store)
+    runs, store = runs_of(store), public_location(store)
     if as_json:
         lines = [
             {
@@ -134,6 +135,7 @@ def _list(store: str, as_json: bool) -> None:
                 "finished": r.finished and not r.stopped,
                 "stopped": r.stopped,
                 "trials": r.trials,
+                "last_write": r.last_write,
                 "model": "" if r.source is None else r.source.model,
                 "command": _command(r),
             }
@@ -146,7 +148,17 @@ def _list(store: str, as_json: bool) -> None:
         return
     from surefoot.report.tables import Table
 
-    headings = ("run", "started", "state", "model", "data", "method", "perturbation", "trials")
+    headings = (
+        "run",
+        "started",
+        "last write",
+        "state",
+        "model",
+        "data",
+        "method",
+        "perturbation",
+        "trials",
+    )
     rows = tuple(_row(r) for r in runs)
     print_table(open_console(), Table(f"Runs in {store}", headings, rows, len(headings) - 1))
 
@@ -156,6 +168,7 @@ def _row(run: RunSummary) -> tuple[str, ...]:
     return (
         run.digest[:12],
         run.started[:16].replace("T", " "),
+        run.last_write[:19].replace("T", " "),
         _state(run),
         "(in Python)" if run.source is None else Path(run.source.model).name,
         words.source,

@@ -205,7 +205,7 @@ class RunOptions:
     seed: int = option(SEED, "Random seed.", least=0)
     report: str | Path | None = option(None, "Write the HTML report to this file.")
     store: str | Path | None = option(
-        STORE, "File with the evidence; the same command resumes from it."
+        STORE, "File or postgresql:// URL of the evidence; the same command resumes from it."
     )
     workers: int | None = option(
         None,

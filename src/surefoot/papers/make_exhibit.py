@@ -32,7 +32,7 @@ class SourceOptions:
     quick: bool = option(False, "A small version; without models and data, on the embedded ones.")
     seed: int = option(SEED, "Random seed.", least=0)
     store: str | Path | None = option(
-        STORE, "File with the evidence; the same command resumes from it."
+        STORE, "File or postgresql:// URL of the evidence; the same command resumes from it."
     )
     workers: int | None = option(
         None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from surefoot.errors import InvalidArgument
+from surefoot.store.locations import POSTGRES, public_location, scheme_of
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
 from surefoot.store.runs import RunSummary
@@ -27,10 +28,13 @@ __all__ = [
     "Store",
     "open_existing",
     "open_store",
+    "public_location",
     "store_exists",
 ]
 
-_STORES = {"sqlite": "surefoot.store.sql:SqlStore"}
+_STORES = {"sqlite": "surefoot.store.sql:SqlStore"} | dict.fromkeys(
+    POSTGRES, "surefoot.store.sql:SqlStore"
+)
 """URL scheme to module and class. A path without a scheme is an SQLite file."""
 
 
@@ -122,10 +126,11 @@ def store_exists(where: str | None) -> bool:
 def _store_class(where: str) -> StoreClass:
     if not isinstance(where, str):
         raise InvalidArgument(f'a store must be text, a path such as "runs.db", got {where!r}')
-    scheme = where.partition("://")[0] if "://" in where else "sqlite"
+    scheme = scheme_of(where)
     if scheme not in _STORES:
         raise InvalidArgument(
-            f"a store must be a file or a URL that begins with {', '.join(_STORES)}://, got {where}"
+            "a store must be a file, sqlite:///file or postgresql://user@host:port/database, got "
+            f"{public_location(where)}"
         )
     module, name = _STORES[scheme].split(":")
     store_class: StoreClass = getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""Records, specs and evidence as JSON text, and back with every field checked."""
+"""Records, specs and sources as JSON text, and back with every field checked."""
 
 from __future__ import annotations
 
@@ -9,24 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from surefoot.errors import StoreFailed
-from surefoot.evidence import Counts, Outcomes, Proof, Severities
-from surefoot.store.records import Record
+from surefoot.store.records import Record, Source
 from surefoot.store.spec import StudySpec
-
-_EVIDENCE: dict[str, type[Any]] = {
-    "counts": Counts,
-    "outcomes": Outcomes,
-    "proof": Proof,
-    "severities": Severities,
-}
-_KINDS = {kind: name for name, kind in _EVIDENCE.items()}
 
 
 @lru_cache(maxsize=1)
 def _adapters() -> dict[type[Any], Any]:
     from pydantic import TypeAdapter
 
-    return {kind: TypeAdapter(kind) for kind in (Record, StudySpec)}
+    return {kind: TypeAdapter(kind) for kind in (Record, Source, StudySpec)}
 
 
 def record_to_json(record: Record) -> str:
@@ -75,6 +66,17 @@ def spec_from_json(text: str) -> StudySpec:
     return spec
 
 
+def source_to_json(source: Source | None) -> str | None:
+    """The source as JSON text."""
+    return None if source is None else json.dumps(asdict(source))
+
+
+def source_from_json(text: str | None) -> Source | None:
+    """The source in JSON text, every field checked."""
+    source: Source | None = None if text is None else _checked(Source, text, "a stored source")
+    return source
+
+
 def decisive_json(spec: StudySpec) -> str:
     """What decides the result, as JSON text: all of the spec but its words."""
     decisive = {name: value for name, value in asdict(spec).items() if name != "words"}
@@ -87,25 +89,9 @@ def _checked(kind: type[Any], text: str, name: str) -> Any:  # noqa: ANN401
     try:
         value = json.loads(text, object_hook=_with_open_ends)
         return _adapters()[kind].validate_python(value, strict=False)
-    except ValueError as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not isinstance(error, ValidationError):
             raise StoreFailed(f"{name} is damaged: {error}") from error
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreFailed(f"{name} is damaged: {where}: {first['msg']}") from error
-
-
-def evidence_to_json(evidence: object) -> str:
-    """One line a batch can hold many of."""
-    values = {name: getattr(evidence, name) for name in type(evidence).__slots__}  # type: ignore[attr-defined]
-    return json.dumps([_KINDS[type(evidence)], values])
-
-
-def evidence_from_json(text: str) -> Any:  # noqa: ANN401
-    """The evidence in such a line."""
-    try:
-        kind, values = json.loads(text)
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return _EVIDENCE[kind](**fields)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreFailed(f"a line of the journal is damaged: {text[:80]!r}") from error

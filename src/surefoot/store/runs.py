@@ -14,7 +14,8 @@ from surefoot.store.spec import StudySpec
 class RunSummary:
     """One run of a store, as a list shows it.
 
-    `stopped`: it has a record, but a time limit ended it; the same command goes on.
+    `stopped`: it has a record, but a time limit ended it; the same command goes on. `last_write`:
+    when a process last added evidence or finished it.
     """
 
     digest: str
@@ -25,6 +26,7 @@ class RunSummary:
     ended: str = ""
     source: Source | None = None
     stopped: bool = False
+    last_write: str = ""
 
 
 def choose_run(runs: Sequence[RunSummary], prefix: str, where: str) -> RunSummary:

@@ -1,279 +1,229 @@
-"""A store in an SQLite file, in WAL mode: one transaction for each batch."""
+"""A store in an SQL database: an SQLite file, or PostgreSQL for several machines at once."""
 
 from __future__ import annotations
 
 import json
-import os
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.dialects import postgresql, sqlite
 
 from surefoot.errors import StoreFailed
+from surefoot.store.chains import seal_of
+from surefoot.store.database import Database
 from surefoot.store.json_records import (
     decisive_json,
-    evidence_from_json,
-    evidence_to_json,
     record_from_json,
     record_to_json,
+    source_to_json,
     spec_from_json,
     spec_to_json,
 )
-from surefoot.store.locations import error_message, path_of
+from surefoot.store.locations import POSTGRES, path_of, scheme_of
+from surefoot.store.postgres import lock_creation, open_postgres
 from surefoot.store.records import Record, Source
 from surefoot.store.runs import RunSummary, choose_run
-from surefoot.store.schema import JOURNAL, META, RUNS, SCHEMA, TABLES
+from surefoot.store.schema import META, RUNS, SCHEMA, TABLES
 from surefoot.store.spec import StudySpec
-from surefoot.tasks import Entry, Task
+from surefoot.store.sql_journal import SqlJournal, now
+from surefoot.store.sql_runs import summary_of
+from surefoot.store.sqlite_file import create_when_unlocked, open_file
 
-_INSERT_ENTRIES = sa.insert(JOURNAL)
-_LOCK_TIMEOUT_SECONDS = 30
-"""How long to wait for another process that writes to the file."""
-_LOCK_RETRY_SECONDS = 0.02
-"""Between two attempts to create the tables."""
-
-_STOPPED = '"stopped_early": true'
-"""Field of a record as text. Inside a string the quotes would be escaped."""
+_INSERT: dict[str, Callable[..., Any]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+_CHECKED_ROWS = 10_000
+"""Journals up to this long are read and checked whenever their record is: a tenth of a second."""
 
 
 class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self.where = path_of(url)
-        if not create and not self.where.is_file():
-            raise StoreFailed(f"there is no store at {self.where}: check the path")
-        if not self.where.parent.is_dir():
-            raise StoreFailed(
-                f"there is no folder {self.where.parent} for the store: create it first"
-            )
-        sealed = not create and not os.access(self.where.parent, os.W_OK)
-        name = f"file:{quote(str(self.where))}?immutable=1" if sealed else str(self.where)
-        self._engine = sa.create_engine(
-            sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
-            connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
-        )
-        sa.event.listen(self._engine, "connect", _set_pragmas)
-        with self._translated_errors():
+        self._database = _database(url, create)
+        self.where = self._database.where
+        self._insert = _INSERT[self._database.engine.dialect.name]
+        self._journals: dict[str, SqlJournal] = {}
+        try:
+            self._database.once(lambda db: self._refuse_others(db, create))
             if create:
-                self._create_when_unlocked()
-            self._refuse_other_schemas()
+                self._create_tables()
+        except BaseException:
+            self.close()
+            raise
 
     @staticmethod
     def exists(url: str) -> bool:
-        """Whether the file exists."""
-        return path_of(url).exists()
+        """Whether the file exists, or the database holds a store."""
+        if scheme_of(url) not in POSTGRES:
+            return path_of(url).exists()
+        database = open_postgres(url)
+        try:
+            return database.once(lambda db: META.name in sa.inspect(db).get_table_names())
+        finally:
+            database.engine.dispose()
 
     def close(self) -> None:
-        """Close the file."""
-        self._engine.dispose()
+        """Close the file or the connections."""
+        self._database.engine.dispose()
 
     def begin(
         self, digest: str, spec: StudySpec, source: Source | None, environment: dict[str, str]
     ) -> None:
         """Store the run's specification; an existing run is continued."""
+        time = now()
         row = {
             "digest": digest,
             "spec": spec_to_json(spec),
-            "source": None if source is None else json.dumps(asdict(source)),
+            "source": source_to_json(source),
             "environment": json.dumps(environment),
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "started": time,
+            "written": time,
             "seconds": 0.0,
-            "record": None,
-            "finished": None,
-        }
-        with self._translated_errors(), self._engine.begin() as db:
-            db.execute(insert(RUNS).values(row).on_conflict_do_nothing())
-            there = db.execute(sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)).one()
-            same = there.spec == row["spec"]
-            if not same and decisive_json(spec_from_json(there.spec)) != decisive_json(spec):
-                raise StoreFailed(
-                    f"{self.where} holds another study under the name {digest[:12]}: "
-                    "use another store (store=, --store)"
-                )
+            "stopped": False,
+            "heads": "",
+            "seal": "",
+        } | dict.fromkeys(("rows", "trials", "sealed_rows"), 0)
+
+        def write(db: sa.Connection) -> str:
+            db.execute(self._insert(RUNS).values(row).on_conflict_do_nothing())
+            query = sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)
+            return str(db.execute(query).scalar_one())
+
+        there = self._database.write(write)
+        same = there == row["spec"]
+        if not same and decisive_json(spec_from_json(there)) != decisive_json(spec):
+            raise StoreFailed(
+                f"{self.where} holds another study under the name {digest[:12]}: "
+                "use another store (store=, --store)"
+            )
 
     def journal(self, digest: str) -> SqlJournal:
         """The journal of one run."""
-        return SqlJournal(self, digest)
+        return self._journals.setdefault(digest, SqlJournal(self._database, digest))
 
     def finished(self) -> list[Record]:
         """The records of all finished runs."""
-        query = sa.select(RUNS.c.record).where(RUNS.c.record.is_not(None))
-        with self._translated_errors(), self._engine.connect() as db:
-            return [record_from_json(text) for text in db.execute(query).scalars()]
+        query = sa.select(RUNS).where(RUNS.c.record.is_not(None)).order_by(RUNS.c.id)
+        rows = self._database.read(lambda db: db.execute(query).all())
+        return [self._record_of(row) for row in rows]
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
-        columns = [column for column in JOURNAL.c if column.name not in ("id", "run")]
-        copied = sa.select(sa.literal(digest), *columns).where(JOURNAL.c.run == earlier)
-        with self._translated_errors(), self._engine.begin() as db:
-            own = sa.select(JOURNAL.c.id).where(JOURNAL.c.run == digest).limit(1)
-            if db.execute(own).first() is None:
-                names = ["run", *(column.name for column in columns)]
-                db.execute(sa.insert(JOURNAL).from_select(names, copied.order_by(JOURNAL.c.id)))
+        self.journal(digest).adopt(self.journal(earlier))
 
     def finish(self, record: Record) -> Record:
         """Store the record; return it with the start and the seconds that the store measured."""
-        this_run = RUNS.c.digest == record.digest
-        with self._translated_errors(), self._engine.connect() as db:
+        journal, this_run = self.journal(record.digest), RUNS.c.digest == record.digest
+
+        def write(db: sa.Connection) -> Record:
+            rows, heads = journal.heads(db)
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
-        complete = replace(record, started=row.started, seconds=row.seconds)
-        values = {"record": record_to_json(complete), "finished": datetime.now(UTC).isoformat()}
-        with self._translated_errors(), self._engine.begin() as db:
+            complete = replace(record, started=row.started, seconds=row.seconds)
+            text = record_to_json(complete)
+            values = {
+                "record": text,
+                "finished": datetime.now(UTC).isoformat(),
+                "stopped": record.stopped_early,
+                "sealed_rows": rows,
+                "heads": heads,
+                "seal": seal_of(text, rows, heads),
+            }
             db.execute(sa.update(RUNS).where(this_run).values(values))
-        return complete
+            return complete
+
+        return self._database.write(write)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
-        trials = sa.func.coalesce(sa.func.sum(JOURNAL.c.stop - JOURNAL.c.start), 0)
-        query = (
-            sa.select(RUNS, trials.label("trials"))
-            .outerjoin(JOURNAL, JOURNAL.c.run == RUNS.c.digest)
-            .group_by(RUNS.c.digest)
-            .order_by(RUNS.c.started)
-        )
-        with self._translated_errors(), self._engine.connect() as db:
-            return [
-                RunSummary(
-                    r.digest,
-                    spec_from_json(r.spec),
-                    r.started,
-                    r.record is not None,
-                    int(r.trials),
-                    r.finished or "",
-                    None if r.source is None else Source(**json.loads(r.source)),
-                    _STOPPED in (r.record or ""),
-                )
-                for r in db.execute(query)
-            ]
+        columns = [c for c in RUNS.c if c.name not in ("record", "environment")]
+        has_record = RUNS.c.record.is_not(None).label("has_record")
+        query = sa.select(*columns, has_record).order_by(RUNS.c.started, RUNS.c.id)
+        rows: list[Any] = self._database.read(lambda db: list(db.execute(query)))
+        return [summary_of(row, self.where) for row in rows]
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
-        run = choose_run(self.runs(), prefix, str(self.where))
+        run = choose_run(self.runs(), prefix, self.where)
         record = self.stored(run.digest)
         if record is None:
             raise StoreFailed(f"{self.where}: run {run.digest[:12]} has no record")
         return record
 
     def stored(self, digest: str) -> Record | None:
-        """The record of exactly this run, if it has finished."""
-        query = sa.select(RUNS.c.record).where(RUNS.c.digest == digest)
-        with self._translated_errors(), self._engine.connect() as db:
-            text = db.execute(query).scalar()
-        return None if text is None else record_from_json(text)
+        """The record of exactly this run, if it has finished; a short journal is checked too."""
+        query = sa.select(RUNS).where(RUNS.c.digest == digest)
+        row = self._database.read(lambda db: db.execute(query).one_or_none())
+        if row is None or row.record is None:
+            return None
+        record = self._record_of(row)
+        journal = SqlJournal(self._database, digest)
+        self._database.read(journal.check_number)
+        if row.sealed_rows <= _CHECKED_ROWS:
+            journal.replay()
+        return record
 
-    def _create_when_unlocked(self) -> None:
-        """Create the tables, waiting while another process changes the file to WAL mode.
-
-        SQLite itself does not wait for that.
-        """
-        deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
-        while True:
-            try:
-                return self._create_tables()
-            except DBAPIError as error:
-                if "locked" not in str(error.orig) or time.monotonic() > deadline:
-                    raise
-                time.sleep(_LOCK_RETRY_SECONDS)
+    def _record_of(self, row: sa.Row[Any]) -> Record:
+        record = record_from_json(row.record)
+        whole = seal_of(row.record, row.sealed_rows, row.heads) == row.seal
+        if not whole or record.digest != row.digest:
+            raise StoreFailed(
+                f"{self.where}: the record of run {row.digest[:12]} is not as it was written: "
+                "restore the store from a copy, or use another store (store=, --store)"
+            )
+        return record
 
     def _create_tables(self) -> None:
-        """Create the tables that are missing, in an empty file or in a store of surefoot."""
-        self._refuse_other_databases()
-        with self._engine.connect() as db:
-            db.exec_driver_sql("PRAGMA journal_mode=WAL")
-        with self._engine.begin() as db:
+        """Create the tables that are missing, in an empty database or in a store of surefoot."""
+        engine = self._database.engine
+
+        def is_whole(db: sa.Connection) -> bool:
+            names = set(sa.inspect(db).get_table_names())
+            return names >= set(TABLES.tables) and self._schema(db) is not None
+
+        def create(db: sa.Connection) -> None:
+            if engine.dialect.name == "postgresql":
+                lock_creation(db)
             for table in TABLES.sorted_tables:
                 db.execute(sa.schema.CreateTable(table, if_not_exists=True))
-                for index in table.indexes:
-                    db.execute(sa.schema.CreateIndex(index, if_not_exists=True))
             version = {"name": "schema", "value": str(SCHEMA)}
-            db.execute(insert(META).values(version).on_conflict_do_nothing())
+            db.execute(self._insert(META).values(version).on_conflict_do_nothing())
 
-    def _refuse_other_databases(self) -> list[str]:
-        names = sa.inspect(self._engine).get_table_names()
+        if self._database.once(is_whole):
+            return
+        if engine.dialect.name == "sqlite":
+            with self._database.sentences():
+                create_when_unlocked(engine, create)
+        else:
+            self._database.once(create)
+
+    def _refuse_others(self, db: sa.Connection, create: bool) -> None:
+        """Refuse a database of another program, and a store of another schema."""
+        names = sa.inspect(db).get_table_names()
         if names and META.name not in names:
             raise StoreFailed(
                 f"{self.where} is a database of another program (it holds {names[0]}): "
                 "use another store (store=, --store)"
             )
-        return names
-
-    def _refuse_other_schemas(self) -> None:
-        """Refuse a store of another schema."""
-        if not self._refuse_other_databases():
+        schema = self._schema(db) if names else None
+        if schema is None and not create:
             raise StoreFailed(f"{self.where} is an empty database, not a store: check the path")
-        with self._engine.connect() as db:
-            schema = db.execute(sa.select(META.c.value).where(META.c.name == "schema")).scalar()
-            if schema != str(SCHEMA):
-                raise StoreFailed(
-                    f"{self.where} was written by another version of surefoot (schema {schema}, "
-                    f"this one reads {SCHEMA}): use another store (store=, --store), or that "
-                    "version"
-                )
+        if schema is not None and schema != str(SCHEMA):
+            raise StoreFailed(
+                f"{self.where} was written by another version of surefoot (schema {schema:.20}, "
+                f"this one reads {SCHEMA}): use another store (store=, --store), or that version"
+            )
 
-    @contextmanager
-    def _translated_errors(self) -> Iterator[None]:
-        """Turn database errors into one sentence with the way out."""
-        try:
-            yield
-        except DBAPIError as error:
-            raise StoreFailed(error_message(self.where, str(error.orig))) from error
-        except SQLAlchemyError as error:
-            raise StoreFailed(f"{self.where}: {error}") from error
+    @staticmethod
+    def _schema(db: sa.Connection) -> str | None:
+        query = sa.select(META.c.value).where(META.c.name == "schema")
+        schema = db.execute(query).scalar()
+        return None if schema is None else str(schema)
 
 
-class SqlJournal:
-    """The journal of one run."""
-
-    def __init__(self, store: SqlStore, digest: str) -> None:
-        self._store, self._digest = store, digest
-        self._since = time.monotonic()
-        self._spend = (
-            sa.update(RUNS)
-            .where(RUNS.c.digest == digest)
-            .values(seconds=RUNS.c.seconds + sa.bindparam("spent"))
-        )
-
-    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
-        """Record one batch and the time it took, in one transaction."""
-        rows = [
-            {
-                "run": self._digest,
-                "subject": task.subject.name,
-                "level": task.level,
-                "start": task.start,
-                "stop": task.stop,
-                "evidence": evidence_to_json(evidence),
-            }
-            for task, evidence in answers
-        ]
-        now = time.monotonic()
-        spent, self._since = now - self._since, now
-        with self._store._translated_errors(), self._store._engine.begin() as db:
-            db.execute(_INSERT_ENTRIES, rows)
-            db.execute(self._spend, {"spent": spent})
-
-    def replay(self) -> dict[str, list[Entry]]:
-        """Everything recorded for this run, by subject."""
-        entries: dict[str, list[Entry]] = defaultdict(list)
-        query = sa.select(JOURNAL).where(JOURNAL.c.run == self._digest).order_by(JOURNAL.c.id)
-        with self._store._translated_errors(), self._store._engine.connect() as db:
-            for row in db.execute(query):
-                evidence = evidence_from_json(row.evidence)
-                entries[row.subject].append(Entry(row.level, row.start, row.stop, evidence))
-        return dict(entries)
-
-
-def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
+def _database(url: str, create: bool) -> Database:
+    return open_postgres(url) if scheme_of(url) in POSTGRES else open_file(url, create)

@@ -9,7 +9,7 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import METHODS
 from surefoot.models.endpoint_address import named_servers
 from surefoot.procedure import Needs
-from surefoot.store import RunSummary, open_existing
+from surefoot.store import RunSummary, open_existing, public_location
 from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
 from surefoot.study.load_files import recorded_options
@@ -34,8 +34,9 @@ def read_result(store: str, run: str = LATEST) -> Result:
     """
     record = _read_record(store, run)
     command = "" if record.source is None else record.source.command
-    again = command or f"surefoot show {record.digest[:12]} --store {store}"
-    return Result(record, from_store=True, command=again, store=store)
+    where = public_location(store)
+    again = command or f"surefoot show {record.digest[:12]} --store {where}"
+    return Result(record, from_store=True, command=again, store=where)
 
 
 def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:

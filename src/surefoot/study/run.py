@@ -18,7 +18,7 @@ from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
 from surefoot.executors import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack, as_attack
-from surefoot.store import Store, open_store, store_exists
+from surefoot.store import Store, open_store, public_location, store_exists
 from surefoot.store.records import Finding, Record, Source
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.added_inputs import adopt_evidence
@@ -69,7 +69,7 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Re
         result = _run_in(store, study, findings, options)
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)
-    return result if where is None else replace(result, store=where)
+    return result if where is None else replace(result, store=public_location(where))
 
 
 def _run_in(

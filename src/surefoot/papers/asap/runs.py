@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.results import Curve, Reading
+from surefoot.store import store_exists
 from surefoot.study.read_store import runs
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class CurveRuns:
     def _unfinished(self) -> set[str]:
         """Studies that the store holds only in part."""
         store = self.request.store
-        if store is None or not Path(store).exists():
+        if store is None or not store_exists(str(store)):
             return set()
         return {run.digest for run in runs(str(store)) if not run.finished or run.stopped}
 

@@ -1,0 +1,234 @@
+"""The journal of one run in an SQL store: one transaction for each batch, every row checked."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from surefoot.errors import StoreFailed
+from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
+from surefoot.store.database import Database
+from surefoot.store.evidence_text import evidence_to_text
+from surefoot.store.schema import JOURNAL, RUNS
+from surefoot.tasks import Entry, Task
+
+_ROWS_AT_ONCE = 10_000
+"""Rows that are read together: few calls, little memory."""
+_MARKS = {"sqlite": "?", "postgresql": "%s"}
+"""How a driver marks a parameter: rows go to it as they are, without a name for each value."""
+_COUNT = (
+    sa.update(RUNS)
+    .where(
+        RUNS.c.digest == sa.bindparam("run"),
+        RUNS.c.rows == sa.bindparam("known"),
+        RUNS.c.record.is_(None) | RUNS.c.stopped,
+    )
+    .values(
+        rows=RUNS.c.rows + sa.bindparam("new"),
+        trials=RUNS.c.trials + sa.bindparam("new_trials"),
+        seconds=RUNS.c.seconds + sa.bindparam("spent"),
+        written=sa.bindparam("now"),
+    )
+)
+"""Locks the run, and matches only if nobody else has appended or finished it."""
+
+
+def now() -> str:
+    """The time of a write."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """For the many objects of a journal, none of them garbage: a fifth of the time to read it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class SqlJournal:
+    """The journal of one run.
+
+    Several processes may write to it. A run's row is locked while one appends; what others have
+    appended is read first, and the first answer to a trial counts.
+    """
+
+    def __init__(self, database: Database, digest: str) -> None:
+        self._database, self._digest = database, digest
+        self._since = time.monotonic()
+        self._chains = Chains(digest)
+        self._run_id: int | None = None
+
+    def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
+        """Record one batch and the time it took, in one transaction."""
+        rows = [
+            (
+                task.subject.name,
+                float(task.level) + 0.0,  # no negative zero, which SQLite does not store
+                int(task.start),
+                int(task.stop),
+                evidence_to_text(evidence, task.units),
+            )
+            for task, evidence in answers
+        ]
+        moment = time.monotonic()
+        spent, self._since = moment - self._since, moment
+        self._chains = self._database.write(lambda db: self._append(db, rows, spent))
+
+    def replay(self) -> dict[str, list[Entry]]:
+        """Everything recorded for this run, by subject."""
+        with _no_garbage_collection():
+            return self._database.read(self._replay)
+
+    def adopt(self, earlier: SqlJournal) -> None:
+        """Begin with the rows of another run, unless this one has rows of its own."""
+        entries = earlier.replay()
+        rows = [
+            (subject, e.level, e.start, e.stop, evidence_to_text(e.evidence, e.stop - e.start))
+            for subject, own in entries.items()
+            for e in own
+        ]
+
+        def copy(db: sa.Connection) -> Chains:
+            return self._chains if self._lock(db).rows else self._append(db, rows, 0.0)
+
+        self._chains = self._database.write(copy)
+
+    def heads(self, db: sa.Connection) -> tuple[int, str]:
+        """The number of rows and the digest of their chains; the run is locked."""
+        self._catch_up(db, self._chains, self._lock(db))
+        return self._chains.rows, self._chains.heads()
+
+    def check_number(self, db: sa.Connection) -> None:
+        """Refuse a journal that lacks rows, without reading them."""
+        run = self._run(db)
+        own = JOURNAL.c.run == run.id, JOURNAL.c.number < run.rows
+        rows = db.execute(sa.select(sa.func.count()).select_from(JOURNAL).where(*own)).scalar_one()
+        if rows != run.rows:
+            raise self._refusal(f"has {rows} rows, but {run.rows} were written")
+
+    def _append(self, db: sa.Connection, answers: list[Answer], spent: float) -> Chains:
+        """Write those answers whose trials are not in the journal; what is known of it then.
+
+        That is forgotten until the transaction has ended: an attempt after a lost connection reads
+        what there is.
+        """
+        chains, self._chains = self._chains, Chains(self._digest)
+        trials = sum(stop - start for _, _, start, stop, _ in answers)
+        count = {"new": len(answers), "new_trials": trials, "spent": spent, "now": now()}
+        known = {"run": self._digest, "known": chains.rows}
+        if db.execute(_COUNT, count | known).rowcount == 1:
+            rows = chains.add(answers)
+            if len(rows) < len(answers):
+                self._correct(db, chains)
+        else:
+            run = self._lock(db)
+            if run.record is not None and not run.stopped:
+                return chains  # another process has finished this run
+            self._catch_up(db, chains, run)
+            rows = chains.add(answers)
+            if rows:
+                self._correct(db, chains, seconds=RUNS.c.seconds + spent)
+        if rows:
+            if self._run_id is None:
+                self._run_id = int(self._run(db).id)
+            mark = _MARKS[db.dialect.name]
+            db.exec_driver_sql(
+                f"INSERT INTO {JOURNAL.name} (run, {', '.join(COLUMNS)}) "  # noqa: S608
+                f"VALUES ({', '.join([mark] * (1 + len(COLUMNS)))})",
+                [(self._run_id, *row) for row in rows],
+            )
+        return chains
+
+    def _correct(self, db: sa.Connection, chains: Chains, **more: sa.ColumnElement[Any]) -> None:
+        """Count the rows of the run, which is locked, as they are now known."""
+        this_run = sa.update(RUNS).where(RUNS.c.digest == self._digest)
+        db.execute(this_run.values(rows=chains.rows, trials=chains.trials, **more))
+
+    def _replay(self, db: sa.Connection) -> dict[str, list[Entry]]:
+        chains = Chains(self._digest)
+        entries: defaultdict[str, list[Entry]] = defaultdict(list)
+        run = self._run(db)
+        self._read(db, chains, run, run.sealed_rows, entries)
+        if run.record is not None and chains.heads() != run.heads:
+            raise self._refusal("is not the one that the record was made from")
+        self._read(db, chains, run, run.rows, entries)
+        if chains.trials != run.trials:
+            raise self._refusal(f"has {chains.trials} trials, but {run.trials} were written")
+        self._refuse_more(db, run)
+        self._chains = chains
+        return dict(entries)
+
+    def _catch_up(self, db: sa.Connection, chains: Chains, run: sa.Row[Any]) -> None:
+        """Read what others have appended."""
+        if run.rows < chains.rows:
+            raise self._refusal(f"has lost rows: {chains.rows} were written, {run.rows} are left")
+        self._read(db, chains, run, run.rows, defaultdict(list))
+
+    def _read(
+        self,
+        db: sa.Connection,
+        chains: Chains,
+        run: sa.Row[Any],
+        upto: int,
+        entries: defaultdict[str, list[Entry]],
+    ) -> None:
+        """Check and add the rows that follow those in `chains`, up to a number."""
+        own = JOURNAL.c.run == run.id, JOURNAL.c.number >= chains.rows, JOURNAL.c.number < upto
+        query = (
+            sa.select(*(JOURNAL.c[name] for name in COLUMNS)).where(*own).order_by(JOURNAL.c.number)
+        )
+        query = query.execution_options(yield_per=_ROWS_AT_ONCE)
+        try:
+            with db.execute(query) as result:
+                for rows in result.partitions():
+                    chains.read(rows, entries)
+        except BadRow as error:
+            raise self._refusal(f"is damaged: {error}") from error
+        if chains.rows < upto:
+            raise self._refusal(f"is damaged: row {chains.rows} is missing")
+
+    def _refuse_more(self, db: sa.Connection, run: sa.Row[Any]) -> None:
+        """Refuse rows beyond those that were counted; another process may be appending."""
+        last = sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.run == run.id)
+        number = db.execute(last).scalar()
+        if number is not None and number >= run.rows and number >= self._run(db).rows:
+            raise self._refusal(f"is damaged: row {number} was never written by surefoot")
+
+    def _run(self, db: sa.Connection) -> sa.Row[Any]:
+        return self._one(db, sa.select(RUNS).where(RUNS.c.digest == self._digest))
+
+    def _lock(self, db: sa.Connection) -> sa.Row[Any]:
+        """The run's row, which nobody else changes before this transaction ends.
+
+        SQLite locks the file with the first write instead.
+        """
+        touch = sa.update(RUNS).where(RUNS.c.digest == self._digest).values(written=now())
+        db.execute(touch)
+        return self._run(db)
+
+    def _one(self, db: sa.Connection, query: sa.Select[Any]) -> sa.Row[Any]:
+        row = db.execute(query).one_or_none()
+        if row is None:
+            raise StoreFailed(
+                f"{self._database.where}: run {self._digest[:12]} is no longer in the store: run "
+                "the same command again"
+            )
+        return row
+
+    def _refusal(self, problem: str) -> StoreFailed:
+        return StoreFailed(
+            f"{self._database.where}: the journal of run {self._digest[:12]} {problem}: restore "
+            "the store from a copy, or use another store (store=, --store)"
+        )

@@ -1,0 +1,84 @@
+"""A store in an SQLite file, in WAL mode."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from surefoot.errors import StoreFailed
+from surefoot.store.database import Database
+from surefoot.store.locations import path_of
+
+_LOCK_TIMEOUT_SECONDS = 30
+"""How long to wait for another process that writes to the file."""
+_LOCK_RETRY_SECONDS = 0.02
+"""Between two attempts to create the tables."""
+
+
+def open_file(url: str, create: bool) -> Database:
+    """The database in this file; without `create` the file must exist."""
+    where = path_of(url)
+    if not create and not where.is_file():
+        raise StoreFailed(f"there is no store at {where}: check the path")
+    if not where.parent.is_dir():
+        raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
+    sealed = not create and not os.access(where.parent, os.W_OK)
+    name = f"file:{quote(str(where))}?immutable=1" if sealed else str(where)
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
+        connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
+    )
+    sa.event.listen(engine, "connect", _set_pragmas)
+    return Database(engine, str(where), lambda message: _sentence(where, message))
+
+
+def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], None]) -> None:
+    """Create the tables, waiting while another process changes the file to WAL mode.
+
+    SQLite itself does not wait for that.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+    while True:
+        try:
+            with engine.connect() as db:
+                db.exec_driver_sql("PRAGMA journal_mode=WAL")
+            with engine.begin() as db:
+                return create(db)
+        except DBAPIError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > deadline:
+                raise
+            time.sleep(_LOCK_RETRY_SECONDS)
+
+
+def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _sentence(where: Path, message: str) -> str:
+    """The database's message about the file, with the way out."""
+    text = message.lower()
+    if "full" in text or "disk i/o" in text:
+        return (
+            f"{where}: the disk is full or cannot be written ({message}): free some space and run "
+            "the same command again; what was stored stays"
+        )
+    if "not a database" in text or "malformed" in text:
+        return f"{where} is not a surefoot store ({message}): use another store (store=, --store)"
+    if "locked" in text:
+        return (
+            f"{where} is in use by another process ({message}): wait for it, or use another store "
+            "(store=, --store)"
+        )
+    if "readonly" in text or "unable to open" in text:
+        return f"{where} cannot be written ({message}): check its permissions"
+    return f"{where}: {message}"

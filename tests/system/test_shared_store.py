@@ -1,0 +1,109 @@
+"""The command line with a store in PostgreSQL: killed, shared by two; passwords stay secret."""
+
+import json
+import signal
+import time
+from urllib.parse import quote
+
+import pytest
+
+from tests.postgres_server import KEEPER, PASSWORD
+
+RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
+       "--width", "0.04", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
+QUICK = ("estimate", "model.onnx", "test.npz", "--first", "2", "--perturb", "linf:48/255",
+         "--width", "0.2")  # fmt: skip
+SECRET = quote(PASSWORD, safe="")
+
+
+@pytest.fixture
+def url(postgres):
+    return postgres.new_database()
+
+
+def result_of(out):
+    record = json.loads(out)
+    return {k: record[k] for k in ("claims", "inputs", "details", "digest", "trials")}
+
+
+def rows_of(postgres, url):
+    statement = "SELECT subject, start, stop FROM surefoot_journal"
+    return postgres.execute(statement, url.rpartition("/")[2])
+
+
+def wait_for_rows(postgres, url, process):
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        tables = "SELECT to_regclass('surefoot_journal') IS NOT NULL"
+        ((there,),) = postgres.execute(tables, url.rpartition("/")[2])
+        if there and rows_of(postgres, url):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no progress: {process.communicate()}")
+
+
+def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
+    plain = workspace.run(*RUN)
+    assert plain.returncode == 0, plain.stderr
+    process = workspace.start(*RUN, "--store", url)
+    wait_for_rows(postgres, url, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (listed,) = json.loads(workspace.run("show", "--list", "--json", "--store", url).stdout)
+    assert not listed["finished"]
+    assert 0 < listed["trials"] < result_of(plain.stdout)["trials"]
+    assert listed["last_write"] >= listed["started"]
+    assert "unfinished" in workspace.run("show", "--list", "--store", url).stdout
+    both = [workspace.start(*RUN, "--store", url) for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert result_of(out) == result_of(plain.stdout)
+    trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]
+    assert len(trials) == len(set(trials)), "a trial is in the journal twice"
+    again = workspace.run(*RUN, "--store", url)
+    assert result_of(again.stdout) == result_of(plain.stdout)
+
+
+def test_no_byte_of_a_password_leaves_the_command_line(workspace, postgres, url):
+    own = url.replace("postgres@", f"{KEEPER}:{SECRET}@")
+    done = [
+        workspace.run(*QUICK, "--store", own, "--report", "report.html"),
+        workspace.run(*QUICK, "--store", own, "--json"),
+        workspace.run("show", "--list", "--store", own),
+        workspace.run("show", "--list", "--json", f"--store={own}"),
+        workspace.run("report", "latest", "--store", own, "--out", "again.html"),
+    ]
+    failed = [
+        workspace.run("show", own, "--store", own),
+        workspace.run("show", "latest", own),
+        workspace.run("show", "--store", own.replace(SECRET, SECRET + "x")),
+        workspace.run("show", "--store", own.replace("postgresql", "mysql")),
+        workspace.run("show", "--store", own.rpartition("/")[0] + "/nowhere"),
+    ]
+    assert [d.returncode for d in done] == [0] * len(done), [d.stderr for d in done]
+    assert [d.returncode for d in failed] == [3] * len(failed)
+    assert all(d.stderr.count("\n") == 1 for d in failed)
+    kept = repr(postgres.execute("SELECT * FROM surefoot_runs", url.rpartition("/")[2])).encode()
+    pages = [(workspace.folder / name).read_bytes() for name in ("report.html", "again.html")]
+    said = [(d.stdout + d.stderr).encode() for d in done + failed]
+    for text in (kept, *pages, *said):
+        assert PASSWORD.encode() not in text
+        assert SECRET.encode() not in text
+    public = url.replace("postgres@", f"{KEEPER}@").encode()
+    assert public in pages[0]
+    assert public in kept
+
+
+def test_a_foreign_database_and_another_version_end_with_3(workspace, postgres, url):
+    name = url.rpartition("/")[2]
+    postgres.execute("CREATE TABLE songs (title TEXT)", name)
+    foreign = workspace.run(*QUICK, "--store", url)
+    assert foreign.returncode == 3
+    assert "another program" in foreign.stderr
+    postgres.execute("DROP TABLE songs", name)
+    assert workspace.run(*QUICK, "--store", url).returncode == 0
+    postgres.execute("UPDATE surefoot_meta SET value = '99'", name)
+    newer = workspace.run("show", "--store", url)
+    assert newer.returncode == 3
+    assert "another version of surefoot (schema 99" in newer.stderr
