@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surefoot.claims import Claim
-from surefoot.report.formatting import one_in, percent, percent_range, small_probability
+from surefoot.report.formatting import (
+    one_in,
+    percent,
+    percent_range,
+    small_probability,
+    variance,
+)
 from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
 from surefoot.store.records import Record
 
@@ -100,7 +106,7 @@ def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:
     """Five cells: fitted, extrapolated, variance, counted, and its interval."""
     match result:
         case ExtrapolatedMean() as tail:
-            spread = "" if tail.variance is None else f"{tail.variance:.2g}"
+            spread = "" if tail.variance is None else variance(tail.variance)
             share, extrapolated = percent(tail.completeness), small_probability(tail.failure)
             return share, extrapolated, spread, *mean_cells(record, tail)
         case _:
