@@ -66,12 +66,12 @@ def _above_the_truth(seed: int) -> Outcome:
 @world("share_kappa", "of each class its own share, at the truth and slightly above", 0.1)
 def _shares(seed: int) -> Outcome:
     rng = np.random.default_rng([seed, 63])
-    labels = np.repeat([0, 1], 12)
-    robust = rng.random(24) < np.where(labels == 0, 0.7, 0.5)
+    labels = np.repeat([0, 1], 8)
+    robust = rng.random(16) < np.where(labels == 0, 0.7, 0.5)
     p = np.where(robust, KAPPA / 5, 3 * KAPPA)
     study = noise_study(
         p,
-        sf.methods.KappaTest(KAPPA, 0.1, 400),
+        sf.methods.KappaTest(KAPPA, 0.1, 200),
         seed,
         inputs=normal_inputs(p, labels=labels.tolist()),
         property=sf.properties.SameLabel(),

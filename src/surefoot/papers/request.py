@@ -37,6 +37,7 @@ class PaperOptions:
     kappa: Numbers | None = option(None, "Largest allowed failure probabilities: 0.1,0.01.")
     limit: Number | None = option(None, "Confidence that no wrong class may reach.")
     draws: int | None = option(None, "Trials per input.", least=20)
+    input: str | None = option(None, "The input that is shown, by its id (default: a fitting one).")
     threshold: Numbers | None = option(None, "Accuracies that the curve must not fall below.")
     points: Numbers | None = option(None, "ASAP's n: the numbers of levels allowed.")
     curvature: Numbers | None = option(None, "ASAP's â: the assumed curvatures.")

@@ -14,7 +14,7 @@ from surefoot.report.formatting import (
     variance,
 )
 from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
-from surefoot.store.records import Record
+from surefoot.store.records import CleanLoss, Record
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 
@@ -62,6 +62,15 @@ def clean_failures_note(failed: int, inputs: int) -> str:
         f"{failed:,} of {inputs:,} inputs {are} wrong already when clean; {they} counted, and not "
         "shown here."
     )
+
+
+def loss_cell(loss: CleanLoss | None) -> str:
+    """The mean loss of clean inputs; infinite where the true class of some has probability 0."""
+    if loss is None:
+        return ""
+    if loss.mean is None:
+        return f"infinite ({loss.infinite:,} of {loss.inputs:,} inputs: probability 0)"
+    return f"{loss.mean:.3g}"
 
 
 def quantity_heading(record: Record) -> str:

@@ -26,6 +26,7 @@ from surefoot.study.class_groups import (
     groups_within_classes,
     sampled_of,
 )
+from surefoot.study.clean_loss import clean_loss
 from surefoot.study.example_scores import with_few_histograms
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import claims_of
@@ -107,6 +108,7 @@ def _conclude(
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
         examples=failed_examples(bench, rows, study.level, batch),
+        clean_loss=clean_loss(study),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

@@ -35,7 +35,7 @@ from surefoot.report.sampling.tables import (
     single_input_note,
     verdict_table,
 )
-from surefoot.report.tables import clean_failures_note
+from surefoot.report.tables import clean_failures_note, loss_cell
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
 from surefoot.results import (
     Decision,
@@ -161,6 +161,11 @@ def _facts(record: Record, samples: Samples) -> list[str]:
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
         lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
+    if samples.clean_loss is not None:
+        lines.append(
+            f"The mean cross-entropy loss of the clean inputs is {loss_cell(samples.clean_loss)}. "
+            "A loss has no upper bound, so that there is no interval for it."
+        )
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     lines += group_facts(record)
     if _groups_cross_classes(record):
