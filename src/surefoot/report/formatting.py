@@ -83,6 +83,11 @@ def four_digits(value: float) -> str:
     return f"{value:.4g}"
 
 
+def three_digits(value: float) -> str:
+    """A value of a fit, in a table of many columns."""
+    return f"{value:.3g}"
+
+
 def error_odds(error: float) -> str:
     """How often at most a statement is wrong."""
     share = Fraction(error).limit_denominator(1_000_000)

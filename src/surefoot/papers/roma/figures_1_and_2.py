@@ -11,7 +11,12 @@ from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
 from surefoot.papers.roma.averages import COMPLEMENT, number_of_inputs, tail
 from surefoot.papers.roma.published import FIGURE_1, FIGURE_2B, Example
-from surefoot.report.formatting import p_bound, percent_range, small_probability
+from surefoot.report.formatting import (
+    p_bound,
+    percent_range,
+    small_probability,
+    three_digits,
+)
 from surefoot.report.sampling.scores import (
     caption_of,
     failing,
@@ -28,15 +33,12 @@ from surefoot.study.load_files import FileOptions
 _COLUMNS = (
     Column("model", "model", is_name=True),
     Column("input", "input", is_name=True),
-    Column("transform", "transform", is_name=True),
-    Column("λ", "power"),
-    Column("mean", "mean"),
-    Column("deviation", "deviation"),
-    Column("limit", "limit"),
-    Column("z", "z"),
-    Column("A²", "statistic"),
-    Column("p of normality", "p"),
-    Column("normal", "accepted"),
+    Column("transform", "words", is_name=True),
+    Column("mean", "mean", three_digits),
+    Column("deviation", "deviation", three_digits),
+    Column("z", "z", three_digits),
+    Column("A²", "statistic", three_digits),
+    Column("p", "p"),
     Column("extrapolated", "failure", small_probability),
     Column("interval of the counted", "interval", percent_range),
 )
@@ -49,6 +51,10 @@ _PAPER_COLUMNS = (
     Column("z, published", "published_z"),
     Column("plr, recomputed", "plr", lambda plr: f"{plr:.5g}"),
     Column("plr, published", "published_failure", lambda failure: f"1 - {failure:.4g}"),
+)
+_NOTE = (
+    "A²: Anderson and Darling's statistic; p: of normality. An extrapolation has no guarantee; the "
+    "interval of the count holds with the stated confidence, for this input by itself."
 )
 _OTHER_NETWORK = "The paper's example is of another network; it is recomputed from its own numbers."
 
@@ -86,7 +92,7 @@ def _make(
         title=f"{request.part.name.capitalize()}: {request.part.title}",
         lines=(*lines, _of_paper(example), COMPLEMENT),
         sheets=(
-            Sheet("Fits", _COLUMNS, tuple(rows)),
+            Sheet("Fits", _COLUMNS, tuple(rows), _NOTE),
             Sheet("The paper's example, recomputed", _PAPER_COLUMNS, (_paper_row(example),),
                   _OTHER_NETWORK),
         ),
@@ -107,7 +113,8 @@ def _shown(
         searched = tail(single, model, perturb).inputs
         usable = [row for row in searched if fits_of(row)] or list(searched)
         fitting = [row for row in usable if fits_of(row) and fits(row)]
-        missing, wanted = not fitting, (fitting or usable)[0].id
+        nearest = max(usable, key=lambda row: max((f.p_value for f in fits_of(row)[:1]), default=0))
+        missing, wanted = not fitting, (fitting or [nearest])[0].id
         first = number_of_inputs(single).get("first", single.files.first)
         single = replace(single, files=replace(single.files, first=first))
     loaded, inputs = single.load()
