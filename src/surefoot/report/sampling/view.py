@@ -163,8 +163,9 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
     if samples.clean_loss is not None:
         lines.append(
-            f"The mean cross-entropy loss of the clean inputs is {loss_cell(samples.clean_loss)}. "
-            "A loss has no upper bound, so that there is no interval for it."
+            f"Over these {samples.clean_loss.inputs:,} clean inputs the mean cross-entropy loss is "
+            f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
+            "interval for it."
         )
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     lines += group_facts(record)
