@@ -18,9 +18,9 @@ from surefoot.commands.options import (
     EstimateOptions,
     LevelsOptions,
     PropertyOptions,
-    RequirementOptions,
     RunOptions,
 )
+from surefoot.commands.requirement_options import RequirementOptions
 from surefoot.errors import InvalidArgument
 
 _PERTURB = "linf:32/255"

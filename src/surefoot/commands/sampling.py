@@ -11,12 +11,11 @@ from surefoot.commands.caller import Caller
 from surefoot.commands.option import option_name
 from surefoot.commands.options import (
     BatchOptions,
-    DecisionRequirementOptions,
     LevelsOptions,
-    RequirementOptions,
     RunOptions,
     chosen_levels,
 )
+from surefoot.commands.requirement_options import DecisionRequirementOptions, RequirementOptions
 from surefoot.commands.subjects import Subjects, read_subjects
 from surefoot.commands.values import as_perturbation, as_property
 from surefoot.errors import InvalidArgument
@@ -79,6 +78,7 @@ def run_sampling(
         )
         return running.write(replace(result, command=caller.command), levels.figure)
     study, source = request.study(running.seed, caller.command)
+    requirement.check_classes(study)
     with caller.display("inputs") as watch:
         result = study.run(
             on_progress=watch, on_interrupt=caller.on_interrupt, source=source, **more

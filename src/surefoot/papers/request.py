@@ -44,6 +44,7 @@ class PaperOptions:
     attack_starts: int | None = option(None, "Random starts of PGD.", least=1)
     limit: Number | None = option(None, "Confidence that no wrong class may reach.")
     draws: int | None = option(None, "Trials per input.", least=20)
+    input: str | None = option(None, "The input that is shown, by its id (default: a fitting one).")
     threshold: Numbers | None = option(None, "Accuracies that the curve must not fall below.")
     points: Numbers | None = option(None, "ASAP's n: the numbers of levels allowed.")
     curvature: Numbers | None = option(None, "ASAP's â: the assumed curvatures.")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.statistics.normality import LEAST_P, anderson_darling
 from surefoot.statistics.ranks import check_share
-from surefoot.statistics.tail import anderson_darling
 
 Floats = NDArray[np.float64]
 _ZOOMS = 8
@@ -271,4 +271,5 @@ def _verdict(brackets: _BracketCounts, level: float) -> str:
         return "not tested: fewer than 8 inputs"
     p = anderson_darling(np.log(brackets.points()))
     outcome = "rejected" if p < level else "not rejected"
-    return f"log-normal {outcome} at the {100 * level:g} % level (Anderson-Darling, p = {p:.2g})"
+    stated = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
+    return f"log-normal {outcome} at the {100 * level:g} % level (Anderson-Darling, {stated})"

@@ -22,7 +22,7 @@ from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,
-    four_digits,
+    extrapolated_probability,
     percent,
     points_apart,
     points_range,
@@ -78,7 +78,7 @@ def _worst(claim: Claim) -> str:
 
 
 def _tail(claim: Claim) -> str:
-    value = "nothing" if claim.value is None else four_digits(claim.value)
+    value = "nothing" if claim.value is None else extrapolated_probability(claim.value)
     fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
     if claim.about.of is not About.INPUT:
         fitted = f"{claim.limit or 0:,.0f} of {claim.about.inputs:,} inputs"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.results import Interval
 
 _BINARY_ROUNDING = 1e-7
@@ -82,6 +83,11 @@ def four_digits(value: float) -> str:
     return f"{value:.4g}"
 
 
+def three_digits(value: float) -> str:
+    """A value of a fit, in a table of many columns."""
+    return f"{value:.3g}"
+
+
 def error_odds(error: float) -> str:
     """How often at most a statement is wrong."""
     share = Fraction(error).limit_denominator(1_000_000)
@@ -104,9 +110,23 @@ def confidence(error: float) -> str:
     return f"100 % less {100 * error:.2g} %"
 
 
+def extrapolated_probability(failure: float) -> str:
+    """To four digits; below what floating point holds, as a bound, never 0."""
+    below = failure <= LEAST_PROBABILITY
+    return f"below {LEAST_PROBABILITY:g}" if below else four_digits(failure)
+
+
 def small_probability(failure: float) -> str:
-    """A failure probability that may be far below a hundredth of a percent."""
+    """An extrapolated probability, which may be far below a hundredth of a percent; never 0."""
+    if failure <= LEAST_PROBABILITY:
+        return f"below {LEAST_PROBABILITY:g}"
     return percent(failure) if failure >= 1e-4 else f"{failure:.2g}"
+
+
+def variance(value: float) -> str:
+    """A variance of probabilities; 0 only where all of them are equal."""
+    below = 0 < value <= LEAST_PROBABILITY
+    return f"below {LEAST_PROBABILITY:g}" if below else f"{value:.2g}"
 
 
 def with_full_stop(text: str) -> str:
@@ -134,11 +154,18 @@ def points_range(interval: Interval) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value in a table, rounded upwards."""
+    """A p-value in a table, rounded upwards; never 0."""
+    if p <= LEAST_PROBABILITY:
+        return f"< {LEAST_PROBABILITY:g}"
     if p >= 0.001:
         return f"{math.ceil(1000 * p - 1e-9) / 1000:.3f}"
-    unit = 10.0 ** math.floor(math.log10(max(p, 1e-300)))
+    unit = 10.0 ** math.floor(math.log10(p))
     return f"{math.ceil(p / unit - 1e-9) * unit:.0e}"
+
+
+def p_bound(p: float, *, is_bound: bool) -> str:
+    """The same where it may be known only as a bound, which is then named."""
+    return f"< {p:.0e}" if is_bound else p_value(p)
 
 
 def one_in(kappa: float) -> str:
