@@ -1,4 +1,4 @@
-"""The runs of `surefoot demo`: a question, and the command that answers it on the embedded files."""
+"""The runs of `surefoot demo`: each a question, and the command that answers it."""
 
 from __future__ import annotations
 
@@ -64,21 +64,22 @@ STEPS = {
     for step in (
         Step(
             "estimate",
-            "How often does the model fail under random noise?",
+            "How often does random noise change the label?",
             "fashion_cnn.onnx, noise of up to 32/255 per pixel",
             options={"width": 0.05},
         ),
         Step(
             "certify",
-            "Which images fail under at most 1 in 20 random perturbations?",
+            "How many images fail under more than 1 in 10 random perturbations?",
             "fashion_cnn.onnx, noise of up to 32/255 per pixel",
-            options={"kappa": 0.05, "first": 100},
+            options={"kappa": 0.1, "first": 100},
         ),
         Step(
             "tail",
-            "How often is the model confident in a wrong class?",
-            "fashion_cnn.onnx, noise of up to 32/255 per pixel",
-            options={"limit": 0.6, "first": 20},
+            "How rare are confident mistakes?",
+            "fashion_cnn.onnx, noise of up to 32/255 per pixel; a trial fails if another label "
+            "gets a confidence of 0.6 or more",
+            options={"limit": 0.6, "first": 12},
         ),
         Step(
             "curve",
@@ -89,15 +90,15 @@ STEPS = {
         ),
         Step(
             "critical",
-            "Up to which size can no perturbation at all change the label?",
-            "fashion_mlp_noise.onnx, proofs for 40 images",
+            "Up to which size can no perturbation change the label of all but 20 % of the images?",
+            "fashion_mlp_noise.onnx, proofs for 20 images",
             models=(_NEW,),
             perturb="",
-            options={"first": 40, "correct_only": True, "quantile": 0.1},
+            options={"first": 20, "correct_only": True, "quantile": 0.2},
         ),
         Step(
             "compare",
-            "Is the new version more robust to random noise than the old one?",
+            "Does the new version fail less often than the old one?",
             "fashion_mlp_noise.onnx and fashion_cnn.onnx, noise of up to 32/255 per pixel",
             models=(_NEW, _CNN),
         ),
