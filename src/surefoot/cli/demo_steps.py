@@ -90,7 +90,7 @@ STEPS = {
         ),
         Step(
             "critical",
-            "Up to which size can no perturbation change the label of all but 20 % of the images?",
+            "Up to which size is no perturbation a failure, for all but 20 % of such images?",
             "fashion_mlp_noise.onnx, proofs for 20 images",
             models=(_NEW,),
             perturb="",
