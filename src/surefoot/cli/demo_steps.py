@@ -79,7 +79,7 @@ STEPS = {
             "How rare are confident mistakes?",
             "fashion_cnn.onnx, noise of up to 32/255 per pixel; a trial fails if another label "
             "gets a confidence of 0.6 or more",
-            options={"limit": 0.6, "first": 12},
+            options={"limit": 0.6, "first": 20},
         ),
         Step(
             "curve",
