@@ -20,6 +20,9 @@ from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
 
+PROOFS = "proofs are in real arithmetic"
+"""What a proved radius rests on, as a remark beside a count."""
+
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One search an input."""
@@ -82,7 +85,7 @@ def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
 
 def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
     """How many of these inputs are proved and refuted at a radius."""
-    arithmetic = ("proofs are in real arithmetic",) if proved else ()
+    arithmetic = (PROOFS,) if proved else ()
     footing = Footing.CONDITIONAL if proved else Footing.SOUND
     return Claim(
         "robust_accuracy",

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.claims import About, Claim
-from surefoot.population import mean_radii
 from surefoot.report.clauses import capitalised, continuation_note
 from surefoot.report.figures import svg
 from surefoot.report.formatting import at_least, file_name, four_digits
@@ -17,7 +16,14 @@ from surefoot.report.provenance import (
     preflight_cautions,
     provenance,
 )
-from surefoot.report.radii.figures import radii_chart, times_figure
+from surefoot.report.radii.figures import accuracy_chart, radii_chart, times_figure
+from surefoot.report.radii.summaries import (
+    AT_A_RADIUS,
+    MEANS,
+    accuracy_table,
+    means_table,
+    times_table,
+)
 from surefoot.report.radii.tables import (
     bracket_table,
     brackets_of,
@@ -41,12 +47,19 @@ _CAPTION = (
     "it. The truth lies between the two. Diamond and bar: the quantile and its interval."
 )
 
+_ACCURACY_CAPTION = (
+    "Solid line: inputs that are not refuted at the radius. Dashed: inputs that are proved up to "
+    "it. The robust accuracy of these inputs lies between the two. Bars, at the radii that were "
+    "named: its interval for the population."
+)
+
 
 def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
-    whole = [c for c in record.claims if c.about.of is not About.CLASS]
+    in_tables = (*AT_A_RADIUS, *MEANS) if len(parts) > 1 else ()
+    whole = [c for c in record.claims if c.about.of is not About.CLASS and c.kind not in in_tables]
     return View(
         title=_about(parts),
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
@@ -133,7 +146,6 @@ def _facts_of(record: Record) -> list[str]:
             lines[-1] += (
                 " They make the quantile 0; correct_only=True (--correct-only) leaves them out."
             )
-    lines += _summaries(brackets)
     inside = [s for b in brackets for s in b.sampled if s.radius <= b.low]
     if inside:
         lines.append(
@@ -147,18 +159,6 @@ def _facts_of(record: Record) -> list[str]:
     last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
     return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
-
-
-def _summaries(brackets: list[Bracket]) -> list[str]:
-    """The means that are usually reported with the quantile, with their counts."""
-    means = mean_radii(brackets)
-    line = f"Mean certified radius: {four_digits(means.certified)} over {means.inputs:,} inputs"
-    if means.distance is not None:
-        line += (
-            f"; mean distance of the counterexamples: {four_digits(means.distance)} over "
-            f"{means.counterexamples:,}"
-        )
-    return [line + "."]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
@@ -211,10 +211,19 @@ def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...
     drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
     title = "Share of inputs refuted within a radius"
     sections = [Section("distribution", title, (), (drawn,), quantile_table(parts))]
+    curve = Figure(lambda: svg(accuracy_chart(record, parts)), _ACCURACY_CAPTION)
+    sections.append(
+        Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
+    )
     for name, part in parts.items():
         if examples := radii_in(part).examples:
             sections.append(_examples(name, examples))
-    for section, table in (("pairs", pair_table(record)), ("classes", class_table(record))):
+    for section, table in (
+        ("pairs", pair_table(record)),
+        ("classes", class_table(record)),
+        ("means", means_table(record, parts)),
+        ("time", times_table(parts)),
+    ):
         if table is not None:
             sections.append(Section(section, table.title, table=table))
     for name, part in parts.items():
