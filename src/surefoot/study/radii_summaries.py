@@ -93,7 +93,7 @@ def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
     if model.guarantee.footing is Footing.NONE:
         return replace(claim, guarantee=NO_GUARANTEE, reason=model.reason)
     promise = model.guarantee
-    together = f"all {radii} radii" if radii > 1 else ""
+    together = {1: "", 2: "both radii"}.get(radii, f"all {radii} radii")
     return replace(
         claim,
         guarantee=Guarantee(promise.footing, promise.error, promise.assumptions, together),

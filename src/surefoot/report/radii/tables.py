@@ -19,6 +19,8 @@ ESTIMATORS = {
     "log-normal": "log-normal posterior",
     "groups": "mean over groups",
 }
+_GROUPS = {"split": "splits", "training": "trainings"}
+"""What stands side by side where it is not networks."""
 _WEAKEST_ROWS = 12
 _ROUNDING = 1e-6
 """Relative allowance for the rounding of a bracket's width."""
@@ -177,9 +179,17 @@ def pair_table(record: Record) -> Table | None:
         for d in record.details.differences
     )
     share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
+    along = record.details.along
     note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
-    headings = ("networks", "difference", "interval", "shown to differ")
-    return Table("Pairs of networks", headings, rows, 1, note)
+    if along in _GROUPS:
+        note = (
+            f"The {share} quantiles, each of its own inputs: a difference lies between those of "
+            f"the ends of the two intervals; inputs are not paired. "
+            f"{capitalised(confidence_clause(claims[0]))}."
+        )
+    name = _GROUPS.get(along, "networks")
+    headings = (name, "difference", "interval", "shown to differ")
+    return Table(f"Pairs of {name}", headings, rows, 1, note)
 
 
 def _larger(around: Interval, first: str, second: str) -> str:

@@ -85,7 +85,8 @@ def _about(records: Mapping[str, Record]) -> str:
     )
     sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.inputs) for r in records.values()))
     taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
-    source, selection, within, kept = _question(first)
+    source, _, within, kept = _question(first)
+    selection = " and ".join(dict.fromkeys(_question(r)[1] for r in records.values()))
     return (
         f"{', '.join(models)} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
         f"critical radius of an input is the largest L∞ distance{within} up to which all points "
@@ -124,7 +125,9 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     own = [
         f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
-    if len(records) > 1 and any(r.claims[0].about.groups for r in records.values()):
+    pooled = any(r.claims[0].about.name for r in records.values())
+    groups = any(r.claims[0].about.groups for r in records.values())
+    if len(records) > 1 and groups and not pooled:
         shared.append(
             "The quantiles of two networks are not compared: that test takes inputs for "
             "independent, and these are in groups."
@@ -134,7 +137,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), *_footing(record, brackets), *group_facts(record)]
+    lines = [_widths(record, brackets), *_footing(record, brackets), *_group_facts(record)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(
@@ -159,6 +162,17 @@ def _facts_of(record: Record) -> list[str]:
     last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
     return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
+
+
+def _group_facts(record: Record) -> list[str]:
+    about = record.claims[0].about
+    if not about.name:
+        return group_facts(record)
+    each = len(record.inputs) // max(about.groups, 1)
+    return [
+        f"Each of {about.groups:,} inputs has a bracket of each of {each} networks; inputs that "
+        "one of these lacks are left out. The inputs are the sample, the networks are not."
+    ]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
