@@ -43,12 +43,12 @@ class RobustAccuracy:
     @property
     def share(self) -> Interval:
         """The robust accuracy of these inputs: open ones count against its low end alone."""
-        return Interval(self.proved / self.inputs, (self.inputs - self.refuted) / self.inputs)
+        return Interval(self.proved / self.inputs, (self.proved + self.open) / self.inputs)
 
     @property
     def frequency(self) -> Interval:
         """The share that can be made to fail (Bastani et al. 2016: adversarial frequency)."""
-        return Interval(self.refuted / self.inputs, (self.inputs - self.proved) / self.inputs)
+        return Interval(self.refuted / self.inputs, (self.refuted + self.open) / self.inputs)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
-    unit = "groups" if about[0].about.groups else "inputs"
+    unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
         f"advance. Adding {unit} and reading it again would not keep the error."

@@ -213,43 +213,42 @@ def join_groups(parts: Mapping[str, Result], groups: Sequence[GroupOfRows], alon
     families: dict[str, list[str]] = {}
     for group in groups:
         families.setdefault(group.family, []).append(group.name)
-    claims = [
-        _difference(parts[a].record, parts[b].record, a, b)
+    differences = [
+        one
         for family in families.values()
         for a, b in combinations(family, 2)
+        if (one := _difference(a, parts[a].record.claims[0], b, parts[b].record.claims[0]))
     ]
-    known = [c for c in claims if c.interval is not None]
-    differences = tuple(
-        Difference(*c.names, c.value or 0.0, c.interval or Interval(0.0, 0.0), c.guarantee)
-        for c in known
-    )
     details = joined.record.details
     members = details.members if isinstance(details, Comparison) else ()
     record = replace(
         joined.record,
-        claims=(*joined.record.claims, *known),
-        details=Comparison(along, members, differences),
+        claims=(*joined.record.claims, *(_claim(one, parts) for one in differences)),
+        details=Comparison(along, members, tuple(differences)),
     )
     return replace(joined, record=record)
 
 
-def _difference(first: Record, second: Record, a: str, b: str) -> Claim:
-    """From the intervals of both, which hold together."""
-    one, other = first.claims[0], second.claims[0]
-    blank = replace(
-        one, kind="quantile_difference", names=(a, b), value=None, interval=None, reason="",
-        about=replace(one.about, inputs=one.about.inputs + other.about.inputs),
-    )  # fmt: skip
-    if one.interval is None or other.interval is None:
-        return blank
-    around = Interval(
-        one.interval.low - other.interval.high, one.interval.high - other.interval.low
-    )
-    assumptions = tuple(dict.fromkeys((*one.guarantee.assumptions, *other.guarantee.assumptions)))
-    value = min(max((one.value or 0.0) - (other.value or 0.0), around.low), around.high)
+def _difference(a: str, first: Claim, b: str, second: Claim) -> Difference | None:
+    """From the intervals of both, which hold together; None where one has none."""
+    one, other = first.interval, second.interval
+    if one is None or other is None:
+        return None
+    around = Interval(one.low - other.high, one.high - other.low)
+    value = min(max((first.value or 0.0) - (second.value or 0.0), around.low), around.high)
+    rests = dict.fromkeys((*first.guarantee.assumptions, *second.guarantee.assumptions))
+    return Difference(a, b, value, around, replace(first.guarantee, assumptions=tuple(rests)))
+
+
+def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:
+    first, second = (parts[name].record.claims[0] for name in (one.first, one.second))
     return replace(
-        blank,
-        value=value,
-        interval=around,
-        guarantee=replace(one.guarantee, assumptions=assumptions),
+        first,
+        kind="quantile_difference",
+        names=(one.first, one.second),
+        value=one.value,
+        interval=one.interval,
+        guarantee=one.guarantee,
+        reason="",
+        about=replace(first.about, inputs=first.about.inputs + second.about.inputs),
     )

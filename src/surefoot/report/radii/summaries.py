@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from surefoot.claims import Claim
 from surefoot.population import mean_radii, robust_accuracy, runtimes
+from surefoot.population.radii import RobustAccuracy
 from surefoot.report.clauses import capitalised, confidence_clause
-from surefoot.report.formatting import at_most, four_digits, percent_range, radius_range
-from surefoot.report.radii.tables import brackets_of, radii_in, seconds
+from surefoot.report.formatting import at_most, four_digits, percent, percent_range, radius_range
+from surefoot.report.radii.tables import brackets_of, column_of_parts, radii_in, seconds
 from surefoot.report.tables import Table
+from surefoot.results import Interval
 from surefoot.store.records import Record
 
 AT_A_RADIUS = ("robust_accuracy", "robust_accuracy_population", "severity")
@@ -25,46 +28,91 @@ _NOT_FIXED = (
 )
 
 
-def accuracy_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
-    """Robust accuracy, adversarial frequency and severity at every radius that was named."""
+@dataclass(frozen=True)
+class _AtRadius:
+    """One network at one radius: its name, the counts, and the claims about them."""
+
+    names: tuple[str, ...]
+    counts: RobustAccuracy
+    population: Claim | None
+    severity: Claim | None
+
+
+def _at_radii(record: Record, parts: Mapping[str, Record]) -> list[_AtRadius]:
     claims = {(c.kind, c.names, c.limit): c for c in record.claims if c.kind in AT_A_RADIUS}
-    radii = [(names, limit) for kind, names, limit in claims if kind == "robust_accuracy"]
-    if not radii:
-        return None
-    several = len(parts) > 1
     rows = []
-    for names, limit in radii:
-        part = parts[names[0]] if several else next(iter(parts.values()))
+    for kind, names, limit in claims:
+        if kind != "robust_accuracy":
+            continue
+        part = parts[names[0]] if len(parts) > 1 else next(iter(parts.values()))
         counts = robust_accuracy([b for _, b in brackets_of(part)], limit or 0.0)
-        severity = claims.get(("severity", names, limit))
-        whole = claims.get(("robust_accuracy_population", names, limit))
-        cells = (
-            f"{limit or 0.0:.6g}",
-            *(f"{number:,}" for number in (counts.proved, counts.refuted, counts.open)),
-            percent_range(counts.share),
-            _share(whole),
-            percent_range(counts.frequency),
-            "none" if severity is None else _radius(severity),
+        of_both = (claims.get((kind, names, limit)) for kind in AT_A_RADIUS[1:])
+        rows.append(_AtRadius(names, counts, *of_both))
+    return rows
+
+
+def accuracy_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
+    """Robust accuracy at every radius that was named, of these inputs and of the population."""
+    rows = _at_radii(record, parts)
+    if not rows:
+        return None
+    cells = tuple(
+        (
+            *row.names,
+            f"{row.counts.radius:.6g}",
+            *(f"{n:,}" for n in (row.counts.proved, row.counts.refuted, row.counts.open)),
+            _counted(row.counts.share),
+            _share(row.population),
         )
-        rows.append((*names, *cells) if several else cells)
-    headings = (
-        "radius", "proved", "refuted", "open", "robust accuracy", "of the population",
-        "adversarial frequency", "adversarial severity",
-    )  # fmt: skip
-    note = _accuracy_note([c for c in claims.values() if c.interval is not None], several)
-    headings = ("network", *headings) if several else headings
-    return Table("Robust accuracy", headings, tuple(rows), 1, note)
+        for row in rows
+    )
+    headings: tuple[str, ...] = (
+        "radius",
+        "proved",
+        "refuted",
+        "open",
+        "these inputs",
+        "population",
+    )
+    several = len(parts) > 1
+    headings = (*_first(record, parts), *headings)
+    note = _accuracy_note([row.population for row in rows], several)
+    return Table("Robust accuracy", headings, cells, 1, note)
 
 
-def _accuracy_note(claims: list[Claim], several: bool) -> str:
+def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
+    """Adversarial frequency and severity (Bastani et al. 2016) at every radius that was named."""
+    rows = _at_radii(record, parts)
+    if not rows:
+        return None
+    cells = tuple(
+        (
+            *row.names,
+            f"{row.counts.radius:.6g}",
+            _counted(row.counts.frequency),
+            _radius(row.severity),
+            f"{row.counts.refuted:,}",
+        )
+        for row in rows
+    )
+    headings: tuple[str, ...] = ("radius", "frequency", "severity", "over inputs")
+    headings = (*_first(record, parts), *headings)
+    note = (
+        "Frequency: the share of these inputs that is refuted at the radius, up to that which is "
+        "not proved there. Severity: the mean critical radius of those refuted, between its proofs "
+        "and its counterexamples; open inputs have no part in it, and inputs that fail when clean "
+        "count as 0."
+    )
+    return Table("Adversarial frequency and severity", headings, cells, 1, note)
+
+
+def _accuracy_note(claims: list[Claim | None], several: bool) -> str:
     lines = [
-        "Robust accuracy and frequency of these inputs run from what is proved to what is not "
-        "refuted; inputs that fail when clean count as refuted. Severity is the mean critical "
-        "radius of the refuted ones."
+        "From what is proved to what is not refuted; inputs that fail when clean count as refuted."
     ]
-    whole = next((c for c in claims if c.kind == "robust_accuracy_population"), None)
+    whole = next((c for c in claims if c is not None and c.interval is not None), None)
     if whole is not None:
-        each = ", for each network by itself" if several else ""
+        each = ", for each by itself" if several else ""
         lines.append(f"Of the population: {confidence_clause(whole)}{each}.")
     return " ".join(lines)
 
@@ -88,12 +136,12 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
             _radius(whole),
         )
         rows.append((*names, *cells))
-    headings = (
+    headings: tuple[str, ...] = (
         "inputs", "fail when clean", "mean certified radius", "mean counterexample distance",
         "over inputs", "mean of the population",
     )  # fmt: skip
     several = len(parts) > 1
-    headings = ("network", *headings) if several else headings
+    headings = (*_first(record, parts), *headings)
     note = _means_note([c for c in claims.values() if c.kind == MEANS[1]], parts)
     return Table("Mean radii", headings, tuple(rows), int(several), note)
 
@@ -104,7 +152,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
         "distance is over the inputs with a counterexample."
     ]
     if wholes:
-        each = ", for each network by itself" if len(parts) > 1 else ""
+        each = ", for each by itself" if len(parts) > 1 else ""
         certain = capitalised(confidence_clause(wholes[0]))
         most = f"no radius counts as more than {at_most(wholes[0].limit or 0.0)}"
         lines.append(f"Of the population: {most}. {certain}{each}.")
@@ -115,7 +163,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
     return " ".join(lines)
 
 
-def times_table(parts: Mapping[str, Record]) -> Table | None:
+def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     """How long each network took, and how many inputs the time limit ended."""
     published = any(radii_in(part).published for part in parts.values())
     rows = []
@@ -139,8 +187,8 @@ def times_table(parts: Mapping[str, Record]) -> Table | None:
     if not rows:
         return None
     ended = "without an end" if published else "ended at the time limit"
-    headings = ("inputs with a time", "total seconds", "median", "longest", ended)
-    headings = ("network", *headings) if len(parts) > 1 else headings
+    headings: tuple[str, ...] = ("inputs with a time", "total seconds", "median", "longest", ended)
+    headings = (*_first(record, parts), *headings)
     note = (
         "Seconds as the file states them. Without an end: nothing was proved, or nothing refuted; "
         "the file does not state the time limit."
@@ -148,6 +196,16 @@ def times_table(parts: Mapping[str, Record]) -> Table | None:
         else "CPU seconds. An input that the time limit ended keeps its wider bracket."
     )
     return Table("Time", headings, tuple(rows), int(len(parts) > 1), note)
+
+
+def _first(record: Record, parts: Mapping[str, Record]) -> tuple[str, ...]:
+    """The heading of the names, where there are several."""
+    return (column_of_parts(record),) if len(parts) > 1 else ()
+
+
+def _counted(share: Interval) -> str:
+    """A share of these inputs, which is counted: one number where nothing is open."""
+    return percent(share.low) if share.low == share.high else percent_range(share)
 
 
 def _share(claim: Claim | None) -> str:

@@ -65,7 +65,13 @@ def _cells(result: Quantile | Undecided) -> tuple[str, str]:
     return four_digits(result.value), radius_range(result.interval)
 
 
-def quantile_table(records: Mapping[str, Record]) -> Table:
+def column_of_parts(record: Record) -> str:
+    """What stands side by side: networks, or the splits or trainings of a file."""
+    along = record.details.along if isinstance(record.details, Comparison) else ""
+    return along if along in _GROUPS else "network"
+
+
+def quantile_table(records: Mapping[str, Record], column: str = "network") -> Table:
     """A row for each estimator; the first is the one of the claim."""
     several = any(records)
     rows: list[tuple[str, ...]] = []
@@ -80,7 +86,7 @@ def quantile_table(records: Mapping[str, Record]) -> Table:
             if isinstance(row.result, Quantile) and row.result.fit:
                 condition = "; ".join(row.result.guarantee.assumptions)
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
-    first = ("network", "estimator") if several else ("estimator", "quantile")
+    first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
     claimed = ["The claim above uses the first estimator; the others are for comparison."]

@@ -22,6 +22,7 @@ from surefoot.report.radii.summaries import (
     MEANS,
     accuracy_table,
     means_table,
+    severity_table,
     times_table,
 )
 from surefoot.report.radii.tables import (
@@ -29,6 +30,7 @@ from surefoot.report.radii.tables import (
     brackets_of,
     class_table,
     closed,
+    column_of_parts,
     pair_table,
     points_table,
     quantile_table,
@@ -224,7 +226,9 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
     title = "Share of inputs refuted within a radius"
-    sections = [Section("distribution", title, (), (drawn,), quantile_table(parts))]
+    sections = [
+        Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
+    ]
     curve = Figure(lambda: svg(accuracy_chart(record, parts)), _ACCURACY_CAPTION)
     sections.append(
         Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
@@ -235,8 +239,9 @@ def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...
     for section, table in (
         ("pairs", pair_table(record)),
         ("classes", class_table(record)),
+        ("severity", severity_table(record, parts)),
         ("means", means_table(record, parts)),
-        ("time", times_table(parts)),
+        ("time", times_table(record, parts)),
     ):
         if table is not None:
             sections.append(Section(section, table.title, table=table))
