@@ -13,11 +13,13 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.population import (
     Group,
+    ShortestRanks,
     mean_radii,
     mean_radius,
     robust_accuracy,
     robust_share,
     runtimes,
+    unpaired_quantile_difference,
 )
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
@@ -163,10 +165,11 @@ def test_splits_are_never_paired_though_their_images_have_the_same_names(file):
     assert not ids[0] & ids[1]
     test, train = of_kind(result, "radius_quantile")
     (difference,) = of_kind(result, "quantile_difference")
-    assert difference.interval.low == test.interval.low - train.interval.high
-    assert difference.interval.high == test.interval.high - train.interval.low < 0
-    jointly = "both quantiles and their difference"
-    assert {c.guarantee.jointly for c in (test, train, difference)} == {jointly}
+    local = [[row.result for row in part.inputs] for part in result.parts.values()]
+    assert difference.interval == unpaired_quantile_difference(*local, 0.5, 0.05)
+    assert difference.interval.high < 0
+    assert test.guarantee.jointly == train.guarantee.jointly == "both quantiles"
+    assert difference.guarantee.jointly == ""
     alone = brackets(file(text), split="test", quantile=0.5, error=0.025).claims[0]
     assert test.interval == alone.interval
     assert (test.guarantee.error, len(test.names)) == (0.05, 1)
@@ -214,6 +217,35 @@ def test_networks_of_a_training_are_pooled_on_the_inputs_that_all_have(file):
     assert "robust is more robust" in str(result)
     assert not of_kind(result.parts["plain"], "mean_radius")
     assert [c.names for c in result.require(0.001).verdicts] == [("plain",), ("robust",)]
+
+
+def test_two_independent_samples_are_compared_more_sharply_than_two_intervals():
+    first, second = points(np.linspace(0.2, 0.4, 300)), points(np.linspace(0.1, 0.3, 200))
+    around = unpaired_quantile_difference(first, second, 0.5, 0.05)
+    one, other = (ShortestRanks(0.5).conclude(local, 0.025).interval for local in (first, second))
+    assert 0 < around.low < 0.1 < around.high
+    assert around.width < 0.85 * (one.high - other.low - (one.low - other.high))
+    back = unpaired_quantile_difference(second, first, 0.5, 0.05)
+    assert (back.low, back.high) == (-around.high, -around.low)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 200), (72, 5)])
+def test_few_inputs_leave_the_difference_open(sizes):
+    n, m = sizes
+    around = unpaired_quantile_difference(points([0.3] * n), points([0.1] * m), 0.05, 0.05)
+    assert around.low < 0
+    assert around.high > 0.2 - 1e-9
+    with pytest.raises(InvalidArgument, match="got 0 and 1"):
+        unpaired_quantile_difference([], points([0.1]), 0.05, 0.05)
+
+
+def test_brackets_that_are_open_only_widen_the_difference():
+    rng = np.random.default_rng(1)
+    radii = rng.uniform(0, 0.4, (2, 90))
+    exact = unpaired_quantile_difference(*(points(r) for r in radii), 0.3, 0.05)
+    wide = [[bracket(0.9 * r, 1.1 * r) for r in rs] for rs in radii]
+    around = unpaired_quantile_difference(*wide, 0.3, 0.05)
+    assert around.low < exact.low < exact.high < around.high
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,11 @@ from surefoot.population.quantile import (
     ShortestRanks,
     of_each,
 )
-from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
+from surefoot.population.quantile_comparison import (
+    quantile_difference,
+    quantile_differences,
+    unpaired_quantile_difference,
+)
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
@@ -105,5 +109,6 @@ __all__ = [
     "robust_share",
     "runtimes",
     "sound",
+    "unpaired_quantile_difference",
     "weakest",
 ]

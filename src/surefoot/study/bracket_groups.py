@@ -1,9 +1,9 @@
 """Published brackets by a column of their file: splits, classes, trainings of the networks.
 
 Each group has its own quantile, and all of them hold together: every one at its share of the error.
-The difference of two quantiles lies between the differences of their ends whenever both intervals
-are right, so it needs no further error, and nothing is supposed of how the groups depend on each
-other: inputs are never paired.
+Splits are independent samples, and the difference of their quantiles has a test of its own. Of
+trainings, whose networks saw the same inputs, the difference lies between those of the ends of the
+two intervals: whenever both are right, however they depend on each other. Inputs are never paired.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 from surefoot.claims import About, Claim, Sampling, Scope
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket
-from surefoot.population import Difference
+from surefoot.population import Difference, unpaired_quantile_difference
 from surefoot.population.requirement import GROUPS_SAMPLED, SAMPLED, WHOLE_GROUPS
-from surefoot.results import Guarantee, Interval, Quantile
+from surefoot.results import Bracket, Guarantee, Interval, Quantile
+from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
@@ -60,10 +61,12 @@ class GroupOfRows:
 
     @property
     def together(self) -> str:
-        """What the confidence is for."""
-        if self.family_size == _FEWEST:
-            return "both quantiles and their difference"
-        return f"all {self.family_size} quantiles and their differences"
+        """What the confidence of the quantile is for."""
+        two = self.family_size == _FEWEST
+        quantiles = "both quantiles" if two else f"all {self.family_size} quantiles"
+        if self.family != TRAINING:
+            return quantiles
+        return f"{quantiles} and their difference{'' if two else 's'}"
 
 
 def check_by(by: str | None, at: Sequence[float]) -> None:
@@ -217,7 +220,7 @@ def join_groups(parts: Mapping[str, Result], groups: Sequence[GroupOfRows], alon
         one
         for family in families.values()
         for a, b in combinations(family, 2)
-        if (one := _difference(a, parts[a].record.claims[0], b, parts[b].record.claims[0]))
+        if (one := _difference(a, parts[a].record, b, parts[b].record, along, len(family)))
     ]
     details = joined.record.details
     members = details.members if isinstance(details, Comparison) else ()
@@ -229,15 +232,30 @@ def join_groups(parts: Mapping[str, Result], groups: Sequence[GroupOfRows], alon
     return replace(joined, record=record)
 
 
-def _difference(a: str, first: Claim, b: str, second: Claim) -> Difference | None:
-    """From the intervals of both, which hold together; None where one has none."""
-    one, other = first.interval, second.interval
-    if one is None or other is None:
+def _difference(
+    a: str, first: Record, b: str, second: Record, along: str, groups: int
+) -> Difference | None:
+    """How much larger the quantile of the first is; None where one has no quantile."""
+    mine, other = first.claims[0], second.claims[0]
+    if mine.interval is None or other.interval is None or mine.limit is None:
         return None
-    around = Interval(one.low - other.high, one.high - other.low)
-    value = min(max((first.value or 0.0) - (second.value or 0.0), around.low), around.high)
-    rests = dict.fromkeys((*first.guarantee.assumptions, *second.guarantee.assumptions))
-    return Difference(a, b, value, around, replace(first.guarantee, assumptions=tuple(rests)))
+    rests = dict.fromkeys((*mine.guarantee.assumptions, *other.guarantee.assumptions))
+    promise = replace(mine.guarantee, assumptions=tuple(rests))
+    around = Interval(
+        mine.interval.low - other.interval.high, mine.interval.high - other.interval.low
+    )
+    if along == SPLIT:
+        pairs = math.comb(groups, 2)
+        around = unpaired_quantile_difference(
+            _brackets(first), _brackets(second), mine.limit, shares(promise.error, pairs)
+        )
+        promise = replace(promise, jointly=f"all {pairs} pairs" if pairs > 1 else "")
+    value = min(max((mine.value or 0.0) - (other.value or 0.0), around.low), around.high)
+    return Difference(a, b, value, around, promise)
+
+
+def _brackets(record: Record) -> list[Bracket]:
+    return [row.result for row in record.inputs if isinstance(row.result, Bracket)]
 
 
 def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:

@@ -188,10 +188,10 @@ def pair_table(record: Record) -> Table | None:
     along = record.details.along
     note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
     if along in _GROUPS:
+        how = "of independent samples" if along == "split" else "from the ends of the two intervals"
         note = (
-            f"The {share} quantiles, each of its own inputs: a difference lies between those of "
-            f"the ends of the two intervals; inputs are not paired. "
-            f"{capitalised(confidence_clause(claims[0]))}."
+            f"The {share} quantiles, each of its own inputs; the difference is {how}, never of "
+            f"pairs of inputs. {capitalised(confidence_clause(claims[0]))}."
         )
     name = _GROUPS.get(along, "networks")
     headings = (name, "difference", "interval", "shown to differ")
