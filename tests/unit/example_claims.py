@@ -209,8 +209,8 @@ SENTENCES_BY_KIND = {
     ),
     "severity": (
         "The 4 inputs that can be made to fail within radius 0.03 have a mean critical radius of "
-        "0.01099 to 0.01201 (the model computes in real arithmetic); the 5 open at that radius have "
-        "no part in it."
+        "0.01099 to 0.01201 (the model computes in real arithmetic); the 5 open at that radius "
+        "have no part in it."
     ),
     "mean_radius": (
         "Averaged over these 100 inputs, the critical radius is 0.04099 to 0.04201 (the model "

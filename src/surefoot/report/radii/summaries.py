@@ -10,6 +10,7 @@ from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import at_most, four_digits, percent, percent_range, radius_range
+from surefoot.report.provenance import group_facts
 from surefoot.report.radii.tables import brackets_of, column_of_parts, radii_in, seconds
 from surefoot.report.tables import Table
 from surefoot.results import Interval
@@ -206,6 +207,18 @@ def _first(record: Record, parts: Mapping[str, Record]) -> tuple[str, ...]:
 def _counted(share: Interval) -> str:
     """A share of these inputs, which is counted: one number where nothing is open."""
     return percent(share.low) if share.low == share.high else percent_range(share)
+
+
+def sampled_facts(record: Record) -> list[str]:
+    """What was sampled, where that is not single inputs: groups, or inputs of several networks."""
+    about = record.claims[0].about
+    if not about.name:
+        return group_facts(record)
+    each = len(record.inputs) // max(about.groups, 1)
+    return [
+        f"Each of {about.groups:,} inputs has a bracket of each of {each} networks; inputs that "
+        "one of these lacks are left out. The inputs are the sample, the networks are not."
+    ]
 
 
 def _share(claim: Claim | None) -> str:

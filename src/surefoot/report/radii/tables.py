@@ -111,7 +111,12 @@ def class_table(record: Record) -> Table | None:
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
     together = next((confidence_clause(c) for c in claims if c.interval is not None), "")
-    note = f"{capitalised(together)}{each}." if together else ""
+    lines = [f"{capitalised(together)}{each}."] if together else []
+    reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
+    if reasons:
+        others = f" ({len(reasons) - 1} other classes likewise)" if len(reasons) > 1 else ""
+        lines.append(f"Class {reasons[0]}{others}.")
+    note = " ".join(lines)
     return Table("Results by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
 
 

@@ -12,7 +12,6 @@ from surefoot.report.figures import svg
 from surefoot.report.formatting import at_least, file_name, four_digits
 from surefoot.report.provenance import (
     findings_sections,
-    group_facts,
     preflight_cautions,
     provenance,
 )
@@ -22,6 +21,7 @@ from surefoot.report.radii.summaries import (
     MEANS,
     accuracy_table,
     means_table,
+    sampled_facts,
     severity_table,
     times_table,
 )
@@ -61,7 +61,10 @@ def view(
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
     in_tables = (*AT_A_RADIUS, *MEANS) if len(parts) > 1 else ()
-    whole = [c for c in record.claims if c.about.of is not About.CLASS and c.kind not in in_tables]
+    whole = sorted(
+        (c for c in record.claims if c.about.of is not About.CLASS and c.kind not in in_tables),
+        key=lambda c: c.about.of is About.POPULATION,  # so that an assumption is said once
+    )
     return View(
         title=_about(parts),
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
@@ -139,7 +142,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), *_footing(record, brackets), *_group_facts(record)]
+    lines = [_widths(record, brackets), *_footing(record, brackets), *sampled_facts(record)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(
@@ -164,17 +167,6 @@ def _facts_of(record: Record) -> list[str]:
     last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
     return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
-
-
-def _group_facts(record: Record) -> list[str]:
-    about = record.claims[0].about
-    if not about.name:
-        return group_facts(record)
-    each = len(record.inputs) // max(about.groups, 1)
-    return [
-        f"Each of {about.groups:,} inputs has a bracket of each of {each} networks; inputs that "
-        "one of these lacks are left out. The inputs are the sample, the networks are not."
-    ]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
