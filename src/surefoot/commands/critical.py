@@ -134,8 +134,8 @@ def critical(
     for name, path in models.items():
         part = result.parts[name] if result.parts else result
         export.write(studies[name], part.record, path, name, caller.remark)
-    for level in radii:
-        result = result.at_radius(level)
+    if radii:
+        result = result.at_radius(*radii)
     return running.write(result if least is None else result.require(least), outcome.figure)
 
 

@@ -20,11 +20,24 @@ from surefoot.population.quantile import (
     ShortestRanks,
     of_each,
 )
-from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
+from surefoot.population.quantile_comparison import (
+    quantile_difference,
+    quantile_differences,
+    unpaired_quantile_difference,
+)
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
+from surefoot.population.radii import (
+    MeanRadii,
+    RobustAccuracy,
+    Runtimes,
+    mean_radii,
+    mean_radius,
+    robust_accuracy,
+    robust_share,
+    runtimes,
+)
 from surefoot.population.requirement import (
     Each,
     Population,
@@ -63,6 +76,7 @@ __all__ = [
     "Rank",
     "RobustAccuracy",
     "RobustShare",
+    "Runtimes",
     "Sampled",
     "SetMean",
     "ShortestRanks",
@@ -77,6 +91,7 @@ __all__ = [
     "inputs_needed",
     "is_grouped",
     "mean_radii",
+    "mean_radius",
     "members_of",
     "not_worse",
     "of_each",
@@ -91,6 +106,9 @@ __all__ = [
     "robust_accuracy",
     "robust_at_least",
     "robust_of_these",
+    "robust_share",
+    "runtimes",
     "sound",
+    "unpaired_quantile_difference",
     "weakest",
 ]

@@ -44,7 +44,7 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
-    unit = "groups" if about[0].about.groups else "inputs"
+    unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
         f"advance. Adding {unit} and reading it again would not keep the error."
@@ -78,7 +78,7 @@ def scope_phrase(claim: Claim) -> str:
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
         case About.POPULATION:
-            return "inputs of this kind"
+            return scope.name or "inputs of this kind"
 
 
 def over_groups(claim: Claim, after: str = "") -> str:
@@ -86,7 +86,8 @@ def over_groups(claim: Claim, after: str = "") -> str:
 
     `after` is put behind it, as the comma that ends a clause in the middle of a sentence.
     """
-    return f", averaged over groups{after}" if claim.about.groups else ""
+    in_the_name = claim.about.of is About.POPULATION and claim.about.name
+    return f", averaged over groups{after}" if claim.about.groups and not in_the_name else ""
 
 
 def bracketed(claim: Claim, around: str = "") -> str:

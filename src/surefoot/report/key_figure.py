@@ -118,6 +118,19 @@ def _refuted(claim: Claim) -> _Parts:
     )
 
 
+def _robust_population(claim: Claim) -> _Parts:
+    around = percent_range(_around(claim))
+    return around, around, f"{scope_phrase(claim)} robust up to radius {claim.limit or 0:.4g}"
+
+
+def _mean_radius(claim: Claim) -> _Parts:
+    around = radius_range(_around(claim))
+    inputs = scope_phrase(claim)
+    if claim.kind == "severity":
+        inputs += f" refuted within {claim.limit or 0:.4g}"
+    return around, around, f"mean critical radius of {inputs}"
+
+
 def _difference(claim: Claim) -> _Parts:
     first, second = claim.names
     around = points_range(_around(claim))
@@ -143,6 +156,10 @@ _PARTS: dict[str, Callable[[Claim], _Parts]] = {
     "curve_population": _curve,
     "radius_quantile": _quantile,
     "robust_accuracy": _refuted,
+    "robust_accuracy_population": _robust_population,
+    "severity": _mean_radius,
+    "mean_radius": _mean_radius,
+    "mean_radius_population": _mean_radius,
     "difference": _difference,
     "quantile_difference": _quantile_difference,
 }

@@ -15,7 +15,6 @@ from surefoot.population import (
     requires,
     requires_of_groups,
     requires_of_interval,
-    robust_accuracy,
 )
 from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
@@ -29,7 +28,6 @@ from surefoot.results import (
 )
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
-from surefoot.study.attack_run import robust_accuracy_claim
 from surefoot.study.class_groups import groups_in, sampled_of
 from surefoot.study.class_requirements import OfClasses, of_each_class, sampled_claim
 from surefoot.study.decision_requirements import of_these
@@ -184,19 +182,6 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     verdict, reason = verdict_of(decided)
     guarantee = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
     return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
-
-
-def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
-    """How many inputs of each network are proved, refuted and open at this radius."""
-    claims = []
-    for name, record in parts.items():
-        local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
-        if not local:
-            raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
-        accuracy = robust_accuracy(local, radius)
-        claim = robust_accuracy_claim(radius, accuracy.proved, accuracy.refuted, accuracy.inputs)
-        claims.append(replace(claim, names=(name,) * bool(name)))
-    return tuple(claims)
 
 
 def _of_models(

@@ -23,6 +23,7 @@ from surefoot.study import requirements
 from surefoot.study.class_requirements import OfClasses
 from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
+from surefoot.study.radii_summaries import at_radii
 from surefoot.study.result_frame import levels_of_parts, rows_of
 
 if TYPE_CHECKING:
@@ -109,10 +110,13 @@ class Result:
             return 1
         return 2 if Verdict.UNDECIDED in verdicts else 0
 
-    def at_radius(self, radius: float) -> Result:
-        """The same result with how many inputs are proved, refuted and open at this radius."""
+    def at_radius(self, *radii: float) -> Result:
+        """The same result with how many inputs are proved, refuted and open at these radii.
+
+        And the share of the population that is robust there, all radii together.
+        """
         records = {name: part.record for name, part in self.parts.items()}
-        claims = requirements.at_radius(records or {"": self.record}, radius)
+        claims = at_radii(records or {"": self.record}, radii)
         return replace(self, record=replace(self.record, claims=(*self.claims, *claims)))
 
     @cached_property

@@ -19,6 +19,8 @@ ESTIMATORS = {
     "log-normal": "log-normal posterior",
     "groups": "mean over groups",
 }
+_GROUPS = {"split": "splits", "training": "trainings"}
+"""What stands side by side where it is not networks."""
 _WEAKEST_ROWS = 12
 _ROUNDING = 1e-6
 """Relative allowance for the rounding of a bracket's width."""
@@ -63,7 +65,13 @@ def _cells(result: Quantile | Undecided) -> tuple[str, str]:
     return four_digits(result.value), radius_range(result.interval)
 
 
-def quantile_table(records: Mapping[str, Record]) -> Table:
+def column_of_parts(record: Record) -> str:
+    """What stands side by side: networks, or the splits or trainings of a file."""
+    along = record.details.along if isinstance(record.details, Comparison) else ""
+    return along if along in _GROUPS else "network"
+
+
+def quantile_table(records: Mapping[str, Record], column: str = "network") -> Table:
     """A row for each estimator; the first is the one of the claim."""
     several = any(records)
     rows: list[tuple[str, ...]] = []
@@ -78,7 +86,7 @@ def quantile_table(records: Mapping[str, Record]) -> Table:
             if isinstance(row.result, Quantile) and row.result.fit:
                 condition = "; ".join(row.result.guarantee.assumptions)
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
-    first = ("network", "estimator") if several else ("estimator", "quantile")
+    first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
     claimed = ["The claim above uses the first estimator; the others are for comparison."]
@@ -103,7 +111,12 @@ def class_table(record: Record) -> Table | None:
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
     together = next((confidence_clause(c) for c in claims if c.interval is not None), "")
-    note = f"{capitalised(together)}{each}." if together else ""
+    lines = [f"{capitalised(together)}{each}."] if together else []
+    reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
+    if reasons:
+        others = f" ({len(reasons) - 1} other classes likewise)" if len(reasons) > 1 else ""
+        lines.append(f"Class {reasons[0]}{others}.")
+    note = " ".join(lines)
     return Table("Results by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
 
 
@@ -177,9 +190,17 @@ def pair_table(record: Record) -> Table | None:
         for d in record.details.differences
     )
     share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
+    along = record.details.along
     note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
-    headings = ("networks", "difference", "interval", "shown to differ")
-    return Table("Pairs of networks", headings, rows, 1, note)
+    if along in _GROUPS:
+        how = "of independent samples" if along == "split" else "from the ends of the two intervals"
+        note = (
+            f"The {share} quantiles, each of its own inputs; the difference is {how}, never of "
+            f"pairs of inputs. {capitalised(confidence_clause(claims[0]))}."
+        )
+    name = _GROUPS.get(along, "networks")
+    headings = (name, "difference", "interval", "shown to differ")
+    return Table(f"Pairs of {name}", headings, rows, 1, note)
 
 
 def _larger(around: Interval, first: str, second: str) -> str:
