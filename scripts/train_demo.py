@@ -8,7 +8,9 @@ Both are trained on the Fashion-MNIST training images, scaled to [0, 1]. The scr
 * ``fashion_mlp_noise.onnx``: the new version. It has one hidden layer of 32 ReLUs, so that
   certified radii take seconds, and is trained on noisy images: each time an image is used,
   uniform noise of up to ±a is added to its pixels, a drawn between 0 and 96/255 for each
-  image, and the pixels are clipped to [0, 1]. 86.41 % of the test images get their label;
+  image, and the pixels are clipped to [0, 1]. 86.19 % of the test images get their label.
+  Its size and its noise were chosen with another seed, so that the bundled images had no part
+  in choosing it;
 * ``fashion_test.npz``: the first 30 test images of each class, in test-set order, with
   their labels, their ids and the class names.
 
@@ -20,7 +22,7 @@ Training takes about seven minutes, and one for the new version.
 Usage::
 
     python scripts/train_demo.py --data fashion_mnist.npz --out src/surefoot/data
-    python scripts/train_demo.py --data fashion_mnist.npz --only fashion_mlp_noise
+    python scripts/train_demo.py --data fashion_mnist.npz --only fashion_mlp_noise --seed 1
 
 The input file holds uint8 arrays ``x_train`` (60000, 28, 28), ``y_train``, ``x_test`` and
 ``y_test``. The images are in the Debian package dataset-fashion-mnist.
