@@ -12,6 +12,7 @@ from surefoot.cli.output import command_line, present, say_files
 from surefoot.commands.options import RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import as_number, error_from, share
+from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR
 
 
 def brackets(
@@ -28,6 +29,8 @@ def brackets(
     source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
     quantile: o.QuantileOption = "0.05",
     confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
+    estimator: o.EstimatorOption = DEFAULT_ESTIMATOR,
+    gamma: o.GammaOption = None,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,
     report: o.ReportOption = None,
@@ -53,6 +56,8 @@ def brackets(
         source=source,
         quantile=share("quantile", quantile),
         error=error_from(confidence),
+        estimator=estimator,
+        gamma=None if gamma is None else as_number("gamma", gamma),
     )
     result = replace(result, command=command_line())
     if require is not None:

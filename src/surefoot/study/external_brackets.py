@@ -10,12 +10,14 @@ from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
+from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR, estimator_named
 from surefoot.region.critical_level import CriticalLevel
 from surefoot.results import Bracket
 from surefoot.store.records import InputRow, Radii, Record, Source
 from surefoot.store.spec import BracketFileSpec
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
+from surefoot.study.quantile_estimator import with_estimator
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.result import Result
 
@@ -28,8 +30,15 @@ def brackets(
     source: str | None = None,
     quantile: float = 0.05,
     error: float = 0.05,
+    estimator: str = DEFAULT_ESTIMATOR,
+    gamma: float | None = None,
 ) -> Result:
-    """Quantiles of the brackets in a CSV file, network by network."""
+    """Quantiles of the brackets in a CSV file, network by network.
+
+    `estimator`: of the headline; shortest-ranks, order-statistics, log-normal or algorithm-1, the
+    last with `gamma`, the length of interval at which it stops.
+    """
+    estimator_named(estimator, quantile, error, gamma)
     method = CriticalLevel(quantile=quantile, error=error)
     every = read_brackets(path)
     rows = [
@@ -50,7 +59,8 @@ def brackets(
             f"{path} has no rows of {_choice(split, source)}: it has "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
-    return join_results({name: Result(record) for name, record in records.items()}, CURVES)
+    joined = join_results({name: Result(record) for name, record in records.items()}, CURVES)
+    return with_estimator(joined, estimator, gamma)
 
 
 def _check(
