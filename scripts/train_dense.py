@@ -15,6 +15,7 @@ The input file is that of ``train_demo.py``.
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def train(x: np.ndarray, y: np.ndarray) -> Layers:
     """Adam on images that were moved against the network."""
     rng = np.random.default_rng(1)
     layers: Layers = []
-    for a, b in zip(SIZES, SIZES[1:], strict=False):
+    for a, b in pairwise(SIZES):
         layers += [
             rng.normal(0, np.sqrt(2 / a), (a, b)).astype(np.float32),
             np.zeros(b, np.float32),
@@ -66,10 +67,11 @@ def train(x: np.ndarray, y: np.ndarray) -> Layers:
             moved = np.clip(x[rows] + STEP * np.sign(image), 0, 1).astype(np.float32)
             grads, _ = gradients(layers, moved, y[rows])
             step += 1
-            for w, g, m, v in zip(layers, grads, first, second, strict=True):
-                m += 0.1 * (g - m)
-                v += 0.001 * (g * g - v)
-                w -= rate * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
+            for i, g in enumerate(grads):
+                first[i] += 0.1 * (g - first[i])
+                second[i] += 0.001 * (g * g - second[i])
+                slope = first[i] / (1 - 0.9**step)
+                layers[i] -= rate * slope / (np.sqrt(second[i] / (1 - 0.999**step)) + 1e-8)
     return layers
 
 

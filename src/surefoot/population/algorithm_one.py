@@ -98,7 +98,7 @@ class AlgorithmOne:
         used = local[: posterior.inputs]
         rests = (*assumptions_of(used), *LogNormalPosterior(ceiling=self.ceiling).assumptions)
         promise = Guarantee(Footing.CONDITIONAL, error, rests)
-        note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs, in a random order: {posterior.stopped}"
+        note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs: {posterior.stopped}"
         if len(used) < LEAST_INPUTS:
             note += (
                 f"; with fewer than {LEAST_INPUTS} it mostly repeats its prior, and an interval is "

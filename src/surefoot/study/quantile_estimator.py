@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.claims import About, Claim
 from surefoot.errors import InvalidArgument
+from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.quantile_estimators import (
     DEFAULT_ESTIMATOR,
     QuantileEstimator,
@@ -76,6 +77,8 @@ def _row(chosen: QuantileEstimator, rows: Sequence[InputRow]) -> QuantileRow:
     ordered = sorted(rows, key=lambda row: hashlib.sha256(row.id.encode()).digest())
     local = [row.result for row in ordered if isinstance(row.result, Bracket)]
     quantile = refuse_contradicted(chosen.conclude(local, chosen.error))
+    if isinstance(quantile, Quantile) and chosen.kind == AlgorithmOne.kind:
+        quantile = replace(quantile, note=f"{quantile.note}; the order is random")
     used = quantile.inputs if isinstance(quantile, Quantile) else len(rows)
     return QuantileRow(ALL, used, chosen.kind, quantile)
 

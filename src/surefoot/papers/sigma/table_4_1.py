@@ -22,7 +22,7 @@ def make(request: Request) -> Exhibit:
     shares = [row["frequency"] / row["runs"] for row in right]
     lines = (
         f"Of {repeats} intervals of algorithm 1, {_range(shares)} overlap with the interval that "
-        "order statistics of all inputs give; they hold the quantile itself less often (table 4.2).",
+        "order statistics of all inputs give; whether they hold the quantile is in table 4.2.",
         "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
         "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
         "brackets; the second table has the ranks of the thesis, one too high.",
