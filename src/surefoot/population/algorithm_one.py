@@ -62,8 +62,8 @@ class Posterior:
 class AlgorithmOne:
     """Inputs in their order, until the interval is as short as `gamma` or the likelihood is 0.
 
-    The prior is that of `LogNormalPosterior`. As published, a likelihood below `smallest` counts
-    as 0, and at 25 to 30 inputs none is left above it; then the last input is taken back. With
+    The prior is that of `LogNormalPosterior`. As published, likelihoods are rounded to multiples of
+    `smallest`, and at 25 to 30 inputs all are 0; then the last input is taken back. With
     `smallest` 0, in log space, only `gamma` and the end of the inputs stop it. The thesis draws
     parameters at random and ends its loop when what is left is 2 `gamma` long; here the sum is on
     a grid, and the loop ends when the interval itself is `gamma` long.
@@ -135,16 +135,21 @@ class AlgorithmOne:
     @property
     def _underflow(self) -> str:
         return (
-            f"with one more the likelihood falls below {self.smallest:.2g}, which single precision "
-            f"rounds to 0, before the interval is as short as {self.gamma:g}"
+            f"with one more the likelihood falls below {self.smallest:.2g} and single precision "
+            f"rounds it to 0, before the interval is as short as {self.gamma:g}"
         )
 
     def _heights(self, region: _Region, logs: Floats) -> Floats:
         """The posterior at every node, up to a factor; what counts as 0 is 0."""
+        if self.smallest:
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.rint(np.exp(logs - math.log(self.smallest))))
         density = logs + region.log_prior(self.ceiling)
-        least = math.log(self.smallest) if self.smallest else -math.inf
-        kept = (logs >= least) & (density >= density.max() - _NEGLIGIBLE)
-        heights: Floats = np.where(kept, np.exp(density - density.max()), 0.0)
+        highest = density.max()
+        if highest == -math.inf:
+            return np.zeros_like(density)
+        kept = density >= highest - _NEGLIGIBLE
+        heights: Floats = np.where(kept, np.exp(density - highest), 0.0)
         return heights
 
     def _close_in(

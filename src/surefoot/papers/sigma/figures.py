@@ -47,8 +47,8 @@ def inside(request: Request) -> Exhibit:
         f"No radius is inside more than {100 * max(shares):.0f} % of the intervals of a network, "
         f"and for one network inside no more than {100 * min(shares):.0f} %; were "
         "they right as often as stated, the quantile would be inside 95 % of them.",
-        "Two networks can be put in the wrong order by one run of each: the intervals of a network "
-        "spread further than the ground truth.",
+        "Conditional: each interval holds only if critical radii are log-normal, with the prior of "
+        "the thesis.",
     )
     caption = "Step: intervals of algorithm 1 that contain the radius. Lines: the ground truth."
     return _exhibit(request, networks, lines, caption, counts_chart(curves))

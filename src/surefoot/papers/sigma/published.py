@@ -5,7 +5,9 @@ L. L. Kielhöfer, Robustness Measure for Deep Neural Networks, Leiden 2024: tabl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from surefoot.results import Interval
 
@@ -109,6 +111,16 @@ HOURS = {
 }
 
 
-def printed_name(network: str) -> str:
-    """The name of a network as the tables print it: mnist_relu_3_50 is "mnist relu 3 50"."""
-    return network.replace("_", " ")
+T = TypeVar("T")
+_MANY = ("mnist-net", "mnist-net 256x4", "mnist relu 4 1024")
+"""Networks of which the thesis had about 1000 inputs; of the others about 100."""
+
+
+def printed(table: Mapping[str, T], network: str, inputs: int) -> T | None:
+    """The row of the thesis for this network; mnist_relu_3_50 is its "mnist relu 3 50".
+
+    None where the thesis had another number of inputs: then it is about something else.
+    """
+    name = network.replace("_", " ")
+    alike = inputs >= 900 if name in _MANY else 70 <= inputs <= 130
+    return table.get(name) if alike else None

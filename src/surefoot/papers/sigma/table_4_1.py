@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
 from surefoot.papers.sigma.networks import Network, columns_with_values, networks_of
-from surefoot.papers.sigma.published import OVERLAPS, printed_name
+from surefoot.papers.sigma.published import OVERLAPS, printed
 from surefoot.results import Interval
 
 
@@ -71,14 +71,14 @@ def _row(network: Network, truth: Interval) -> dict[str, Any]:
 
 def _beside_printed(network: Network) -> dict[str, Any]:
     row = _row(network, network.thesis or network.truth)
-    printed = OVERLAPS.get(printed_name(network.name))
-    if printed is None:
+    known = printed(OVERLAPS, network.name, len(network.local))
+    if known is None:
         return row
     return {
         **row,
-        "published_frequency": printed.frequency,
-        "published_probability": printed.probability,
-        "published_ratio": printed.ratio,
+        "published_frequency": known.frequency,
+        "published_probability": known.probability,
+        "published_ratio": known.ratio,
     }
 
 

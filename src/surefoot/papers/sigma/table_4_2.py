@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
 from surefoot.papers.sigma.networks import Network, columns_with_values, networks_of
-from surefoot.papers.sigma.published import SPREADS, printed_name
+from surefoot.papers.sigma.published import SPREADS, printed
 from surefoot.population import AlgorithmOne, ShortestRanks
 from surefoot.report.formatting import percent, percent_range
 from surefoot.results import Interval
@@ -63,7 +63,7 @@ def _lines(request: Request, coverage: tuple[dict[str, Any], ...]) -> tuple[str,
         "The thesis compares intervals with a ground truth that is an interval itself and has no "
         "such column. Its algorithm ends where single precision rounds the likelihood to 0, not "
         "where the data contradict the log-normal; here the same sum is on a grid in log space, "
-        "and what is below the smallest single is left out as there.",
+        "rounded as single precision rounds.",
         "True interval, right ranks: ranks counted from 1, lower ends for the low rank, upper ends "
         "for the high one, and nothing proved counts as 0. Inputs are drawn with replacement.",
     )
@@ -94,9 +94,9 @@ def _row(network: Network) -> dict[str, Any]:
         "length": float(lengths.mean()),
         "truth_length": network.truth.width,
     }
-    printed = SPREADS.get(printed_name(network.name))
-    if printed is not None:
-        row |= {f"published_{name}": value for name, value in vars(printed).items()}
+    known = printed(SPREADS, network.name, len(network.local))
+    if known is not None:
+        row |= {f"published_{name}": value for name, value in vars(known).items()}
     return row
 
 
