@@ -9,10 +9,9 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import command_line, present, say_files
-from surefoot.commands.options import RunOptions
+from surefoot.commands.options import ESTIMATOR, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import as_number, error_from, share
-from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR
 
 
 def brackets(
@@ -29,7 +28,7 @@ def brackets(
     source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
     quantile: o.QuantileOption = "0.05",
     confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
-    estimator: o.EstimatorOption = DEFAULT_ESTIMATOR,
+    estimator: o.EstimatorOption = ESTIMATOR,
     gamma: o.GammaOption = None,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.export_options import ExportOptions
 from surefoot.commands.option import option, option_name
-from surefoot.commands.options import CONFIDENCE, RunOptions
+from surefoot.commands.options import CONFIDENCE, ESTIMATOR, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
-from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -75,7 +74,7 @@ class RadiusOutcome:
     at: Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
     by_class: bool = option(False, "Also the quantile of each class.")
     estimator: str = option(
-        DEFAULT_ESTIMATOR,
+        ESTIMATOR,
         "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1.",
     )
     gamma: Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")

@@ -7,7 +7,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.papers.exhibit import Exhibit
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Networks, networks_of
+from surefoot.papers.sigma.networks import Networks, in_words, networks_of
 from surefoot.papers.sigma.table_4_3 import run_hours
 from surefoot.report.resampling_figures import (
     counts_chart,
@@ -26,7 +26,7 @@ def posterior(request: Request) -> Exhibit:
     chart = posterior_chart({n.name: (n.runs.draws[0].posterior, n.truth) for n in networks.every})
     lines = (
         f"The posterior of the first run of {one.name}, of {len(one.runs.draws[0].places)} inputs, "
-        f"has its 95 % interval from {low:.4f} to {high:.4f}: it {where} the ground truth of all "
+        f"has its {100 * request.options['confidence']:g} % interval from {low:.4f} to {high:.4f}: it {where} the ground truth of all "
         f"{len(one.local):,} inputs, {one.truth.low:.4f} to {one.truth.high:.4f}.",
         "Conditional: only if critical radii are log-normal, with the prior of the thesis (the "
         "quantile uniform up to 0.4, then the median uniform between it and 0.4).",
@@ -43,10 +43,11 @@ def inside(request: Request) -> Exhibit:
         max(count for _, count in steps) / len(n.intervals)
         for n, (steps, _) in zip(networks.every, curves.values(), strict=True)
     ]
+    stated = f"{100 * request.options['confidence']:g} %"
     lines = (
-        f"No radius is inside more than {100 * max(shares):.0f} % of the intervals of a network, "
-        f"and for one network inside no more than {100 * min(shares):.0f} %; were "
-        "they right as often as stated, the quantile would be inside 95 % of them.",
+        "The radius that is inside most intervals of a network is inside "
+        f"{in_words([100 * s for s in shares], unit=' %')} of them, network by network; were they "
+        f"right as often as stated, the quantile would be inside {stated} of them.",
         "Conditional: each interval holds only if critical radii are log-normal, with the prior of "
         "the thesis.",
     )

@@ -57,6 +57,12 @@ class Networks:
     results: dict[str, Result]
 
 
+def in_words(values: Sequence[float], digits: int = 0, unit: str = "") -> str:
+    """From the smallest to the largest: "36 to 66 %"; one number where they are written alike."""
+    low, high = (f"{end:.{digits}f}" for end in (min(values), max(values)))
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
 def columns_with_values(columns: Sequence[Column], rows: Sequence[Row]) -> tuple[Column, ...]:
     """Without the columns in which no row has a value, as where no network was published."""
     return tuple(c for c in columns if any(row.get(c.key) is not None for row in rows))

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Network, columns_with_values, networks_of
+from surefoot.papers.sigma.networks import Network, columns_with_values, in_words, networks_of
 from surefoot.papers.sigma.published import OVERLAPS, printed
 from surefoot.results import Interval
 
@@ -19,9 +19,9 @@ def make(request: Request) -> Exhibit:
     repeats = request.options["repeats"]
     right = tuple(_row(network, network.truth) for network in networks.every)
     theirs = tuple(_beside_printed(network) for network in networks.every if network.thesis)
-    shares = [row["frequency"] / row["runs"] for row in right]
+    shares = [100 * row["frequency"] / row["runs"] for row in right]
     lines = (
-        f"Of {repeats} intervals of algorithm 1, {_range(shares)} overlap with the interval that "
+        f"Of {repeats} intervals of algorithm 1, {in_words(shares, unit=' %')} overlap with the interval that "
         "order statistics of all inputs give; whether they hold the quantile is in table 4.2.",
         "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
         "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
@@ -116,8 +116,3 @@ def _two_digits(value: float) -> str:
 
 def _mean(values: list[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-def _range(shares: list[float]) -> str:
-    low, high = (f"{100 * end:.0f}" for end in (min(shares), max(shares)))
-    return f"{low} %" if low == high else f"{low} to {high} %"

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Network, columns_with_values, networks_of
+from surefoot.papers.sigma.networks import Network, columns_with_values, in_words, networks_of
 from surefoot.papers.sigma.published import SPREADS, printed
 from surefoot.population import AlgorithmOne, ShortestRanks
 from surefoot.report.formatting import percent, percent_range
@@ -57,9 +57,15 @@ def _lines(request: Request, coverage: tuple[dict[str, Any], ...]) -> tuple[str,
     stated = f"{100 * request.options['confidence']:g} %"
     first = _shares(coverage, AlgorithmOne.kind)
     ranks = _shares(coverage, ShortestRanks.kind)
+    lengths = {
+        kind: [row["length"] for row in coverage if row["estimator"] == kind]
+        for kind in (AlgorithmOne.kind, ShortestRanks.kind)
+    }
+    longer = [b / a for a, b in zip(*lengths.values(), strict=True)]
     return (
         f"Algorithm 1's {stated} intervals hold the quantile of the file in {first} of samples, "
-        f"network by network; ranks of the same inputs in {ranks}, and their intervals are longer.",
+        f"network by network; the shortest ranks of the same inputs in {ranks}, with intervals "
+        f"{in_words(longer, 1)} times as long.",
         "The thesis compares intervals with a ground truth that is an interval itself and has no "
         "such column. Its algorithm ends where single precision rounds the likelihood to 0, not "
         "where the data contradict the log-normal; here the same sum is on a grid in log space, "
@@ -71,8 +77,7 @@ def _lines(request: Request, coverage: tuple[dict[str, Any], ...]) -> tuple[str,
 
 def _shares(coverage: tuple[dict[str, Any], ...], kind: str) -> str:
     shares = [100 * row["coverage"] for row in coverage if row["estimator"] == kind]
-    low, high = f"{min(shares):.0f}", f"{max(shares):.0f}"
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return in_words(shares, unit=" %")
 
 
 def _row(network: Network) -> dict[str, Any]:

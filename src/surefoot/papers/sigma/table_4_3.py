@@ -7,7 +7,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Network, columns_with_values, networks_of
+from surefoot.papers.sigma.networks import Network, columns_with_values, in_words, networks_of
 from surefoot.papers.sigma.published import HOURS, printed
 
 _HOUR = 3600.0
@@ -24,7 +24,7 @@ def make(request: Request) -> Exhibit:
         )
     ratios = [row["ratio"] for row in rows]
     lines = (
-        f"All inputs took {min(ratios):.1f} to {max(ratios):.1f} times as long as those of "
+        f"All inputs took {in_words(ratios, 1)} times as long as those of "
         "algorithm 1, on average over its runs.",
         "That is about the number of inputs divided by the number taken: the estimator stops "
         "early; how often its interval is right is in table 4.2.",
@@ -71,8 +71,8 @@ def _larger(rows: tuple[dict[str, Any], ...]) -> list[str]:
     if not factors or min(factors) < 1.5:
         return []
     return [
-        f"The thesis prints ground truth runtimes that are {min(factors):.1f} to "
-        f"{max(factors):.1f} times the sum of the runtimes of these inputs; its speed-up of 100 "
+        f"The thesis prints ground truth runtimes that are {in_words(factors, 1)} "
+        f"times the sum of the runtimes of these inputs; its speed-up of 100 "
         "rests on them."
     ]
 
