@@ -24,10 +24,11 @@ def posterior(request: Request) -> Exhibit:
     low, high = one.intervals[0].low, one.intervals[0].high
     where = "overlaps with" if low <= one.truth.high and one.truth.low <= high else "misses"
     chart = posterior_chart({n.name: (n.runs.draws[0].posterior, n.truth) for n in networks.every})
+    stated = f"{100 * request.options['confidence']:g} %"
     lines = (
         f"The posterior of the first run of {one.name}, of {len(one.runs.draws[0].places)} inputs, "
-        f"has its {100 * request.options['confidence']:g} % interval from {low:.4f} to {high:.4f}: it {where} the ground truth of all "
-        f"{len(one.local):,} inputs, {one.truth.low:.4f} to {one.truth.high:.4f}.",
+        f"has its {stated} interval from {low:.4f} to {high:.4f}: it {where} the ground truth of "
+        f"all {len(one.local):,} inputs, {one.truth.low:.4f} to {one.truth.high:.4f}.",
         "Conditional: only if critical radii are log-normal, with the prior of the thesis (the "
         "quantile uniform up to 0.4, then the median uniform between it and 0.4).",
     )
