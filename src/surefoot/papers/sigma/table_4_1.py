@@ -22,7 +22,8 @@ def make(request: Request) -> Exhibit:
     shares = [100 * row["frequency"] / row["runs"] for row in right]
     lines = (
         f"Of {repeats} intervals of algorithm 1, {in_words(shares, unit=' %')} overlap with the "
-        "interval that order statistics of all inputs give; whether they hold the quantile is in table 4.2.",
+        "interval that order statistics of all inputs give; whether they hold the quantile is "
+        "in table 4.2.",
         "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
         "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
         "brackets; the second table has the ranks of the thesis, one too high.",
