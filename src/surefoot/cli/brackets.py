@@ -9,7 +9,7 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import command_line, present, say_files
-from surefoot.commands.options import RunOptions
+from surefoot.commands.options import ESTIMATOR, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import as_number, as_numbers, error_from, share
 
@@ -41,6 +41,8 @@ def brackets(
         str | None,
         typer.Option(help="The largest radius that counts, for the mean of the population: 0.4."),
     ] = None,
+    estimator: o.EstimatorOption = ESTIMATOR,
+    gamma: o.GammaOption = None,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,
     report: o.ReportOption = None,
@@ -69,6 +71,8 @@ def brackets(
         at=() if at is None else as_numbers("at", at),
         by=by,
         ceiling=None if ceiling is None else as_number("ceiling", ceiling),
+        estimator=estimator,
+        gamma=None if gamma is None else as_number("gamma", gamma),
     )
     result = replace(result, command=command_line())
     if require is not None:

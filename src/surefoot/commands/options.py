@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """Of every command. Methods take `error`, 1 − confidence; where it has a default, it is 0.05."""
+ESTIMATOR = "shortest-ranks"
+"""Of a quantile of critical radii: it assumes no distribution."""
 WIDTH = 0.02
 STORE = "surefoot.db"
 SEED = 1

@@ -131,7 +131,7 @@ def _made(
 _HOW = {
     "models": "--models model.onnx (models=…)",
     "data": "--data test.npz (data=…)",
-    "brackets": "--brackets results.csv (brackets=…)",
+    "brackets": "--brackets results.csv (brackets=…), or models and data to prove them",
 }
 
 
@@ -140,7 +140,7 @@ def _missing(part: Part, models: Mapping[str, Any], sources: SourceOptions) -> l
     given = {"models": bool(models), "data": sources.data is not None}
     if sources.quick and not any(given.values()):
         given = dict.fromkeys(given, True)
-    given["brackets"] = sources.brackets is not None or sources.quick
+    given["brackets"] = sources.brackets is not None or sources.quick or all(given.values())
     return [what for what in part.needs if not given[what]]
 
 

@@ -56,6 +56,7 @@ class PaperOptions:
     gamma: Number | None = option(None, "γ: the interval is shorter than this when it stops.")
     radius: Number | None = option(None, "Radius at which robustness is asked for: 8/255.")
     seconds: Number | None = option(None, "Seconds of proof per input.")
+    split: str | None = option(None, "The rows of a file of brackets with this split: test.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Request:
         """Run `estimate`, `certify`, `tail`, `curve`, `critical` or `compare` with these options.
 
         `models` is one model, or for `compare` several by name. It is what `sf.estimate(…)` does,
-        with the data, the seed and the store of this request.
+        with the data, the seed and the store of this request. `critical` takes no perturbation.
         """
         function = getattr(import_module(f"surefoot.commands.{command}"), command)
         groups = Groups.of(function, {"FileOptions": FileOptions})
@@ -92,7 +93,8 @@ class Request:
         chosen = groups.build(values)
         if values:
             raise InvalidArgument(f"{command} has no option {next(iter(values))!r}")
-        result: Result = function(models, self.data, perturb, **chosen, caller=self.caller)
+        about = (self.data,) if command == "critical" else (self.data, perturb)
+        result: Result = function(models, *about, **chosen, caller=self.caller)
         return result
 
     def load(self) -> tuple[dict[str, Model], Inputs]:

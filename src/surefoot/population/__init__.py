@@ -1,5 +1,6 @@
 """From local results to a statement about the population the inputs come from."""
 
+from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.comparison import (
     Difference,
     Rank,
@@ -25,6 +26,7 @@ from surefoot.population.quantile_comparison import (
     quantile_differences,
     unpaired_quantile_difference,
 )
+from surefoot.population.quantile_estimators import ESTIMATORS, estimator_named
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
@@ -58,6 +60,8 @@ from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
 
 __all__ = [
+    "ESTIMATORS",
+    "AlgorithmOne",
     "CriticalQuantile",
     "CriticalQuantileResult",
     "Difference",
@@ -85,6 +89,7 @@ __all__ = [
     "by_group",
     "candidates",
     "differences",
+    "estimator_named",
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",

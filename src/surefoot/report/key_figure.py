@@ -99,7 +99,8 @@ def _curve(claim: Claim) -> _Parts:
 
 
 def _quantile(claim: Claim) -> _Parts:
-    around, share = _around(claim), exact_percent(claim.limit or 0.0)
+    around = _around(claim)
+    share = "a share" if claim.limit is None else exact_percent(claim.limit)
     value = claim.value or 0.0
     number = "no upper end" if math.isinf(value) else four_digits(value)
     meaning = f"critical radius that all but {share} of {scope_phrase(claim)} reach"

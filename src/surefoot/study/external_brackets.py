@@ -11,6 +11,7 @@ from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
+from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR, estimator_named
 from surefoot.region.critical_level import CriticalLevel
 from surefoot.results import Bracket
 from surefoot.statistics.multiplicity import shares
@@ -27,6 +28,7 @@ from surefoot.study.bracket_groups import (
 )
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
+from surefoot.study.quantile_estimator import with_estimator
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.radii_summaries import mean_claims
 from surefoot.study.result import Result
@@ -43,14 +45,23 @@ def brackets(
     at: Sequence[float] = (),
     by: str | None = None,
     ceiling: float | None = None,
+    estimator: str = DEFAULT_ESTIMATOR,
+    gamma: float | None = None,
 ) -> Result:
     """Quantiles of the brackets in a CSV file, network by network.
 
     `at`: radii at which robust accuracy is stated too. `by`: "split", "label" or "training", a
     column of the file whose groups each get a quantile, all of them together. `ceiling`: the
     largest radius that counts; with it there is an interval for the population's mean.
+    `estimator`: of the headline; shortest-ranks, order-statistics, log-normal or algorithm-1, the
+    last with `gamma`, the length of interval at which it stops.
     """
     check_by(by, at)
+    estimator_named(estimator, quantile, error, gamma)
+    if by is not None and estimator != DEFAULT_ESTIMATOR:
+        raise InvalidArgument(
+            f"estimator (--estimator) {estimator} is for whole networks: leave out by (--by) {by}"
+        )
     if ceiling is not None and not 0 < ceiling < math.inf:
         raise InvalidArgument(
             f"ceiling (--ceiling) must be a radius above 0, got {ceiling:g}: try 0.4"
@@ -74,6 +85,7 @@ def brackets(
         own = [row for row in rows if row.network == name]
         _check(Path(path), name, own, None if by == "split" else split, source, by)
     result = _result(Path(path), names, rows, method, _choice(split, source), by, ceiling)
+    result = with_estimator(result, estimator, gamma)
     return result.at_radius(*at) if at else result
 
 
