@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shlex
 import sys
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -69,12 +71,26 @@ def papers(
     if chosen:
         exhibits = [papers_of.make(paper, table, figure, every, **options, caller=caller)]
     else:
-        exhibits = list(papers_of.make_all(paper, every, **options, caller=caller))
+        exhibits = [
+            replace(exhibit, command=_command_of(exhibit.name, caller.command))
+            for exhibit in papers_of.make_all(paper, every, **options, caller=caller)
+        ]
     if report is not None:
         _write_page(known, exhibits, report, whole=not chosen)
     if save is not None:
         _say(f"written to {save_exhibit(exhibits[0], save)}")
     return _present(exhibits, as_json=json, whole=not chosen)
+
+
+def _command_of(part: str, command: str) -> str:
+    """The command that makes one part, from the one that makes all of them."""
+    words = shlex.split(command)
+    for name in ("--report", "--json"):
+        while name in words:
+            place = words.index(name)
+            del words[place : place + (2 if name == "--report" else 1)]
+    kind, number = part.split(" ", 1)
+    return shlex.join([*words[:3], f"--{kind}", number, *words[3:]])
 
 
 def _write_page(paper: Paper, exhibits: list[Exhibit], report: str, *, whole: bool) -> None:
