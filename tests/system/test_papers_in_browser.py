@@ -40,3 +40,4 @@ def test_the_page_of_a_paper_shows_every_table_and_figure(paper, browser, tmp_pa
         for i, sheet in enumerate(exhibit.sheets, 1):
             rows = drawn(browser, f"#{place}-{i} tbody tr")
             assert len(rows) == len(sheet.rows) > 0
+            assert sheet.unknown_keys == ()

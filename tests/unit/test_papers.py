@@ -106,3 +106,9 @@ def test_an_exhibit_is_data_and_words():
     assert str(EXHIBIT).splitlines()[:2] == ["Table 9: networks", "Two networks."]
     assert len(EXHIBIT.to_frame()) == 2
     assert "Two networks." in EXHIBIT._repr_html_()
+
+
+def test_no_column_of_a_made_table_is_empty_by_a_wrong_key():
+    columns = [Column("transform", "words"), Column("n", "n")]
+    sheet = Sheet("t", tuple(columns), ({"n": 1},))
+    assert sheet.unknown_keys == ("words",)

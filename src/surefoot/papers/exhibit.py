@@ -55,6 +55,12 @@ class Sheet:
     rows: tuple[Row, ...]
     note: str = ""
 
+    @property
+    def unknown_keys(self) -> tuple[str, ...]:
+        """Keys of columns that no row has: such a column would be empty."""
+        known = {key for row in self.rows for key in row}
+        return tuple(column.key for column in self.columns if column.key not in known)
+
     def table(self) -> Table:
         """The table in words, for a terminal and a page."""
         names = sum(column.is_name for column in self.columns)

@@ -33,7 +33,7 @@ from surefoot.study.load_files import FileOptions
 _COLUMNS = (
     Column("model", "model", is_name=True),
     Column("input", "input", is_name=True),
-    Column("transform", "words", is_name=True),
+    Column("transform", "transform", is_name=True),
     Column("mean", "mean", three_digits),
     Column("deviation", "deviation", three_digits),
     Column("z", "z", three_digits),
