@@ -50,7 +50,7 @@ def papers(
 
     Example: surefoot papers asap --table 1 --quick
     """
-    from surefoot.papers.save import check_name
+    from surefoot.papers.save import check_kind, check_name
     from surefoot.papers.save import save as save_exhibit
 
     if paper is None:
@@ -66,6 +66,7 @@ def papers(
         if not chosen:
             raise InvalidArgument("--save is for one table or figure: add --table 1 or --figure 1")
         check_name(save)
+        check_kind(known.part(table, figure), save)
         check_file(save)
     caller = Caller(command_line(), progress_on_stderr, announce=_say, remark=_say)
     if chosen:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 _SEVERAL = (
-    "Each of these {} claims holds with its own confidence: they are not corrected for being many, "
-    "so that some of them may be wrong."
+    "Each of the {} claims with a confidence holds with its own: they are not corrected for being "
+    "many, so that some of them may be wrong."
 )
 
 
@@ -154,7 +154,8 @@ def _view(
     results = _different(pair for exhibit in exhibits for pair in exhibit.results.items())
     views = [result.view for _, result in results]
     claims = _headlines(results)
-    several = (_SEVERAL.format(len(claims)),) if len(claims) > 1 else ()
+    stated = sum(claim.guarantee.error > 0 for _, claim in claims)
+    several = (_SEVERAL.format(stated),) if stated > 1 else ()
     return View(
         title=title,
         headline=(),

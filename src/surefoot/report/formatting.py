@@ -9,6 +9,8 @@ from fractions import Fraction
 from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.results import Interval
 
+_LEAST_PRINTED = 1.001 * LEAST_PROBABILITY
+"""A mean of probabilities that are all bounded by the least one may be rounded up beyond it."""
 _BINARY_ROUNDING = 1e-7
 """In units of the last digit: a decimal number may differ this much from its binary value."""
 
@@ -112,20 +114,20 @@ def confidence(error: float) -> str:
 
 def extrapolated_probability(failure: float) -> str:
     """To four digits; below what floating point holds, as a bound, never 0."""
-    below = failure <= LEAST_PROBABILITY
+    below = failure <= _LEAST_PRINTED
     return f"below {LEAST_PROBABILITY:g}" if below else four_digits(failure)
 
 
 def small_probability(failure: float) -> str:
     """An extrapolated probability, which may be far below a hundredth of a percent; never 0."""
-    if failure <= LEAST_PROBABILITY:
+    if failure <= _LEAST_PRINTED:
         return f"below {LEAST_PROBABILITY:g}"
     return percent(failure) if failure >= 1e-4 else f"{failure:.2g}"
 
 
 def variance(value: float) -> str:
     """A variance of probabilities; 0 only where all of them are equal."""
-    below = 0 < value <= LEAST_PROBABILITY
+    below = 0 < value <= _LEAST_PRINTED
     return f"below {LEAST_PROBABILITY:g}" if below else f"{value:.2g}"
 
 
@@ -155,7 +157,7 @@ def points_range(interval: Interval) -> str:
 
 def p_value(p: float) -> str:
     """A p-value in a table, rounded upwards; never 0."""
-    if p <= LEAST_PROBABILITY:
+    if p <= _LEAST_PRINTED:
         return f"< {LEAST_PROBABILITY:g}"
     if p >= 0.001:
         return f"{math.ceil(1000 * p - 1e-9) / 1000:.3f}"

@@ -86,7 +86,8 @@ def _cells(method: str, run: CurveRun, oracle: CurveRun, threshold: float) -> Ro
     cells: dict[str, Any] = {"points": run.levels, "passes": run.passes, "seconds": run.seconds}
     cells["inputs"] = run.curve.size
     if run.timeout:
-        return {**cells, "value": TIMEOUT}
+        why = "; ".join(run.curve.notes) or "time ran out"
+        return {**cells, "value": TIMEOUT, "outcome": why}
     cells |= {"value": reading.value}
     if method != ORACLE and not oracle.timeout:
         cells["error"] = reading.value - truth

@@ -68,11 +68,14 @@ def tail(request: Request, model: Any, perturb: Any, **more: Any) -> Result:  # 
 
 
 def number_of_inputs(request: Request) -> dict[str, int]:
-    """As many first inputs as the option `images` says, unless the user chose inputs."""
+    """As many first inputs as the option `images` says, of those that the user chose."""
     chosen, images = request.files, request.options.get("images")
-    if images is None or chosen.first is not None or chosen.random is not None:
+    if images is None:
         return {}
-    return {"first": int(images[0])}
+    most = int(images[0])
+    if chosen.random is not None:
+        return {"random": min(chosen.random, most)}
+    return {"first": most if chosen.first is None else min(chosen.first, most)}
 
 
 def words_of(whole: Whole) -> str:

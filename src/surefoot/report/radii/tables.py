@@ -14,7 +14,7 @@ from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 
 ESTIMATORS = {
-    "shortest-ranks": "nearest ranks",
+    "shortest-ranks": "shortest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
     "groups": "mean over groups",

@@ -206,6 +206,15 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
     return lines
 
 
+def _not_drawn(record: Record) -> str:
+    """How many inputs the figure of extrapolations lacks: they may be the weakest."""
+    without = sum(isinstance(row.result, Undecided) for row in record.inputs)
+    if not without:
+        return ""
+    inputs = "1 input without a fit is" if without == 1 else f"{without:,} inputs without a fit are"
+    return f" {inputs} not drawn here; the figure above has every input."
+
+
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
@@ -214,7 +223,7 @@ def _sections(
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
-        )
+        ) + _not_drawn(record)
         figures.append(Figure(partial(tail_figure, record), caption, "tails"))
     sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
     sections += score_sections(record)
