@@ -44,7 +44,7 @@ OWN_ROLE = {
         "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
         "study/attack_run.py",
     },
-    "BuSun": {"papers/bu_sun/sampling_numbers.py", "statistics/planning.py"},  # its Table I
+    "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "study/radii_claims.py", "study/radii_run.py",
@@ -55,6 +55,10 @@ OWN_ROLE = {
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
+    **dict.fromkeys(  # tried on a curve that is known already
+        ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve"),
+        {"curves/published/replay.py"},
+    ),
 }  # fmt: skip
 
 
