@@ -46,7 +46,7 @@ def test_every_share_of_up_to_200_inputs_is_printed_exactly_where_two_decimals_d
             if (100 * exact).denominator == 1:
                 assert ends == [exact], text
             else:
-                assert ends == [exact // Fraction(1, 100) / 100, ends[0] + Fraction(1, 100)], text
+                assert ends == [Fraction(int(100 * exact), 100), ends[0] + Fraction(1, 100)], text
             gap = formatting.points_range(Interval(-k / n, k / n)).split(" to ")
             assert [Fraction(end) for end in gap] == [-ends[-1], ends[-1]]
 
