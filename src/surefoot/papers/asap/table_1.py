@@ -144,7 +144,7 @@ def _few_inputs(rows: Sequence[Row]) -> tuple[str, ...]:
         against.append(_compared(more, fewer, len(ours), name))
     return (
         f"Ours looks at up to {FIRST_LOOK} inputs at a level first, and at more only near the "
-        f"threshold: with as few inputs as here a level costs a whole pass. It took "
+        f"threshold; there are no more than that here. It took "
         f"{_range(ours)} passes, {' and '.join(against)}.",
     )
 
