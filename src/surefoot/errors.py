@@ -17,6 +17,10 @@ class ModelFailed(SurefootError):
     """The model raised, or answered with something that is no score."""
 
 
+class ChangedModel(SurefootError):
+    """The model is another than before an attack: nothing that it answered since counts."""
+
+
 class OutOfMemory(SurefootError):
     """The batch did not fit; a smaller one may."""
 

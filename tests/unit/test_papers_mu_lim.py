@@ -112,6 +112,26 @@ def test_the_quick_version_takes_few_inputs_of_the_embedded_images():
     assert {row["inputs"] for row in made.sheets[0].rows} == {30}
 
 
+def test_the_quick_version_takes_all_inputs_where_there_are_fewer(files):
+    models, data = files
+    small_run = {"models": models, "data": data, "perturb": LEVEL, "kappa": 0.3, "bounds": (0, 1),
+                 "store": None, "progress": False, "attack_iterations": 1}  # fmt: skip
+    made = papers.make("mu-lim", table=1, quick=True, **small_run)
+    assert {row["inputs"] for row in made.sheets[0].rows} == {16}
+    few = papers.make("mu-lim", table=1, quick=True, images=4, **small_run)
+    ids = [tuple(row.id for row in result.inputs) for result in few.results.values()]
+    assert len(set(ids)) == 1  # both models, both attacks, the same inputs
+    assert len(ids[0]) == 4
+    with pytest.raises(sf.errors.InvalidArgument, match=r"images \(--images\) 17: .* has 16;"):
+        papers.make("mu-lim", table=1, quick=True, images=17, **small_run)
+
+
+def test_its_accuracy_is_not_of_inputs_that_are_right(files):
+    models, data = files
+    with pytest.raises(sf.errors.InvalidArgument, match="needs the inputs that a model gets wrong"):
+        papers.make("mu-lim", table=1, models=models, data=data, correct_only=True, store=None)
+
+
 def test_a_share_of_inputs_has_the_interval_of_its_count():
     true = [True] * 9 + [False] * 3
     found = share_of_inputs(true, [""] * 12, Sampling.INDEPENDENT, 0.05)

@@ -145,3 +145,25 @@ def test_table_2_has_every_class_and_the_published_numbers_apart():
     assert "published" not in " ".join(column.heading for column in ours.columns)
     assert len(published.rows) == 10
     assert any("binomial test" in line for line in made.lines)
+
+
+def test_table_1_names_all_models_that_are_right_most_often():
+    def first_line(*names):
+        every = {"a": logits(4.0), "b": logits(3.0), "worse": logits(2.0, 0.2)}
+        models = {name: every[name] for name in names}
+        data = {"data": (X, Y), "bounds": (0, 1), "shape": (2,)}
+        return papers.make("roma", table=1, models=models, **data).lines[0]
+
+    assert first_line("a") == "a is right on 100 % of 12 clean inputs."
+    assert first_line("a", "worse").startswith("a is right on 100 % of 12 clean inputs, the most")
+    assert first_line("a", "b") == "a and b are equal: each is right on 100 % of 12 clean inputs."
+    assert first_line("a", "worse", "b") == (
+        "a and b are each right on 100 % of 12 clean inputs, the most of these models."
+    )
+
+
+def test_table_1_is_not_made_of_inputs_that_are_right():
+    with pytest.raises(InvalidArgument, match=r"--correct-only\) plays no part in table 1"):
+        papers.make(
+            "roma", table=1, models=MODELS, data=(X, Y), shape=(2,), correct_only=True
+        )  # fmt: skip

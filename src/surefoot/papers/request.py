@@ -97,6 +97,14 @@ class Request:
         result: Result = function(models, *about, **chosen, caller=self.caller)
         return result
 
+    def refuse_correct_only(self) -> None:
+        """For a table of accuracy: inputs chosen for being right say nothing of it."""
+        if self.files.correct_only:
+            raise InvalidArgument(
+                f"correct_only (--correct-only) plays no part in {self.part.name}: its accuracy "
+                "needs the inputs that a model gets wrong too, so leave it out"
+            )
+
     def load(self) -> tuple[dict[str, Model], Inputs]:
         """The models by name, and the inputs that are chosen for all of them."""
         loaded, inputs = self.files.load(list(self.models.values()), self.data, self.seed)

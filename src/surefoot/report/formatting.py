@@ -27,7 +27,7 @@ def percent(value: float) -> str:
 
 def percent_range(interval: Interval) -> str:
     """Both ends of a share, rounded outwards; one where they are the same."""
-    low, high = int(interval.low * 1e4) / 100, -int(-interval.high * 1e4 // 1) / 100
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
     return f"{low:g} %" if low == high else f"{low:g} % to {high:g} %"
 
 
@@ -74,10 +74,20 @@ def _directed(value: float, towards: Callable[[float], int]) -> str:
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
-    exact = value / unit
-    near = round(exact)
-    whole = near if abs(exact - near) < _BINARY_ROUNDING else towards(exact)
-    return f"{whole * unit:.4g}"
+    return f"{_whole(value / unit, towards) * unit:.4g}"
+
+
+def _whole(value: float, towards: Callable[[float], int]) -> int:
+    """Rounded in a direction, unless only binary rounding keeps it from a whole number."""
+    near = round(value)
+    return near if abs(value - near) < _BINARY_ROUNDING else towards(value)
+
+
+def _hundredths(share: float, towards: Callable[[float], int]) -> float:
+    """A share in percent, with two decimals; only 0 and 1 themselves become 0 % and 100 %."""
+    whole = _whole(1e4 * share, towards)
+    certain = whole in (-10_000, 0, 10_000) and whole != 1e4 * share
+    return (towards(1e4 * share) if certain else whole) / 100
 
 
 def four_digits(value: float) -> str:
@@ -151,7 +161,7 @@ def points_apart(value: float) -> str:
 
 def points_range(interval: Interval) -> str:
     """Both ends of a difference in percentage points, rounded outwards."""
-    low, high = math.floor(1e4 * interval.low) / 100, math.ceil(1e4 * interval.high) / 100
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
     return f"{low:+.2f} to {high:+.2f}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.commands.values import error_from
@@ -33,6 +34,7 @@ _PUBLISHED = (
 
 def make(request: Request) -> Exhibit:
     """One row a model: no trials, the clean inputs alone."""
+    request.refuse_correct_only()
     models, inputs = request.load()
     error = error_from(request.options["confidence"])
     rows: list[dict[str, Any]] = []
@@ -56,14 +58,12 @@ def make(request: Request) -> Exhibit:
                 "infinite": None if loss is None or not loss.infinite else loss.infinite,
             }
         )
-    best = max(rows, key=lambda row: row["accuracy"])
     published = tuple({"model": m, "accuracy": a, "loss": loss} for m, a, loss in TABLE_1)
     return Exhibit(
         name=request.part.name,
         title="Table 1: accuracy and loss of the models",
         lines=(
-            f"{best['model']} is right on {percent(best['accuracy'])} of {best['inputs']:,} clean "
-            "inputs" + (", the most of these models." if len(rows) > 1 else "."),
+            _best(rows),
             f"The interval of the accuracy is Clopper and Pearson's (confidence "
             f"{confidence(error)}, each model by itself, if the inputs are an independent random "
             "sample). A loss has no upper bound, so that no sample gives an interval for its mean "
@@ -74,3 +74,18 @@ def make(request: Request) -> Exhibit:
             Sheet("Published: other networks, on CIFAR10", _PUBLISHED, published),
         ),
     )
+
+
+def _best(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The model that is right most often, or all that are; nothing is said of the population."""
+    most = max(row["accuracy"] for row in rows)
+    *others, last = (row["model"] for row in rows if row["accuracy"] == most)
+    right = f"right on {percent(most)} of {rows[0]['inputs']:,} clean inputs"
+    if len(rows) == 1:
+        return f"{last} is {right}."
+    if not others:
+        return f"{last} is {right}, the most of these models."
+    names = f"{', '.join(others)} and {last}"
+    if len(others) + 1 == len(rows):
+        return f"{names} are equal: each is {right}."
+    return f"{names} are each {right}, the most of these models."
