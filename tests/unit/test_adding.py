@@ -55,10 +55,10 @@ OWN_ROLE = {
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
-    **dict.fromkeys(  # tried on a curve that is known already
-        ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve"),
-        {"curves/published/replay.py"},
-    ),
+    **{  # tried on a curve that is known already
+        name: {"curves/published/replay.py"}
+        for name in ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve")
+    },
 }  # fmt: skip
 
 
