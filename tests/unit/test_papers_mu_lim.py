@@ -73,7 +73,9 @@ def test_its_numbers_are_those_of_the_api(table, files):
 
 
 def test_the_lines_say_what_is_seen_then_where_it_departs(table):
-    assert table.lines[0].startswith("a.onnx: PGD leaves ")
+    assert table.lines[0].startswith("a.onnx, ")
+    assert "of the inputs withstand PGD" in table.lines[0]
+    assert "b.onnx, " in table.lines[0]
     text = " ".join(table.lines)
     for words in ("correctness (the true label)", "stopping rule", "sign error", "proves nothing",
                   "Kappa 0.1 is numerically the SIL 1 low-demand limit"):  # fmt: skip
@@ -101,7 +103,8 @@ def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(f
     )  # fmt: skip
     (row,) = made.sheets[0].rows
     assert "pgd" not in row
-    assert made.lines[0].startswith("b.onnx: if these are a random sample")
+    assert made.lines[0].startswith("b.onnx, ")
+    assert "if these inputs are a random sample" in made.lines[0]
     assert "no attack, because" in made.lines[1]
     assert "offers none" in made.lines[1]
     assert "stability" in made.lines[2]

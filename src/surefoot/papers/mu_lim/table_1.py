@@ -18,7 +18,7 @@ from surefoot.papers.mu_lim.published import published_sheet
 from surefoot.papers.mu_lim.stopping_rule import rule_sheet
 from surefoot.papers.request import Request
 from surefoot.population.yes_no import share_of_inputs
-from surefoot.report.formatting import confidence, one_in, percent, percent_range
+from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
 from surefoot.report.sampling.view import SIL
 from surefoot.results import Bracket, Decision, Estimate, Interval
 from surefoot.study import Study
@@ -216,23 +216,26 @@ def _columns(request: Request) -> tuple[Column, ...]:
 
 
 def _seen(rows: list[dict[str, Any]]) -> str:
-    """What is seen in the first row, and in how many rows the same."""
-    first = rows[0]
-    between = first["share_between"]
-    share = "an unknown share" if between is None else percent_range(between)
-    robust = (
-        f"if these are a random sample, {share} of such inputs fail under at most "
-        f"{one_in(first['kappa'])} random perturbations."
+    """What is seen of each model at the first kappa, and where the two columns disagree."""
+    first = [row for row in rows if row["kappa"] == rows[0]["kappa"]]
+    parts = []
+    for row in first:
+        between = row["share_between"]
+        share = "an unknown share" if between is None else percent_range(between)
+        withstood = f"{percent(row['pgd'])} of the inputs withstand PGD, " if "pgd" in row else ""
+        parts.append(f"{row['model']}, {withstood}{share} of such inputs fail rarely")
+    seen = (
+        f"{'; '.join(parts)}: under at most {of_perturbations(rows[0]['kappa'])}, if these "
+        "inputs are a random sample."
     )
-    if "pgd" not in first:
-        return f"{first['model']}: {robust}"
     known = [r for r in rows if r["share_between"] and r.get("pgd_between")]
-    above = [r for r in known if r["share_between"].low > r["pgd_between"].high]
-    every = "in every row" if len(above) == len(rows) else f"in {len(above)} of {len(rows)} rows"
+    above = sum(r["share_between"].low > r["pgd_between"].high for r in known)
+    if not above:
+        return seen
+    every = "every row" if above == len(rows) else f"{above} of {len(rows)} rows"
     return (
-        f"{first['model']}: PGD leaves {percent(first['pgd'])} and our own attack "
-        f"{percent(first['margin'])} of the inputs unbroken; {robust} The interval of that share "
-        f"lies above the one of PGD {every}: the two answer different questions."
+        f"{seen} In {every} that share lies above the one that withstands PGD: the two answer "
+        "different questions."
     )
 
 
