@@ -98,8 +98,9 @@ class LogNormalPosterior:
         top = f"{self.ceiling:g}"
         return (
             "critical radii are log-normal",
-            f"their quantile and median come from the prior (the quantile uniform up to {top}, then "
-            f"the median uniform between it and {top}), over which the confidence is an average",
+            f"their quantile and median come from the prior (the quantile uniform up to {top}, "
+            f"then the median uniform between it and {top}), over which the confidence is an "
+            "average",
         )
 
     def _posterior(self, brackets: _BracketCounts) -> tuple[Floats, Floats]:
