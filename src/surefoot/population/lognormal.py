@@ -36,6 +36,8 @@ _CACHED_NUMBERS = 200_000
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 """Logarithms of the largest and smallest spread considered: radii of one network vary by less than
 a factor e^6, and no bracket resolves a spread of 1e-4."""
+LOG_NORMAL = "critical radii are log-normal"
+"""The assumption that the estimators of this family share."""
 REJECTED = "log-normal rejected"
 """How `fit` begins where the data contradict the family."""
 NOT_TESTED = "not tested: "
@@ -97,7 +99,7 @@ class LogNormalPosterior:
         """What the interval supposes beyond the sample and the brackets."""
         top = f"{self.ceiling:g}"
         return (
-            "critical radii are log-normal",
+            LOG_NORMAL,
             f"their quantile and median come from the prior (the quantile uniform up to {top}, "
             f"then the median uniform between it and {top}), over which the confidence is an "
             "average",
