@@ -75,7 +75,7 @@ def test_table_4_2_has_every_statistic_the_published_ones_and_the_coverage(file)
     assert kinds == ["algorithm-1", "log-normal", "order-statistics", "shortest-ranks"]
     for row in coverage.rows:
         assert row["coverage"] in row["between"]
-    assert "hold the quantile of the file in" in table.lines[0]
+    assert "intervals that all 4 runs of algorithm 1 gave" in table.lines[0]
     assert any("source a, which has the most" in line for line in table.lines)
 
 
@@ -111,6 +111,40 @@ def test_table_4_3_adds_the_times_of_the_inputs(file):
     assert rows["mine"]["least"] <= rows["mine"]["mean"] <= rows["mine"]["most"]
     assert rows["mine"]["ratio"] == pytest.approx(rows["mine"]["share"])  # one hour an input
     assert rows["mnist_nn"]["published_mean"] == 11.52
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """40 inputs, one of which is wrong when clean; another took nearly all of the time."""
+    path = tmp_path_factory.mktemp("small") / "brackets.csv"
+    text = rows_of("net", 40).replace("net,test,0,", "net,test,0,0,0,9e9,a\nnet,test,40,")
+    path.write_text(HEAD + text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("table", ["4.1", "4.2"])
+def test_runs_without_an_interval_are_counted_as_such(small, table):
+    made = sf.papers.make("sigma", table=table, brackets=small, repeats=8, progress=False)
+    row = made.sheets[-1].rows[0]
+    assert row["runs"] == 8 > row["given"] > 0
+    assert f"that {row['given']} of 8 runs of algorithm 1 gave" in made.lines[0]
+    refused = f"net: {8 - row['given']} of 8 runs gave no interval"
+    assert any(line.startswith(refused) and "level of 0" in line for line in made.lines)
+
+
+@pytest.mark.parametrize(("quantile", "few"), [(0.05, True), (0.3, False)])
+def test_a_ground_truth_with_a_lower_end_is_not_said_to_have_none(small, quantile, few):
+    made = sf.papers.make(
+        "sigma", table="4.1", brackets=small, repeats=8, quantile=quantile, progress=False
+    )
+    assert (made.sheets[0].rows[0]["truth"].low == 0) == few
+    assert any("no lower end, which takes 72 at the 5 %" in line for line in made.lines) == few
+
+
+def test_the_number_of_inputs_explains_the_time_only_where_it_does(small, file):
+    assert any("number of inputs divided" in line for line in exhibit(file, table="4.3").lines)
+    made = sf.papers.make("sigma", table="4.3", brackets=small, repeats=8, progress=False)
+    assert not any("number of inputs divided" in line for line in made.lines)
 
 
 def test_table_4_3_without_times_says_which_column_is_empty(tmp_path):

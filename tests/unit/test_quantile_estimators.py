@@ -78,12 +78,27 @@ def test_it_stops_at_the_first_interval_as_short_as_gamma():
     assert "no longer than 0.012" in stopped.note
 
 
-def test_family_prior_and_few_inputs_are_in_the_sentence():
-    quantile = AlgorithmOne().conclude(log_normal(8), 0.05)
+def test_family_and_prior_are_in_the_sentence(tmp_path):
+    quantile = AlgorithmOne().conclude(log_normal(60), 0.05)
     assert quantile.guarantee.footing is Footing.CONDITIONAL
     assert "critical radii are log-normal" in quantile.guarantee.assumptions
-    assert any("prior: the quantile uniform" in a for a in quantile.guarantee.assumptions)
-    assert "with fewer than 20 it mostly repeats its prior" in quantile.note
+    path = write(tmp_path / "radii.csv", ("net", log_normal(60)))
+    said = str(sf.brackets(path, estimator="log-normal"))
+    assert "and critical radii are log-normal and their quantile and median come from the" in said
+
+
+@pytest.mark.parametrize(("inputs", "words"), [(1, "1 input of 1"), (2, "2 inputs of 2")])
+def test_an_algorithm_that_stopped_after_a_few_inputs_says_nothing(inputs, words):
+    quantile = AlgorithmOne().conclude(log_normal(inputs), 0.05)
+    assert isinstance(quantile, Undecided)
+    assert f"stopped after {words} (there are no more), and below 20" in quantile.reason
+    assert "use the estimator shortest-ranks" in quantile.reason
+
+
+def test_an_early_stop_at_gamma_says_nothing_either():
+    quantile = AlgorithmOne(gamma=0.1).conclude(log_normal(60), 0.05)
+    assert isinstance(quantile, Undecided)
+    assert "of 60 (the interval is no longer than 0.1)" in quantile.reason
 
 
 def test_it_is_deterministic():
@@ -158,6 +173,35 @@ def test_a_family_that_the_data_contradict_is_refused_in_words(tmp_path, name):
     assert "the data contradict the assumption (log-normal rejected" in result.claims[0].reason
     assert "use the estimator shortest-ranks" in result.claims[0].reason
     assert "all but 0 %" not in str(result)
+
+
+@pytest.mark.parametrize("name", ["log-normal", "algorithm-1"])
+def test_a_family_that_could_not_be_tested_is_refused_too(tmp_path, name):
+    """One input that was never refuted must not turn off the refusal."""
+    lows = [b.low for b in log_normal(80)]
+    local = brackets(lows, [*(low + 0.002 for low in lows[:-1]), math.inf])
+    path = write(tmp_path / "radii.csv", ("net", local))
+    path.write_text(path.read_text(encoding="utf-8").replace(",inf,", ",,"), encoding="utf-8")
+    result = sf.brackets(path, estimator=name)
+    assert result.claims[0].interval is None
+    assert "could not be tested (1 input was never refuted): use the est" in result.claims[0].reason
+
+
+@pytest.mark.parametrize("name", ["log-normal", "algorithm-1"])
+@pytest.mark.parametrize("refused", [False, True])
+def test_only_the_headline_rests_on_the_estimator(tmp_path, name, refused):
+    rng = np.random.default_rng(5)
+    local = on_grid(rng.uniform(0.01, 0.2, 300)) if refused else log_normal(80)
+    path = write(tmp_path / "radii.csv", ("net", local))
+    options = {"at": [0.05], "ceiling": 0.4}
+    default, other = sf.brackets(path, **options), sf.brackets(path, estimator=name, **options)
+    assert default.claims[1:] == other.claims[1:]
+    assert {"robust_accuracy_population", "mean_radius_population"} <= {
+        c.kind for c in other.claims
+    }
+    assert default.require(0.002).verdicts == other.require(0.002).verdicts
+    assert (other.claims[0].interval is None) == refused
+    assert other.claims[0].limit == 0.05
 
 
 def test_networks_side_by_side_keep_their_exact_difference(tmp_path):

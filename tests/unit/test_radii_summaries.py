@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from surefoot.population import (
     runtimes,
     unpaired_quantile_difference,
 )
+from surefoot.population.requirement import SAMPLED_WITHIN, STRATIFIED, WHOLE_GROUPS
+from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
 from surefoot.statistics.bounds import clopper_pearson
@@ -217,6 +220,50 @@ def test_networks_of_a_training_are_pooled_on_the_inputs_that_all_have(file):
     assert "robust is more robust" in str(result)
     assert not of_kind(result.parts["plain"], "mean_radius")
     assert [c.names for c in result.require(0.001).verdicts] == [("plain",), ("robust",)]
+
+
+def test_pooled_networks_count_inputs_or_say_pairs(file):
+    wrong = WRONG.replace("net,", "a,") + WRONG.replace("net,", "b,")
+    text = wrong + rows(39, network="a") + rows(39, network="b")
+    text += rows(40, network="c", low=0.4, training="robust")
+    result = brackets(file(text), by="training", quantile=0.5)
+    view = result.view
+    assert "(40 inputs)" in view.about
+    notes = {table.title: table.note for table in view.tables}
+    assert notes["Weakest inputs, plain"].startswith("2 of 80 pairs of input and network are wrong")
+    means = next(table for table in view.tables if table.title == "Mean radii")
+    assert means.headings[:2] == ("training", "pairs")
+    assert "80 inputs" not in str(result)
+
+
+def test_a_number_alone_and_a_note_of_the_population_name_the_sample(file):
+    text = rows(80) + rows(80, network="b", low=0.03)
+    result = brackets(file(text), quantile=0.2, at=(0.05,), ceiling=0.4)
+    sampled = "if the inputs are a random sample"
+    first = str(result).splitlines()[0]
+    assert first.endswith(f"net: 20 % quantile of the critical radius, {sampled}")
+    for claim in result.claims:
+        is_of_population = claim.about.of is About.POPULATION
+        assert key_figure(claim).meaning.endswith(sampled) == is_of_population, claim.kind
+    notes = {table.title: table.note for table in result.view.tables}
+    for title in ("Robust accuracy", "Mean radii", "Pairs of networks"):
+        assert sampled in notes[title]
+
+
+@pytest.mark.parametrize(
+    ("assumption", "short"),
+    [
+        (STRATIFIED, "the inputs of each class are a random sample and classes are equally freq"),
+        (SAMPLED_WITHIN, "the inputs of each class are a random sample"),
+        ("these 5 groups are an independent random sample of groups", "the groups are a random"),
+        (WHOLE_GROUPS, ""),
+    ],
+)
+def test_the_sample_of_a_number_alone_is_the_one_of_its_claim(file, assumption, short):
+    claim = brackets(file(rows(80))).claims[0]
+    claim = replace(claim, guarantee=replace(claim.guarantee, assumptions=(assumption,)))
+    assert (f", if {short}" in key_figure(claim).meaning) == bool(short)
+    assert (", if" in key_figure(claim).meaning) == bool(short)
 
 
 def test_two_independent_samples_are_compared_more_sharply_than_two_intervals():

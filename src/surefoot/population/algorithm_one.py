@@ -89,21 +89,19 @@ class AlgorithmOne:
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The posterior median and the central interval, of the inputs before it stopped.
 
-        `fit` is of all of `local`: what the algorithm did not use can contradict it too.
+        Nothing where these are fewer than `LEAST_INPUTS`; `posterior` has what the algorithm gives
+        there. `fit` is of all of `local`: what the algorithm did not use can contradict it too.
         """
         posterior = self.posterior(local, error)
         if isinstance(posterior, Undecided):
             return posterior
+        if posterior.inputs < LEAST_INPUTS:
+            return Undecided(_too_few(posterior, len(local)))
         low, value, high = posterior.central(error)
         used = local[: posterior.inputs]
         rests = (*assumptions_of(used), *LogNormalPosterior(ceiling=self.ceiling).assumptions)
         promise = Guarantee(Footing.CONDITIONAL, error, rests)
         note = f"algorithm 1 used {len(used):,} of {len(local):,} inputs: {posterior.stopped}"
-        if len(used) < LEAST_INPUTS:
-            note += (
-                f"; with fewer than {LEAST_INPUTS} it mostly repeats its prior, and an interval is "
-                "given only because the published algorithm gives one"
-            )
         fit = fit_of(local, self.level)
         return Quantile(
             self.share, value, Interval(low, high), promise, len(used), fit=fit, note=note
@@ -172,6 +170,15 @@ _IMPOSSIBLE = (
     "the first input alone has a likelihood of 0 in single precision: its bracket is too short, or "
     "lies too far above the ceiling of the prior"
 )
+
+
+def _too_few(posterior: Posterior, inputs: int) -> str:
+    number = "1 input" if posterior.inputs == 1 else f"{posterior.inputs} inputs"
+    return (
+        f"algorithm 1 stopped after {number} of {inputs:,} ({posterior.stopped}), and below "
+        f"{LEAST_INPUTS} its interval misses far more often than stated: use the estimator "
+        "shortest-ranks, which needs no distribution"
+    )
 
 
 def _no_length(bracket: Bracket) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from surefoot.errors import InvalidArgument
 from surefoot.population.algorithm_one import AlgorithmOne
-from surefoot.population.lognormal import REJECTED, LogNormalPosterior
+from surefoot.population.lognormal import NOT_TESTED, REJECTED, LogNormalPosterior
 from surefoot.population.quantile import OrderStatistics, ShortestRanks
 from surefoot.results import Quantile, Undecided
 
@@ -40,10 +40,16 @@ def estimator_named(
 
 
 def refuse_contradicted(quantile: Quantile | Undecided) -> Quantile | Undecided:
-    """Undecided where the data reject the distribution that the interval rests on."""
-    if isinstance(quantile, Undecided) or REJECTED not in quantile.fit:
+    """Undecided where the data reject the distribution of the interval, or cannot test it."""
+    if isinstance(quantile, Undecided):
         return quantile
-    return Undecided(
-        f"the data contradict the assumption ({quantile.fit}): use the estimator "
-        f"{DEFAULT_ESTIMATOR}, which needs no distribution"
-    )
+    way_out = f"use the estimator {DEFAULT_ESTIMATOR}, which needs no distribution"
+    if quantile.fit.startswith(REJECTED):
+        return Undecided(f"the data contradict the assumption ({quantile.fit}): {way_out}")
+    if quantile.fit.startswith(NOT_TESTED):
+        why = quantile.fit.removeprefix(NOT_TESTED)
+        return Undecided(
+            f"whether critical radii are log-normal, as the interval assumes, could not be tested "
+            f"({why}): {way_out}"
+        )
+    return quantile

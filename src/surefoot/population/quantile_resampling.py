@@ -57,12 +57,21 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Runs of algorithm 1 on samples of these brackets; `refused`: runs without an interval."""
+    """Runs of algorithm 1 on samples of these brackets.
+
+    `refused`: runs without an interval; `reason`: why the first of them gave none.
+    """
 
     local: tuple[Bracket, ...]
     share: float
     draws: tuple[Draw, ...]
     refused: int
+    reason: str = ""
+
+    @property
+    def repeats(self) -> int:
+        """All runs, with an interval or without."""
+        return len(self.draws) + self.refused
 
     @cached_property
     def quantile(self) -> Interval:
@@ -91,18 +100,18 @@ def resample(local: tuple[Bracket, ...], over: AlgorithmOne, repeats: int, seed:
     The other estimators get the inputs that algorithm 1 took.
     """
     rng = np.random.default_rng(seed)
-    draws, refused = [], 0
+    draws, refused = [], list[str]()
     for _ in range(repeats):
         places = rng.integers(0, len(local), len(local))
         posterior = over.posterior([local[i] for i in places], over.error)
         if isinstance(posterior, Undecided):
-            refused += 1
+            refused.append(posterior.reason)
             continue
         low, _, high = posterior.central(over.error)
         used = tuple(int(i) for i in places[: posterior.inputs])
         drawn = [local[i] for i in used]
         draws.append(Draw(used, posterior, Interval(low, high), _others(over, drawn)))
-    return Resampling(local, over.share, tuple(draws), refused)
+    return Resampling(local, over.share, tuple(draws), len(refused), "".join(refused[:1]))
 
 
 def _others(over: AlgorithmOne, drawn: Sequence[Bracket]) -> dict[str, Interval | None]:

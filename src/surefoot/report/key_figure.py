@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surefoot.claims import About, Claim
-from surefoot.report.clauses import limit_phrase, scope_phrase
+from surefoot.report.clauses import limit_phrase, over_groups, sample_condition, scope_phrase
 from surefoot.report.curve_quantity import CurveQuantity
 from surefoot.report.formatting import (
     confidence,
@@ -55,6 +55,8 @@ def key_figure(claim: Claim) -> KeyFigure:
     open_ = claim.interval is None or nothing_known
     if open_ or claim.guarantee.footing is Footing.NONE:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
+    condition = sample_condition(claim)
+    meaning += f", {condition}" if condition else ""
     error = claim.guarantee.error
     bare = claim.kind == "count_kappa" and not interval
     certain = f"confidence {confidence(error)}" if error and not bare else ""
@@ -100,10 +102,11 @@ def _curve(claim: Claim) -> _Parts:
 
 def _quantile(claim: Claim) -> _Parts:
     around = _around(claim)
-    share = "a share" if claim.limit is None else exact_percent(claim.limit)
+    share = "a" if claim.limit is None else exact_percent(claim.limit)
     value = claim.value or 0.0
     number = "no upper end" if math.isinf(value) else four_digits(value)
-    meaning = f"critical radius that all but {share} of {scope_phrase(claim)} reach"
+    grouped = f" of {scope_phrase(claim)}" if claim.about.name else ""
+    meaning = f"{share} quantile of the critical radius{grouped}{over_groups(claim)}"
     return number, radius_range(around), meaning
 
 
@@ -145,7 +148,9 @@ def _quantile_difference(claim: Claim) -> _Parts:
     first, second = claim.names
     around = _around(claim)
     number = signed_range(around) if claim.value is None else f"{claim.value:+.4g}"
-    return number, signed_range(around), f"critical radius of {first} less that of {second}"
+    share = "" if claim.limit is None else f"{exact_percent(claim.limit)} quantile of the "
+    meaning = f"{share}critical radius of {first} less that of {second}"
+    return number, signed_range(around), meaning
 
 
 _PAIRS = ("difference", "quantile_difference")

@@ -53,13 +53,16 @@ class Table:
         ]
 
 
-def clean_failures_note(failed: int, inputs: int) -> str:
-    """How many inputs are wrong when clean, and so no examples; empty for none."""
+def clean_failures_note(failed: int, inputs: int, unit: str = "inputs") -> str:
+    """How many inputs are wrong when clean, and so no examples; empty for none.
+
+    `unit`: what is counted, where it is not single inputs.
+    """
     if not failed:
         return ""
     are, they = ("is", "it is") if failed == 1 else ("are", "they are")
     return (
-        f"{failed:,} of {inputs:,} inputs {are} wrong already when clean; {they} counted, and not "
+        f"{failed:,} of {inputs:,} {unit} {are} wrong already when clean; {they} counted, and not "
         "shown here."
     )
 

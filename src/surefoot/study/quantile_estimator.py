@@ -38,7 +38,8 @@ def with_estimator(result: Result, name: str, gamma: float | None = None) -> Res
     """The same result with the quantile of each network by this estimator in the headline.
 
     What the other estimators say stays beside it. Classes, requirements and pairs of networks keep
-    the ranks. An estimator whose distribution the data contradict is refused: undecided.
+    the ranks. An estimator whose distribution the data contradict, or cannot test, is refused:
+    undecided.
     """
     if name == DEFAULT_ESTIMATOR and gamma is None:
         return result
@@ -67,7 +68,7 @@ def _with_headline(record: Record, name: str, gamma: float | None) -> Record:
     row = _row(chosen, record.inputs)
     others = tuple(q for q in radii.quantiles if q.estimator != row.estimator)
     radii = replace(radii, quantiles=(row, *others))
-    headline = claims_of(replace(radii, classes=()), record.inputs)[0]
+    headline = replace(claims_of(replace(radii, classes=()), record.inputs)[0], limit=share)
     claims = tuple(headline if _is_headline(claim) else claim for claim in record.claims)
     return replace(record, details=radii, claims=claims)
 

@@ -16,6 +16,7 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import InputRow, Radii, Record
 from surefoot.study.attack_run import PROOFS, robust_accuracy_claim
 from surefoot.study.class_groups import sampled_of
+from surefoot.study.radii_claims import claim_of_ranks
 from surefoot.study.sampling_claims import NO_GUARANTEE
 
 _CRITICAL = "mean critical radius"
@@ -77,7 +78,7 @@ def _severity(counts: RobustAccuracy, rests: tuple[str, ...]) -> list[Claim]:
 
 def _population(record: Record, counts: RobustAccuracy, radii: int) -> Claim:
     """The share of the population, in the scope of the quantile and at its error."""
-    model, local = record.claims[0], sampled_of(record.inputs)
+    model, local = claim_of_ranks(record), sampled_of(record.inputs)
     claim = replace(
         model,
         kind="robust_accuracy_population",

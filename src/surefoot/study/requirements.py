@@ -32,6 +32,7 @@ from surefoot.study.class_groups import groups_in, sampled_of
 from surefoot.study.class_requirements import OfClasses, of_each_class, sampled_claim
 from surefoot.study.decision_requirements import of_these
 from surefoot.study.precision_requirement import of_precision
+from surefoot.study.radii_claims import claim_of_ranks
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
@@ -163,7 +164,7 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if not 0 < least < math.inf:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
-    model = record.claims[0]
+    model = claim_of_ranks(record)
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     claim = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
     if any(b.contradicted for b in local):

@@ -17,14 +17,13 @@ from surefoot.papers.request import Request
 from surefoot.population import AlgorithmOne, OrderStatistics
 from surefoot.population.quantile_resampling import Resampling, resample
 from surefoot.results import Bracket, Interval, Quantile
+from surefoot.statistics.ranks import fewest
 from surefoot.study import Result
 
 GRID = 0.002
 """The step of the thesis' radii, which its code adds to a lower end to get an upper one."""
 _QUICK_INPUTS = 36
 """A few more than algorithm 1 takes; each is proved in a twentieth of a second."""
-_FEW = 72
-"""Inputs below which the right ranks give no lower end of a 5 % quantile at confidence 95 %."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +90,38 @@ def networks_of(request: Request) -> Networks:
             every.append(Network(name, local, runs, right.interval, thesis))
     if not every:
         raise InvalidArgument(f"no network has brackets for algorithm 1: {' '.join(lines)}")
-    fewest = min(len(network.local) for network in every)
-    if fewest < _FEW:
-        lines.append(
-            f"So few inputs give wide intervals: with {fewest} of them the ground truth has no "
-            f"lower end, which takes {_FEW} at the 5 % quantile."
-        )
+    lines += [*_without_interval(every), *_without_lower_end(every, share, error)]
     return Networks(tuple(every), tuple(lines), results)
+
+
+def intervals_given(every: Sequence[Network]) -> str:
+    """How many runs there is an interval of, in words: "18 of 40 runs of algorithm 1"."""
+    given = [len(network.runs.draws) for network in every]
+    repeats = every[0].runs.repeats
+    if min(given) == repeats:
+        return f"all {repeats} runs of algorithm 1"
+    return f"{in_words(given)} of {repeats} runs of algorithm 1"
+
+
+def _without_interval(every: Sequence[Network]) -> list[str]:
+    """What the runs that are in no statistic have in common."""
+    return [
+        f"{n.name}: {n.runs.refused} of {n.runs.repeats} runs gave no interval, and are in no "
+        f"average and no share here ({n.runs.reason})."
+        for n in every
+        if n.runs.refused
+    ]
+
+
+def _without_lower_end(every: Sequence[Network], share: float, error: float) -> list[str]:
+    """That the right ranks bound the quantile from above alone, where inputs are too few."""
+    needed, least = fewest(share, error / 2), min(len(network.local) for network in every)
+    if least >= needed:
+        return []
+    return [
+        f"So few inputs give wide intervals: with {least} of them the ground truth has no lower "
+        f"end, which takes {needed} at the {100 * share:g} % quantile."
+    ]
 
 
 def thesis_interval(local: Sequence[Bracket], share: float, error: float) -> Interval | None:

@@ -8,7 +8,13 @@ import numpy as np
 
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Network, columns_with_values, in_words, networks_of
+from surefoot.papers.sigma.networks import (
+    Network,
+    columns_with_values,
+    in_words,
+    intervals_given,
+    networks_of,
+)
 from surefoot.papers.sigma.published import OVERLAPS, printed
 from surefoot.results import Interval
 
@@ -16,14 +22,13 @@ from surefoot.results import Interval
 def make(request: Request) -> Exhibit:
     """One row a network, against the right ranks and against those of the thesis."""
     networks = networks_of(request)
-    repeats = request.options["repeats"]
     right = tuple(_row(network, network.truth) for network in networks.every)
     theirs = tuple(_beside_printed(network) for network in networks.every if network.thesis)
-    shares = [100 * row["frequency"] / row["runs"] for row in right]
+    shares = [100 * row["frequency"] / row["given"] for row in right]
     lines = (
-        f"Of {repeats} intervals of algorithm 1, {in_words(shares, unit=' %')} overlap with the "
-        "interval that order statistics of all inputs give; whether they hold the quantile is "
-        "in table 4.2.",
+        f"Of the intervals that {intervals_given(networks.every)} gave, "
+        f"{in_words(shares, unit=' %')} overlap with the interval that order statistics of all "
+        "inputs give; whether they hold the quantile is in table 4.2.",
         "To overlap is weaker than to be right: a narrow interval beside the quantile overlaps "
         "with a wide ground truth. Ground truth here: ranks counted from 1, upper ends of the "
         "brackets; the second table has the ranks of the thesis, one too high.",
@@ -62,7 +67,8 @@ def _row(network: Network, truth: Interval) -> dict[str, Any]:
     return {
         "network": network.name,
         "inputs": len(network.local),
-        "runs": len(network.runs.draws),
+        "runs": network.runs.repeats,
+        "given": len(network.runs.draws),
         "frequency": len(draws),
         "probability": _mean([d.posterior.between(i.low, i.high) for d, i in pairs]),
         "ratio": _mean([i.width / d.interval.width for d, i in pairs]),
@@ -88,6 +94,7 @@ def _columns() -> tuple[Column, ...]:
         Column("network", "network", is_name=True),
         Column("inputs", "inputs"),
         Column("runs", "runs"),
+        Column("intervals given", "given"),
         Column("frequency of overlap", "frequency"),
         Column("average probability of overlap", "probability", _two_digits),
         Column("average size ratio of overlap", "ratio", _two_digits),
@@ -101,6 +108,7 @@ def _printed_columns() -> tuple[Column, ...]:
     return (
         own["network"],
         own["runs"],
+        own["given"],
         own["frequency"],
         Column("published", "published_frequency"),
         own["probability"],

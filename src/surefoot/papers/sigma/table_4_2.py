@@ -8,7 +8,14 @@ import numpy as np
 
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.papers.sigma.networks import Network, columns_with_values, in_words, networks_of
+from surefoot.papers.sigma.networks import (
+    Network,
+    Networks,
+    columns_with_values,
+    in_words,
+    intervals_given,
+    networks_of,
+)
 from surefoot.papers.sigma.published import SPREADS, printed
 from surefoot.population import AlgorithmOne, ShortestRanks
 from surefoot.report.formatting import percent, percent_range
@@ -27,7 +34,7 @@ def make(request: Request) -> Exhibit:
     return Exhibit(
         name=request.part.name,
         title=f"Table 4.2: {request.part.title}",
-        lines=(*_lines(request, coverage), *networks.lines),
+        lines=(*_lines(request, networks, coverage), *networks.lines),
         sheets=(
             Sheet(
                 "Average interval and ground truth",
@@ -53,7 +60,9 @@ _COVERAGE_NOTE = (
 )
 
 
-def _lines(request: Request, coverage: tuple[dict[str, Any], ...]) -> tuple[str, ...]:
+def _lines(
+    request: Request, networks: Networks, coverage: tuple[dict[str, Any], ...]
+) -> tuple[str, ...]:
     stated = f"{100 * request.options['confidence']:g} %"
     first = _shares(coverage, AlgorithmOne.kind)
     ranks = _shares(coverage, ShortestRanks.kind)
@@ -63,9 +72,9 @@ def _lines(request: Request, coverage: tuple[dict[str, Any], ...]) -> tuple[str,
     }
     longer = [b / a for a, b in zip(*lengths.values(), strict=True)]
     return (
-        f"Algorithm 1's {stated} intervals hold the quantile of the file in {first} of samples, "
-        f"network by network; the shortest ranks of the same inputs in {ranks}, with intervals "
-        f"{in_words(longer, 1)} times as long.",
+        f"Of the {stated} intervals that {intervals_given(networks.every)} gave, {first} hold the "
+        f"quantile of the file, network by network; of those by the shortest ranks of the same "
+        f"inputs {ranks} do, and they are {in_words(longer, 1)} times as long.",
         "The thesis compares intervals with a ground truth that is an interval itself and has no "
         "such column. Its algorithm ends where single precision rounds the likelihood to 0, not "
         "where the data contradict the log-normal; here the same sum is on a grid in log space, "
@@ -111,7 +120,7 @@ def _coverage(network: Network) -> list[dict[str, Any]]:
             "network": network.name,
             "estimator": one.estimator,
             "inputs": network.mean_inputs,
-            "runs": len(network.runs.draws),
+            "runs": network.runs.repeats,
             "given": one.given,
             "coverage": one.share if one.given else None,
             "between": one.around if one.given else None,
@@ -159,6 +168,7 @@ def _held() -> tuple[Column, ...]:
         Column("network", "network", is_name=True),
         Column("estimator", "estimator", is_name=True),
         Column("inputs taken", "inputs", _tenths),
+        Column("runs", "runs"),
         Column("intervals given", "given"),
         Column("coverage", "coverage", percent),
         Column("between", "between", percent_range),

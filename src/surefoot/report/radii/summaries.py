@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from surefoot.claims import Claim
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
-from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.formatting import at_most, four_digits, percent, percent_range, radius_range
 from surefoot.report.provenance import group_facts
-from surefoot.report.radii.tables import brackets_of, column_of_parts, radii_in, seconds
+from surefoot.report.radii.tables import (
+    brackets_of,
+    column_of_parts,
+    counted_unit,
+    radii_in,
+    seconds,
+)
 from surefoot.report.tables import Table
 from surefoot.results import Interval
 from surefoot.store.records import Record
@@ -114,7 +120,7 @@ def _accuracy_note(claims: list[Claim | None], several: bool) -> str:
     whole = next((c for c in claims if c is not None and c.interval is not None), None)
     if whole is not None:
         each = ", for each by itself" if several else ""
-        lines.append(f"Of the population: {confidence_clause(whole)}{each}.")
+        lines.append(f"Of the population: {conditional_confidence(whole)}{each}.")
     return " ".join(lines)
 
 
@@ -137,9 +143,10 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
             _radius(whole),
         )
         rows.append((*names, *cells))
+    unit = _short_unit(parts)
     headings: tuple[str, ...] = (
-        "inputs", "fail when clean", "mean certified radius", "mean counterexample distance",
-        "over inputs", "mean of the population",
+        unit, "fail when clean", "mean certified radius", "mean counterexample distance",
+        f"over {unit}", "mean of the population",
     )  # fmt: skip
     several = len(parts) > 1
     headings = (*_first(record, parts), *headings)
@@ -154,7 +161,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
     ]
     if wholes:
         each = ", for each by itself" if len(parts) > 1 else ""
-        certain = capitalised(confidence_clause(wholes[0]))
+        certain = capitalised(conditional_confidence(wholes[0]))
         most = f"no radius counts as more than {at_most(wholes[0].limit or 0.0)}"
         lines.append(f"Of the population: {most}. {certain}{each}.")
     elif any(radii_in(part).published for part in parts.values()):
@@ -188,7 +195,8 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     if not rows:
         return None
     ended = "without an end" if published else "ended at the time limit"
-    headings: tuple[str, ...] = ("inputs with a time", "total seconds", "median", "longest", ended)
+    timed = f"{_short_unit(parts)} with a time"
+    headings: tuple[str, ...] = (timed, "total seconds", "median", "longest", ended)
     headings = (*_first(record, parts), *headings)
     note = (
         "Seconds as the file states them. Without an end: nothing was proved, or nothing refuted; "
@@ -197,6 +205,10 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         else "CPU seconds. An input that the time limit ended keeps its wider bracket."
     )
     return Table("Time", headings, tuple(rows), int(len(parts) > 1), note)
+
+
+def _short_unit(parts: Mapping[str, Record]) -> str:
+    return counted_unit(parts.values()).partition(" ")[0]
 
 
 def _first(record: Record, parts: Mapping[str, Record]) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import closed_to
-from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import Table, clean_failures_note
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
@@ -49,6 +49,12 @@ def closed(record: Record, tolerance: float) -> int:
         b.reason.startswith("proved for the whole") or closed_to(b.low, b.high, tolerance)
         for _, b in brackets_of(record)
     )
+
+
+def counted_unit(records: Iterable[Record]) -> str:
+    """What has a bracket: an input, or an input of each of several networks that are pooled."""
+    pooled = any(record.claims[0].about.name for record in records)
+    return "pairs of input and network" if pooled else "inputs"
 
 
 def seconds(value: float | None) -> str:
@@ -110,7 +116,7 @@ def class_table(record: Record) -> Table | None:
     )
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
-    together = next((confidence_clause(c) for c in claims if c.interval is not None), "")
+    together = next((conditional_confidence(c) for c in claims if c.interval is not None), "")
     lines = [f"{capitalised(together)}{each}."] if together else []
     reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
     if reasons:
@@ -125,7 +131,7 @@ def bracket_table(record: Record, name: str = "") -> Table:
     every = brackets_of(record)
     kept = [(row, b) for row, b in every if b.high > 0]
     weakest = sorted(kept, key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
-    note = clean_failures_note(len(every) - len(kept), len(every))
+    note = clean_failures_note(len(every) - len(kept), len(every), counted_unit([record]))
     rows = tuple(
         (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
         for row, b in weakest[:_WEAKEST_ROWS]
@@ -191,12 +197,14 @@ def pair_table(record: Record) -> Table | None:
     )
     share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
     along = record.details.along
-    note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
+    note = (
+        f"The {share} quantiles on the same {inputs:,} inputs; {conditional_confidence(claims[0])}."
+    )
     if along in _GROUPS:
         how = "of independent samples" if along == "split" else "from the ends of the two intervals"
         note = (
             f"The {share} quantiles, each of its own inputs; the difference is {how}, never of "
-            f"pairs of inputs. {capitalised(confidence_clause(claims[0]))}."
+            f"pairs of inputs. {capitalised(conditional_confidence(claims[0]))}."
         )
     name = _GROUPS.get(along, "networks")
     headings = (name, "difference", "interval", "shown to differ")

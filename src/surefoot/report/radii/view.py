@@ -31,6 +31,7 @@ from surefoot.report.radii.tables import (
     class_table,
     closed,
     column_of_parts,
+    counted_unit,
     pair_table,
     points_table,
     quantile_table,
@@ -88,7 +89,7 @@ def _about(records: Mapping[str, Record]) -> str:
         file_name(r.source.model) if r.source else name or "a model in memory"
         for name, r in records.items()
     )
-    sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.inputs) for r in records.values()))
+    sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(map(_inputs, records.values())))
     taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
     source, _, within, kept = _question(first)
     selection = " and ".join(dict.fromkeys(_question(r)[1] for r in records.values()))
@@ -97,6 +98,12 @@ def _about(records: Mapping[str, Record]) -> str:
         f"critical radius of an input is the largest L∞ distance{within} up to which all points "
         f"{kept}."
     )
+
+
+def _inputs(record: Record) -> int:
+    """How many inputs it has; where networks are pooled, each has a row of every network."""
+    about = record.claims[0].about
+    return about.groups if about.name else len(record.inputs)
 
 
 def _question(record: Record) -> tuple[str, str, str, str]:
@@ -217,7 +224,7 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
 
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
-    title = "Share of inputs refuted within a radius"
+    title = f"Share of {counted_unit(parts.values())} refuted within a radius"
     sections = [
         Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
     ]
