@@ -5,8 +5,8 @@ import pytest
 from surefoot.commands.caller import Caller
 from surefoot.papers import PAPERS, embedded
 from surefoot.papers.exhibit import view_of_paper
-from surefoot.papers.make_exhibit import SourceOptions, make_all
-from surefoot.papers.request import PaperOptions
+from surefoot.papers.make_exhibit import make_all
+from surefoot.papers.options import PaperOptions, SourceOptions
 from surefoot.report.page import write_page
 from surefoot.study.load_files import FileOptions
 from tests.system.test_report_in_browser import browser, drawn, fits, open_page

@@ -8,8 +8,9 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.papers import PAPERS, Column, Exhibit, Sheet
-from surefoot.papers.make_exhibit import SourceOptions, make_all
-from surefoot.papers.request import PaperOptions, chosen_options
+from surefoot.papers.make_exhibit import make_all
+from surefoot.papers.options import PaperOptions, SourceOptions
+from surefoot.papers.request import chosen_options
 from surefoot.papers.save import as_csv, as_latex, as_markdown, check_kind, save
 from surefoot.results import Interval
 

@@ -7,6 +7,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""Click's own class, or the copy inside typer."""
+
 
 class OnceCommand(TyperCommand):
     """Every option at most once, but for those that take several values."""
@@ -20,7 +23,7 @@ class OnceCommand(TyperCommand):
             single = not getattr(parameter, "multiple", False) and parameter.nargs == 1
             if single and sum(word in names for word in words if word.startswith("--")) > 1:
                 name = next(word for word in words if word in names)
-                raise typer.BadParameter(
+                raise UsageError(
                     f"{name} is given twice, and one value would be lost: give it once",
                     ctx=ctx,
                 )

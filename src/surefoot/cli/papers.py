@@ -6,7 +6,7 @@ import json as jsonlib
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,10 @@ from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument
 from surefoot.papers import make_exhibit as papers_of
 from surefoot.papers.catalogue import PAPERS
-from surefoot.papers.exhibit import Exhibit
 from surefoot.papers.paper import Paper
+
+if TYPE_CHECKING:
+    from surefoot.papers.exhibit import Exhibit
 
 
 @o.options_of(papers_of.make)
