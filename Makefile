@@ -40,7 +40,7 @@ bench: $(VENV)/.bench
 
 $(VENV)/.core: pyproject.toml hatch_build.py scripts/compile_sampler.py src/surefoot/perturb/_ops/sampler.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(PIP) --editable '.[verify]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.core

@@ -54,6 +54,8 @@ class Continues(StrEnum):
 class Scope:
     """What a claim is about: `name` is an input's id or a class, `inputs` how many were studied.
 
+    Of a population `name` is what it consists of, where that is not single inputs.
+
     `sampling` says how the inputs came from the population, where the claim is about one. `groups`
     is the number of groups where these were sampled and not single inputs: then the quantity is
     the average over groups of the average within a group.
@@ -118,9 +120,13 @@ KINDS: dict[str, str] = {
     "all_kappa": "whether every one of these inputs, or a share, fails with probability at most κ",
     "curve_set": "up to which level these inputs keep an accuracy",
     "robust_accuracy": "how many of these inputs are proved and refuted at a radius",
+    "severity": "the mean critical radius of those of these inputs that are refuted at a radius",
+    "mean_radius": "the mean critical radius of these inputs",
     "mean_population": "the mean failure probability of the population",
     "share_kappa": "the share of the population that fails with probability at most κ",
     "radius_quantile": "a quantile of the critical radius in the population",
+    "robust_accuracy_population": "the share of the population that is robust at a radius",
+    "mean_radius_population": "the mean critical radius of the population, up to a ceiling",
     "curve_population": "up to which level the population keeps an accuracy",
     "difference": "how much more often one model fails than another",
     "best": "which model may be the most robust",

@@ -17,8 +17,8 @@ class ModelFailed(SurefootError):
     """The model raised, or answered with something that is no score."""
 
 
-class ModelChanged(ModelFailed):
-    """The model is not the one that the run began with."""
+class ModelChanged(SurefootError):
+    """The model is not the one that the run began with: what it answered since does not count."""
 
 
 class OutOfMemory(SurefootError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from surefoot.errors import InvalidArgument
+from surefoot.normal_fit import NormalFit
 
 
 class Footing(StrEnum):
@@ -97,8 +98,9 @@ class Decision:
 class Extrapolation:
     """A probability read off a fitted distribution, beyond what was seen: footing NONE.
 
-    `failure` is 1 - value without the rounding. `counted` is what the trials themselves say;
-    `contradicted` when the value lies outside it.
+    `failure` is 1 - value without the rounding; 1e-300 where it is below that. `counted` is what
+    the trials themselves say; `contradicted` when the value lies outside it. `fits` has one entry
+    for each transform that was tried; the last is the one that was used.
     """
 
     value: float
@@ -110,18 +112,21 @@ class Extrapolation:
     contradicted: bool
     guarantee: Guarantee
     trials: int
+    fits: tuple[NormalFit, ...] = ()
 
 
 @dataclass(frozen=True)
 class Undecided:
     """The procedure ended without a claim. A result, not an error.
 
-    `counted` is what the trials do say, where the procedure can tell.
+    `counted` is what the trials do say, where the procedure can tell; `fits` are the normal
+    distributions that did not fit.
     """
 
     reason: str
     trials: int = 0
     counted: Estimate | None = None
+    fits: tuple[NormalFit, ...] = ()
 
 
 @dataclass(frozen=True)

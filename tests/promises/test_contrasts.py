@@ -188,3 +188,16 @@ def test_agreement_owns_up_to_too_little():
         agreement([1, 2, 3], [1, 2], 0.05)
     with pytest.raises(InvalidArgument, match="finite"):
         agreement([1, 2, 3], [1, 2, math.nan], 0.05)
+
+
+def test_a_binomial_test_of_all_trials_calls_classes_different_that_are_alike():
+    """Why RoMA's binomial test is not offered: trials of one input are no sample of its class.
+
+    30 inputs of 1,000 trials in each of two classes, failure probabilities from one distribution.
+    """
+    rng, runs = np.random.default_rng(5), 40
+    rejected = 0
+    for _ in range(runs):
+        a, b = (int(rng.binomial(1000, rng.beta(1, 4, 30) / 2).sum()) for _ in range(2))
+        rejected += stats.fisher_exact([[a, 30_000 - a], [b, 30_000 - b]])[1] <= 0.05
+    assert rejected > runs / 2

@@ -10,7 +10,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts, Severities
 from surefoot.results import Extrapolation, Footing, Undecided
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
-from surefoot.statistics.tail import TRANSFORMS, _normality_p_value
+from surefoot.statistics.normality import normality_p_value
+from surefoot.statistics.transforms import TRANSFORMS
 
 
 def concluded(values, limit, **how):
@@ -33,7 +34,7 @@ def normal_scores(n=1000, mean=0.2, deviation=0.05):
     [(0.631, 0.10), (0.752, 0.05), (0.873, 0.025), (1.035, 0.01)],
 )
 def test_anderson_darling_has_the_published_levels(statistic, level):
-    assert _normality_p_value(statistic) == pytest.approx(level, rel=0.02)
+    assert normality_p_value(statistic) == pytest.approx(level, rel=0.02)
 
 
 def test_anderson_darling_rejects_normal_samples_at_its_level():

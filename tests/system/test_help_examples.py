@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     command.name: shlex.split(command.help.rpartition("Example: surefoot ")[2])
     for command in app.registered_commands
-    if command.name != "demo"  # the slowest; test_readme runs it as printed
+    if command.name != "demo"  # the slowest; test_demo runs it as printed
 }
 WRITES = {
     "estimate": "report.html",

@@ -1,4 +1,4 @@
-"""The README tells the truth: its example runs, its links exist, its demo works."""
+"""The README tells the truth: its example runs, its links exist, its embedded files are small."""
 
 import re
 import shlex
@@ -59,23 +59,9 @@ def test_every_command_that_is_written_down_exists_with_its_options():
         assert not strange, f"{page}: surefoot {name} takes no {', '.join(strange)}"
 
 
-@pytest.mark.slow
-def test_the_demo_shows_progress_and_writes_one_small_page(workspace):
-    done = workspace.run("demo", "--out", ".", timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "Averaged over these 300 inputs" in done.stdout
-    assert "measuring: " in done.stderr
-    assert "s left" in done.stderr
-    assert "open report.html in a browser" in done.stderr
-    page = (workspace.folder / "report.html").read_text()
-    assert len(page) < 2_000_000
-    assert "Fashion" not in done.stdout
-    assert re.search(r"(src|href)=\"(https?:)?//", page) is None
-
-
-def test_the_embedded_model_is_small_and_its_licence_is_named():
+def test_the_embedded_models_are_small_and_their_licence_is_named():
     data = ROOT / "src" / "surefoot" / "data"
-    assert (data / "fashion_cnn.onnx").stat().st_size < 500_000
+    assert all(file.stat().st_size < 230_000 for file in data.glob("*.onnx"))
     licence = (data / "LICENCE-fashion-mnist.txt").read_text()
     assert "Zalando" in licence
     assert "Permission is hereby granted" in licence

@@ -45,7 +45,7 @@ OWN_ROLE = {
         "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
         "study/attack_run.py",
     },
-    "BuSun": {"papers/bu_sun/sampling_numbers.py", "statistics/planning.py"},  # its Table I
+    "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},
     "CriticalQuantile": {  # one search over all inputs, where others go input by input
         "commands/critical.py", "study/radii_claims.py", "study/radii_run.py",
@@ -56,6 +56,10 @@ OWN_ROLE = {
     "SameLabel": {"commands/critical.py", "engine/perturbation_checks.py",
                   "study/setup.py"},  # the default
     "TrueLabel": {"commands/critical.py"},
+    **{  # tried on a curve that is known already
+        name: {"curves/published/replay.py"}
+        for name in ("AdaptiveCurve", "UniformCurve", "RandomCurve", "QuadCurve")
+    },
 }  # fmt: skip
 
 

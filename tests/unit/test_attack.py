@@ -152,18 +152,17 @@ def proofs_of(study, batch=50, gradients=None):
 
 
 class Overheard:
-    """A model that remembers the last batch it was asked about."""
+    """A model that remembers the last point of an attack that it was asked about.
+
+    After an attack the clean inputs are asked about once more, so it is the batch before that.
+    """
 
     def __init__(self, model):
-        self.model, self.signature, self.place, self.last = (
-            model,
-            model.signature,
-            model.place,
-            None,
-        )
+        self.model, self.signature, self.place = model, model.signature, model.place
+        self.last = self.after = None
 
     def predict(self, batch):
-        self.last = to_host(batch).copy()
+        self.last, self.after = self.after, to_host(batch).copy()
         return self.model.predict(batch)
 
 

@@ -191,6 +191,8 @@ WRONG = {
         ValueError("no such thing")
     ),
     "raised TypeError": lambda images: images,
+    "must return images of real numbers, got complex64": lambda m, x, y, r: x + 0j,
+    "raised TypeError: .*BFloat16": lambda m, x, y, r: x.to(torch.bfloat16),
 }
 
 

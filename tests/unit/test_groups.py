@@ -186,7 +186,7 @@ def test_radii_speak_of_groups_and_are_not_compared_in_pairs(tmp_path):
     method = sf.methods.CriticalLevel(0.05, 0.5, quantile=0.5, samples=0)
     one = sf.Study(model, inputs, sf.perturb.LinfNoise(), method, by_class=True)
     result = one.run(workers=1)
-    whole, *classes = result.claims
+    whole, *classes = of_kind(result, "radius_quantile")
     assert (whole.about.sampling, whole.about.groups) == (Sampling.GROUPED, 3)
     assert {c.about.groups for c in classes} <= {1, 2, 3}
     assert "averaged over groups" in sentence(whole)

@@ -8,9 +8,10 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.papers import PAPERS, Column, Exhibit, Sheet
-from surefoot.papers.make_exhibit import SourceOptions, make_all
-from surefoot.papers.request import PaperOptions, chosen_options
-from surefoot.papers.save import as_csv, as_latex, as_markdown, save
+from surefoot.papers.make_exhibit import make_all
+from surefoot.papers.options import PaperOptions, SourceOptions
+from surefoot.papers.request import chosen_options
+from surefoot.papers.save import as_csv, as_latex, as_markdown, check_kind, save
 from surefoot.results import Interval
 
 PARTS = [(paper, part) for paper in PAPERS.values() for part in paper.parts]
@@ -45,7 +46,7 @@ def test_numbers_may_be_roman(number):
 def test_what_is_not_there_is_refused_with_what_is():
     with pytest.raises(InvalidArgument, match="no paper 'asp': choose one of bu-sun"):
         sf.papers.make("asp", table=1)
-    with pytest.raises(InvalidArgument, match="mu-lim has no table 7: there are table 1"):
+    with pytest.raises(InvalidArgument, match="mu-lim has no table 7: it has table 1"):
         sf.papers.make("mu-lim", table=7)
     with pytest.raises(InvalidArgument, match="either a table"):
         sf.papers.make("mu-lim")
@@ -106,3 +107,15 @@ def test_an_exhibit_is_data_and_words():
     assert str(EXHIBIT).splitlines()[:2] == ["Table 9: networks", "Two networks."]
     assert len(EXHIBIT.to_frame()) == 2
     assert "Two networks." in EXHIBIT._repr_html_()
+
+
+def test_no_column_of_a_made_table_is_empty_by_a_wrong_key():
+    columns = [Column("transform", "words"), Column("n", "n")]
+    sheet = Sheet("t", tuple(columns), ({"n": 1},))
+    assert sheet.unknown_keys == ("words",)
+
+
+def test_a_drawing_of_a_table_is_refused_before_it_is_made():
+    check_kind(PAPERS["asap"].part(figure=7), "levels.svg")
+    with pytest.raises(InvalidArgument, match=r"table 1 is no figure; write it as .csv"):
+        check_kind(PAPERS["mu-lim"].part(table=1), "table.svg")

@@ -13,6 +13,7 @@ from surefoot.papers import embedded
 from surefoot.papers.asap.perturbations import ALL, PUBLISHED, name_of
 from surefoot.papers.asap.published import TABLE_1, TABLE_2, printed_shares_that_are_none
 from surefoot.papers.asap.synthetic import LINE, VALLEY, WAVE
+from surefoot.papers.asap.table_1 import ASAP, ORACLE, OURS, _few_inputs
 from surefoot.study.parse_perturbation import parse_range
 
 BLUR = "blur:0..2"
@@ -65,7 +66,26 @@ def test_table_1_has_each_method_as_it_is_by_itself(net):
             assert row["saved"] == row["seconds"] / rows["oracle"]["seconds"] - 1
     assert rows["ours"]["interval"] == curve_of(net).readings[0].interval
     assert "interval" not in rows["uniform, same #p"]
-    assert "can save nothing" in str(exhibit)
+    assert "save nothing" not in str(exhibit)
+    ours, asap = rows["ours"]["passes"], rows["ASAP"]["passes"]
+    assert (ours > 24, ours > asap) == (
+        "more than the oracle (24)" in exhibit.lines[1],
+        f"more than ASAP ({asap:.3g})" in exhibit.lines[1],
+    )
+
+
+def test_what_ours_costs_on_few_inputs_is_said_from_the_passes():
+    def line(ours, asap, inputs=12):
+        passes = {ORACLE: [24] * len(ours), ASAP: asap, OURS: ours}
+        rows = [{"method": m, "passes": p, "inputs": inputs} for m in passes for p in passes[m]]
+        return " ".join(_few_inputs(rows))
+
+    assert line([10, 12], [4, 5]).endswith(
+        "It took 10 to 12 passes, fewer than the oracle (24) and more than ASAP (4 to 5)."
+    )
+    assert "as many as the oracle (24)" in line([24], [4])
+    assert "more in 1 and fewer in 1 of 2 rows than the oracle" in line([10, 30], [4, 5])
+    assert line([10], [4], inputs=65) == ""
 
 
 @pytest.mark.slow

@@ -73,7 +73,9 @@ def test_its_numbers_are_those_of_the_api(table, files):
 
 
 def test_the_lines_say_what_is_seen_then_where_it_departs(table):
-    assert table.lines[0].startswith("a.onnx: PGD leaves ")
+    assert table.lines[0].startswith("a.onnx, ")
+    assert "of the inputs withstand PGD" in table.lines[0]
+    assert "b.onnx, " in table.lines[0]
     text = " ".join(table.lines)
     for words in ("correctness (the true label)", "stopping rule", "sign error", "proves nothing",
                   "Kappa 0.1 is numerically the SIL 1 low-demand limit"):  # fmt: skip
@@ -101,7 +103,8 @@ def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(f
     )  # fmt: skip
     (row,) = made.sheets[0].rows
     assert "pgd" not in row
-    assert made.lines[0].startswith("b.onnx: if these are a random sample")
+    assert made.lines[0].startswith("b.onnx, ")
+    assert "if these inputs are a random sample" in made.lines[0]
     assert "no attack, because" in made.lines[1]
     assert "offers none" in made.lines[1]
     assert "stability" in made.lines[2]
@@ -110,6 +113,26 @@ def test_stability_is_a_choice_and_a_perturbation_without_a_ball_has_no_attack(f
 def test_the_quick_version_takes_few_inputs_of_the_embedded_images():
     made = papers.make("mu-lim", table=1, quick=True, kappa=0.1, store=None, progress=False)
     assert {row["inputs"] for row in made.sheets[0].rows} == {30}
+
+
+def test_the_quick_version_takes_all_inputs_where_there_are_fewer(files):
+    models, data = files
+    small_run = {"models": models, "data": data, "perturb": LEVEL, "kappa": 0.3, "bounds": (0, 1),
+                 "store": None, "progress": False, "attack_iterations": 1}  # fmt: skip
+    made = papers.make("mu-lim", table=1, quick=True, **small_run)
+    assert {row["inputs"] for row in made.sheets[0].rows} == {16}
+    few = papers.make("mu-lim", table=1, quick=True, images=4, **small_run)
+    ids = [tuple(row.id for row in result.inputs) for result in few.results.values()]
+    assert len(set(ids)) == 1  # both models, both attacks, the same inputs
+    assert len(ids[0]) == 4
+    with pytest.raises(sf.errors.InvalidArgument, match=r"images \(--images\) 17: .* has 16;"):
+        papers.make("mu-lim", table=1, quick=True, images=17, **small_run)
+
+
+def test_its_accuracy_is_not_of_inputs_that_are_right(files):
+    models, data = files
+    with pytest.raises(sf.errors.InvalidArgument, match="needs the inputs that a model gets wrong"):
+        papers.make("mu-lim", table=1, models=models, data=data, correct_only=True, store=None)
 
 
 def test_a_share_of_inputs_has_the_interval_of_its_count():

@@ -117,8 +117,8 @@ def test_family_and_prior_are_named():
     assert named == (
         SAMPLED,
         "critical radii are log-normal",
-        "prior: the quantile uniform up to 0.3, then the median uniform between it and 0.3",
-        "it holds on average over that prior, not for each truth",
+        "their quantile and median come from the prior (the quantile uniform up to 0.3, then the "
+        "median uniform between it and 0.3), over which the confidence is an average",
     )
 
 

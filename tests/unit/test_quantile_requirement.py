@@ -100,7 +100,8 @@ MIXED = [bracket(0, 0), bracket(0.1, 0.12), bracket(0.05, 0.2), never_refuted(0.
 def test_robust_accuracy_counts_proved_refuted_and_open():
     decision = robust_accuracy(MIXED, 0.12)
     assert (decision.proved, decision.refuted, decision.open, decision.inputs) == (1, 2, 2, 5)
-    assert decision.severity == pytest.approx(0.06)
+    assert decision.severity.low == pytest.approx(0.05)
+    assert decision.severity.high == pytest.approx(0.06)
 
 
 def test_a_misclassified_input_is_refuted_at_every_radius():

@@ -54,7 +54,10 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     result = study.run()
     assert len(result.details.quantiles) == 1
     both = join_results({"a": result, "b": result}, "curve")
-    assert all(claim.kind == "radius_quantile" for claim in both.claims)
+    assert {claim.kind for claim in both.claims} == {"radius_quantile", "mean_radius"}
+    whole = result.at_radius(0.1).claims[-1]
+    assert (whole.kind, whole.interval) == ("robust_accuracy_population", None)
+    assert "chose how many inputs it took" in whole.reason
     assert both.details.differences == ()
     assert "Pairs of networks" not in str(both)
     with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):

@@ -143,7 +143,7 @@ def test_text_page_figure_and_json_come_of_one_result(tmp_path):
     assert "critical radius" in text
     assert "80 of 80 brackets are closed" in text
     page = result.report(tmp_path / "c.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     result.plot(tmp_path / "c.svg")
     assert (tmp_path / "c.svg").stat().st_size > 1000
     plain = json.loads(result.to_json())

@@ -29,6 +29,7 @@ PLAIN = (
     r"[\d,]+ of [\d,]+ inputs failed in no trial",
     r"Each of [\d,]+ decisions is right with confidence ",
     r"When clean, [\d,]+ of [\d,]+ inputs get their true label\.",
+    r"Over these [\d,]+ clean inputs the mean cross-entropy loss is [\d.]+; a loss has no upper ",
     r"[\d,]+ trials on [\d,]+ inputs\.",
     r"It took [\d,.]+ (evaluations|CPU seconds)",
     r"A normal distribution fitted the scores of [\d,]+ of [\d,]+ inputs",

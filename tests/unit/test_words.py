@@ -1,6 +1,7 @@
 """Words claim no more than the numbers."""
 
 import re
+from fractions import Fraction
 
 import pytest
 
@@ -34,6 +35,27 @@ def test_an_interval_is_rounded_outwards(low, high):
     assert b >= 100 * high - 1e-9
     assert a >= 100 * low - 0.011
     assert b <= 100 * high + 0.011
+
+
+def test_every_share_of_up_to_200_inputs_is_printed_exactly_where_two_decimals_do():
+    for n in range(1, 201):
+        for k in range(n + 1):
+            text = formatting.percent_range(Interval(k / n, k / n))
+            ends = [Fraction(end.removesuffix(" %")) for end in text.split(" to ")]
+            exact = Fraction(100 * k, n)
+            if (100 * exact).denominator == 1:
+                assert ends == [exact], text
+            else:
+                assert ends == [Fraction(int(100 * exact), 100), ends[0] + Fraction(1, 100)], text
+            gap = formatting.points_range(Interval(-k / n, k / n)).split(" to ")
+            assert [Fraction(end) for end in gap] == [-ends[-1], ends[-1]]
+
+
+def test_no_end_is_rounded_to_certainty():
+    assert formatting.percent_range(Interval(0.0, 1e-15)) == "0 % to 0.01 %"
+    assert formatting.percent_range(Interval(1 - 1e-15, 1.0)) == "99.99 % to 100 %"
+    assert formatting.percent_range(Interval(0.68 - 1e-9, 0.68 + 1e-9)) == "67.99 % to 68.01 %"
+    assert formatting.points_range(Interval(-1e-15, 1e-15)) == "-0.01 to +0.01"
 
 
 @pytest.mark.parametrize("low", [0.0, 0.012, 0.0429999, 12.345678, 123.456789, 60000.1234567])

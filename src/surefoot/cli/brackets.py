@@ -9,9 +9,9 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import command_line, present, say_files
-from surefoot.commands.options import RunOptions
+from surefoot.commands.options import ESTIMATOR, RunOptions
 from surefoot.commands.output_files import check_figure_file
-from surefoot.commands.values import as_number, error_from, share
+from surefoot.commands.values import as_number, as_numbers, error_from, share
 
 
 def brackets(
@@ -28,6 +28,21 @@ def brackets(
     source: Annotated[str | None, typer.Option(help="Only rows of this source.")] = None,
     quantile: o.QuantileOption = "0.05",
     confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
+    at: Annotated[
+        str | None, typer.Option(help="Also the robust accuracy at these radii: 0.01,8/255.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Also a quantile of each split, label or training (columns of the file)."
+        ),
+    ] = None,
+    ceiling: Annotated[
+        str | None,
+        typer.Option(help="The largest radius that counts, for the mean of the population: 0.4."),
+    ] = None,
+    estimator: o.EstimatorOption = ESTIMATOR,
+    gamma: o.GammaOption = None,
     require: o.RadiusOption = None,
     figure: o.RadiiFigure = None,
     report: o.ReportOption = None,
@@ -53,6 +68,11 @@ def brackets(
         source=source,
         quantile=share("quantile", quantile),
         error=error_from(confidence),
+        at=() if at is None else as_numbers("at", at),
+        by=by,
+        ceiling=None if ceiling is None else as_number("ceiling", ceiling),
+        estimator=estimator,
+        gamma=None if gamma is None else as_number("gamma", gamma),
     )
     result = replace(result, command=command_line())
     if require is not None:

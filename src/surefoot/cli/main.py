@@ -27,6 +27,7 @@ from surefoot.cli import (
     tail,
 )
 from surefoot.cli.interrupts import Stopped, handle_signals
+from surefoot.cli.once import OnceCommand
 from surefoot.cli.terminal import close_quietly
 from surefoot.errors import SurefootError
 
@@ -69,7 +70,9 @@ _COMMANDS = {
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
         _help = running_text(_command.__doc__ or "")
-        app.command(_command.__name__, help=_help, rich_help_panel=_panel)(_command)
+        app.command(_command.__name__, cls=OnceCommand, help=_help, rich_help_panel=_panel)(
+            _command
+        )
 
 
 def _print_version(requested: bool) -> None:

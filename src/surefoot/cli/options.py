@@ -47,6 +47,15 @@ WidthOption = Annotated[str, typer.Option(help="How far each estimate may be fro
 QuantileOption = Annotated[
     str, typer.Option(help="The share of inputs whose critical radius may be smaller.")
 ]
+EstimatorOption = Annotated[
+    str,
+    typer.Option(
+        help="Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1."
+    ),
+]
+GammaOption = Annotated[
+    str | None, typer.Option(help="Length of interval at which algorithm-1 stops: 0.002.")
+]
 RadiusOption = Annotated[
     str | None, typer.Option(help="Require that the quantile is at least this radius: 8/255.")
 ]

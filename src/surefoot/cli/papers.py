@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shlex
 import sys
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +19,10 @@ from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument
 from surefoot.papers import make_exhibit as papers_of
 from surefoot.papers.catalogue import PAPERS
-from surefoot.papers.exhibit import Exhibit
 from surefoot.papers.paper import Paper
+
+if TYPE_CHECKING:
+    from surefoot.papers.exhibit import Exhibit
 
 
 @o.options_of(papers_of.make)
@@ -48,7 +52,7 @@ def papers(
 
     Example: surefoot papers asap --table 1 --quick
     """
-    from surefoot.papers.save import check_name
+    from surefoot.papers.save import check_kind, check_name
     from surefoot.papers.save import save as save_exhibit
 
     if paper is None:
@@ -64,17 +68,32 @@ def papers(
         if not chosen:
             raise InvalidArgument("--save is for one table or figure: add --table 1 or --figure 1")
         check_name(save)
+        check_kind(known.part(table, figure), save)
         check_file(save)
     caller = Caller(command_line(), progress_on_stderr, announce=_say, remark=_say)
     if chosen:
         exhibits = [papers_of.make(paper, table, figure, every, **options, caller=caller)]
     else:
-        exhibits = list(papers_of.make_all(paper, every, **options, caller=caller))
+        exhibits = [
+            replace(exhibit, command=_command_of(exhibit.name, caller.command))
+            for exhibit in papers_of.make_all(paper, every, **options, caller=caller)
+        ]
     if report is not None:
         _write_page(known, exhibits, report, whole=not chosen)
     if save is not None:
         _say(f"written to {save_exhibit(exhibits[0], save)}")
     return _present(exhibits, as_json=json, whole=not chosen)
+
+
+def _command_of(part: str, command: str) -> str:
+    """The command that makes one part, from the one that makes all of them."""
+    words = shlex.split(command)
+    for name in ("--report", "--json"):
+        while name in words:
+            place = words.index(name)
+            del words[place : place + (2 if name == "--report" else 1)]
+    kind, number = part.split(" ", 1)
+    return shlex.join([*words[:3], f"--{kind}", number, *words[3:]])
 
 
 def _write_page(paper: Paper, exhibits: list[Exhibit], report: str, *, whole: bool) -> None:

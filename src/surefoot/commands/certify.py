@@ -8,12 +8,12 @@ from surefoot.commands.attack_options import AttackOptions
 from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import (
     BatchOptions,
-    DecisionRequirementOptions,
     KappaOptions,
     LevelsOptions,
     PropertyOptions,
     RunOptions,
 )
+from surefoot.commands.requirement_options import DecisionRequirementOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.export_options import ExportOptions
 from surefoot.commands.option import option, option_name
-from surefoot.commands.options import CONFIDENCE, RunOptions
+from surefoot.commands.options import CONFIDENCE, ESTIMATOR, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
@@ -73,6 +73,11 @@ class RadiusOutcome:
 
     at: Numbers | None = option(None, "Also the robust accuracy at these radii: 0.01,8/255.")
     by_class: bool = option(False, "Also the quantile of each class.")
+    estimator: str = option(
+        ESTIMATOR,
+        "Of the quantile: shortest-ranks, order-statistics, log-normal or algorithm-1.",
+    )
+    gamma: Number | None = option(None, "Length of interval at which algorithm-1 stops: 0.002.")
     require: Number | None = option(
         None, "Require that the quantile is at least this radius: 8/255."
     )
@@ -112,6 +117,7 @@ def critical(
     from surefoot.commands.subjects import named_models, read_subjects
     from surefoot.region import CriticalLevel
     from surefoot.study.comparison import compare
+    from surefoot.study.quantile_estimator import check_estimator, with_estimator
 
     models = named_models(model)
     if not models:
@@ -122,6 +128,8 @@ def critical(
     least = outcome.required_radius()
     radii = () if outcome.at is None else as_numbers("at", outcome.at)
     method = radius.method(least)
+    gamma = None if outcome.gamma is None else as_number("gamma", outcome.gamma)
+    check_estimator(method, outcome.estimator, gamma)
     subjects = read_subjects(models, data, inputs, running.seed)
     studies = _studies(subjects, method, outcome.by_class, running.seed)
     sources = subjects.sources(caller.command, "", next(iter(studies.values())).property.kind)
@@ -130,12 +138,13 @@ def critical(
     result = run_each(
         run, list(studies), sources, caller, part="model", unit=unit, **running.arguments()
     )
+    result = with_estimator(result, outcome.estimator, gamma)
     result = replace(result, command=caller.command)
     for name, path in models.items():
         part = result.parts[name] if result.parts else result
         export.write(studies[name], part.record, path, name, caller.remark)
-    for level in radii:
-        result = result.at_radius(level)
+    if radii:
+        result = result.at_radius(*radii)
     return running.write(result if least is None else result.require(least), outcome.figure)
 
 

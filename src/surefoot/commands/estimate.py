@@ -11,9 +11,9 @@ from surefoot.commands.options import (
     EstimateOptions,
     LevelsOptions,
     PropertyOptions,
-    RequirementOptions,
     RunOptions,
 )
+from surefoot.commands.requirement_options import RequirementOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller

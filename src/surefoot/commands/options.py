@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.option import PANEL_OF_RUN, option, option_name
 from surefoot.commands.output_files import check_figure_file, check_page_file
-from surefoot.commands.values import Number, Numbers, as_numbers, duration, share
+from surefoot.commands.values import Number, Numbers, as_numbers, duration
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """Of every command. Methods take `error`, 1 − confidence; where it has a default, it is 0.05."""
+ESTIMATOR = "shortest-ranks"
+"""Of a quantile of critical radii: it assumes no distribution."""
 WIDTH = 0.02
 STORE = "surefoot.db"
 SEED = 1
@@ -117,85 +119,6 @@ class LevelsOptions:
                 "(--levels 0.01,0.02,0.04)"
             )
         check_figure_file(self.figure)
-
-
-@dataclass(frozen=True)
-class RequirementOptions:
-    """Requirements of the population and of each class."""
-
-    require: Number | None = option(
-        None,
-        "Require that at least this share of perturbations is kept, on average over the "
-        "population: 0.95.",
-    )
-    require_each: Number | None = option(None, "Require the same of every class.")
-
-    def __bool__(self) -> bool:
-        """Whether anything is required."""
-        return self.require is not None or self.require_each is not None
-
-    def check(self) -> None:
-        """Refuse what is not a share, before hours of work."""
-        self._shares()
-
-    def apply(self, result: Result) -> Result:
-        """The result with the verdict on each requirement."""
-        if not self:
-            return result
-        least, least_of_each = self._shares()
-        return result.require(least, of_each_class=least_of_each)
-
-    def _shares(self) -> tuple[float | None, float | None]:
-        least = None if self.require is None else share("require", self.require)
-        each = None if self.require_each is None else share("require_each", self.require_each)
-        return least, each
-
-
-@dataclass(frozen=True)
-class DecisionRequirementOptions:
-    """Requirements of decisions: of every one of these inputs, of a share of them, and others."""
-
-    require: Number | None = option(
-        None,
-        "Require that at least this share of the population fails under at most kappa: 0.95; or "
-        "all: that every one of these inputs does.",
-    )
-    require_these: Number | None = option(
-        None, "Require it of at least this share of these inputs: 0.95."
-    )
-    require_each: Number | None = option(None, "Require the same of every class.")
-
-    def __bool__(self) -> bool:
-        """Whether anything is required."""
-        return any(v is not None for v in (self.require, self.require_these, self.require_each))
-
-    def check(self) -> None:
-        """Refuse what is not a share, before hours of work."""
-        self._shares()
-        self._of_these()
-
-    def apply(self, result: Result) -> Result:
-        """The result with the verdict on each requirement."""
-        if not self:
-            return result
-        least, least_of_each = self._shares()
-        return result.require(least, of_each_class=least_of_each, of_these=self._of_these())
-
-    def _shares(self) -> tuple[float | None, float | None]:
-        from surefoot.study.decision_requirements import EVERY
-
-        least = self.require
-        if least is not None:
-            least = None if least == EVERY else share("require", least)
-        each = None if self.require_each is None else share("require_each", self.require_each)
-        return least, each
-
-    def _of_these(self) -> float | None:
-        from surefoot.study.decision_requirements import EVERY, share_of_all
-
-        these = self.require_these
-        least = None if these is None else share("require_these", these)
-        return share_of_all(EVERY, least) if self.require == EVERY else least
 
 
 @dataclass(frozen=True)

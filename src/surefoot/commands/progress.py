@@ -43,8 +43,12 @@ def in_notebook() -> bool:
 
 @dataclass
 class TimeLeft:
-    """The seconds left, from the rate since the present part of the run began."""
+    """The seconds left, from the rate since the present part of the run began.
 
+    Of several runs the ones to come are expected to take as long as those so far, in the mean.
+    """
+
+    started: float | None = None
     begun: float = 0.0
     first: Progress | None = None
     last: Progress | None = field(default=None, repr=False)
@@ -52,6 +56,7 @@ class TimeLeft:
     def update(self, now: Progress) -> float | None:
         """The seconds left; None while there is no rate yet."""
         clock = time.monotonic()
+        self.started = clock if self.started is None else self.started
         if (
             self.first is None
             or self.last is None
@@ -61,7 +66,11 @@ class TimeLeft:
             self.begun, self.first = clock, now
         self.last = now
         trials, seconds = now.trials - self.first.trials, clock - self.begun
-        return max(now.expected - now.trials, 0) * seconds / trials if trials > 0 else None
+        if trials <= 0:
+            return None
+        left = max(now.expected - now.trials, 0) * seconds / trials
+        each = (clock - self.started + left) / now.part
+        return left + (now.parts - now.part) * each
 
 
 def progress_words(now: Progress, unit: str, left: float | None) -> str:
@@ -70,7 +79,13 @@ def progress_words(now: Progress, unit: str, left: float | None) -> str:
         f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
         f"{now.finished:,}/{now.subjects:,} {unit} done"
     )
-    return words if left is None else f"{words}, about {left:.0f} s left"
+    return f"{words}, {left_words(now, left)}" if left is not None else words
+
+
+def left_words(now: Progress, left: float | None) -> str:
+    """The time left, of several runs in all; nothing while it is not known."""
+    in_all = " in all" if now.parts > 1 else ""
+    return "" if left is None else f"about {left:.0f} s left{in_all}"
 
 
 @contextmanager
@@ -93,7 +108,7 @@ def printed_lines(unit: str) -> Iterator[Watch]:
 def terminal_bar(unit: str) -> Iterator[Watch]:
     """A bar on stderr, which is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     columns = (
@@ -104,11 +119,11 @@ def terminal_bar(unit: str) -> Iterator[Watch]:
             "{task.description}"
         ),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
+    left = TimeLeft()
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", unit="trials")
+        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", unit="trials", left="")
 
         def watch(now: Progress) -> None:
             done = f"{now.finished:,}/{now.subjects:,} {unit} done"
@@ -117,7 +132,7 @@ def terminal_bar(unit: str) -> Iterator[Watch]:
                 bar.reset(task)  # the next of several studies
             bar.update(
                 task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
-                unit=now.unit,
+                unit=now.unit, left=left_words(now, left.update(now)),
             )  # fmt: skip
 
         yield watch

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 from surefoot.commands.caller import Caller
 from surefoot.commands.option import option_name
 from surefoot.commands.options import (
     BatchOptions,
-    DecisionRequirementOptions,
     LevelsOptions,
-    RequirementOptions,
     RunOptions,
     chosen_levels,
 )
+from surefoot.commands.requirement_options import DecisionRequirementOptions, RequirementOptions
 from surefoot.commands.subjects import Subjects, read_subjects
 from surefoot.commands.values import as_perturbation, as_property
+from surefoot.engine.loop import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.region import AnyAttack
 from surefoot.store.records import Source
@@ -79,6 +78,7 @@ def run_sampling(
         )
         return running.write(replace(result, command=caller.command), levels.figure)
     study, source = request.study(running.seed, caller.command)
+    requirement.check_classes(study)
     with caller.display("inputs") as watch:
         result = study.run(
             on_progress=watch,
@@ -126,15 +126,24 @@ def run_each(
     **more: Any,  # noqa: ANN401
 ) -> Result:
     """Several studies one after the other, each announced, shown as one result."""
-    place = count(1)
+    place = 0
 
     def announce(name: str) -> None:
+        nonlocal place
+        place += 1
         if len(names) > 1:
-            caller.announce(f"{part} {name} ({next(place)} of {len(names)})")
+            caller.announce(f"{part} {name} ({place} of {len(names)})")
 
     with caller.display(unit) as watch:
+
+        def watch_part(now: Progress) -> None:
+            if len(names) > 1:
+                doing = f"{part} {place} of {len(names)}, {now.doing}"
+                now = replace(now, part=place, parts=len(names), doing=doing)
+            watch(now)
+
         result: Result = run(
-            on_progress=watch,
+            on_progress=watch_part,
             sources=sources,
             on_start=announce,
             on_workers=caller.on_workers,

@@ -8,10 +8,10 @@ from surefoot.commands.methods import tail_method
 from surefoot.commands.options import (
     BatchOptions,
     LevelsOptions,
-    RequirementOptions,
     RunOptions,
     TailOptions,
 )
+from surefoot.commands.requirement_options import RequirementOptions
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.option import option_name
@@ -17,8 +17,11 @@ Number = float | str
 """A number, or its text: 0.03, "3e-2", "8/255"."""
 Numbers = float | str | Sequence[float]
 """One number or several: 0.8, (0.8, 0.6), "0.8,0.6"."""
+ClassShares = Number | Mapping[str | int, float]
+"""One number for every class, or a number for each class named."""
 _ERROR_DIGITS = 12
 """1 - 0.95 is 0.050000000000000044 in floating point; an error of 0.05 is what was meant."""
+_CLASS_SHARES = "write one number for all, or stop=0.99,parking=0.9"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+) ?([smh]?)")
 
@@ -57,6 +60,35 @@ def share(name: str, given: Number) -> float:
         return value
     way_out = f": write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
     raise InvalidArgument(f"{option_name(name)} must be between 0 and 1, got {given}{way_out}")
+
+
+def class_shares(name: str, given: Any) -> float | dict[str, float]:  # noqa: ANN401
+    """A share for every class, or one for each class named: "stop=0.99,parking=0.9".
+
+    A name may have commas and equal signs in it: what stands after the last one is the number.
+    """
+    if isinstance(given, Mapping):
+        return {str(key): share(name, value) for key, value in given.items()}
+    if not isinstance(given, str) or "=" not in given:
+        return share(name, given)
+    shares: dict[str, float] = {}
+    class_name = ""
+    for part in given.split(","):
+        before, equal, value = part.rpartition("=")
+        if not equal:
+            class_name += f"{part},"
+            continue
+        key = f"{class_name}{before}".strip()
+        if not key or key in shares:
+            problem = f"names {key} twice" if key else f"has no class before ={value}"
+            raise InvalidArgument(f"{option_name(name)} {given} {problem}: {_CLASS_SHARES}")
+        shares[key], class_name = share(name, value.strip()), ""
+    if class_name:
+        raise InvalidArgument(
+            f"{option_name(name)} {given} has no number for {class_name[:-1].strip()}: "
+            f"{_CLASS_SHARES}"
+        )
+    return shares
 
 
 def error_from(confidence: Number) -> float:

@@ -16,6 +16,7 @@ from surefoot.engine.attack_search import PgdSearch, Search, Targets
 from surefoot.engine.device_arrays import on_device_of
 from surefoot.engine.margin_search import MarginSearch
 from surefoot.engine.streams import stream
+from surefoot.engine.unchanged_model import answers, check_unchanged
 from surefoot.evidence import Proof
 from surefoot.input_set import Inputs
 from surefoot.perturb._ops.levels import level_of
@@ -72,7 +73,7 @@ class AttackBench:
         signature, x = self.model.signature, self.inputs.x[rows]
         labels, radius = self.references[rows], level_of(self.perturbation)
         ball = clipped_ball(x, self.ball, radius, signature.bounds, whole=signature.whole_numbers)
-        scores = to_host(self.model.predict(self.model.place(x)))
+        scores = answers(self.model, x)
         clean = self._fails(x, labels)
         sloped, discarded = np.full(len(rows), radius == 0), np.zeros(len(rows), int)
         hit_any = np.zeros(len(rows), bool)
@@ -90,6 +91,7 @@ class AttackBench:
             discarded[left] += (candidates.claimed & ~hit) | candidates.outside
             hit_any[left] |= hit
             left = left[~hit]
+        check_unchanged(self.model, x, scores, _name(self.attack))
         each = round((time.perf_counter() - begun) / len(rows), 6)
         outcomes = [_outcome(*flags) for flags in zip(clean, hit_any, sloped, strict=True)]
         high = {WRONG_CLEAN: 0.0, FOUND: radius}
@@ -126,6 +128,10 @@ class AttackBench:
             perturbed = perturbation.apply(one[None], drawn, level_of(perturbation), bounds)
             starts.append(perturbed)
         return np.concatenate(starts).astype(np.float32)
+
+
+def _name(attack: AnyAttack) -> str:
+    return attack.name if isinstance(attack, AttackFunction) else "the attack"
 
 
 def _outcome(clean: bool, hit: bool, sloped: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.attack_search import Candidates, Float32Array, Targets
+from surefoot.engine.unchanged_model import answers, changed
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.models.torch_module import fixed_parameters
 from surefoot.region.attack_method import AttackFunction
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 OUTSIDE_SHARE = 1e-4
 """How far outside the ball or the bounds a point may lie, as a share of the radius, and be moved
 back: attacks in float32 leave the ball by some 1e-6 of it. Points farther off are ignored."""
+_REAL_NUMBERS = "fiub"
+"""What NumPy calls floats, integers and truth values."""
 _SPACINGS = 4
 """The same in distances between float32 numbers, for small balls far from zero."""
 
@@ -55,22 +58,34 @@ class FunctionSearch:
         own: Any = getattr(self.model, "torch_module", None)
         with seeded(self.seed), _named_errors(self.attack.name):
             if own is None:
-                model: Any = lambda images: self.model.predict(_single(images))  # noqa: E731
-                answer = self.attack.function(model, x.copy(), labels.copy(), radius)
+                answer = self.attack.function(
+                    _scores_of(self.model), x.copy(), labels.copy(), radius
+                )
             else:
                 answer = self._on_tensors(own(), x, labels, radius)
+        self._check_shape(answer, x.shape)
+        with _named_errors(self.attack.name):
+            points = to_host(answer)
+        if points.dtype.kind not in _REAL_NUMBERS:
+            raise InvalidArgument(
+                f"{self.attack.name} must return images of real numbers, got {points.dtype}: of "
+                "complex numbers return the real part"
+            )
+        return points.astype(np.float64)
+
+    def _check_shape(self, answer: Any, shape: tuple[int, ...]) -> None:  # noqa: ANN401
+        """Refuse what are no images of this shape."""
         if isinstance(answer, tuple | list) or not hasattr(answer, "shape"):
             raise InvalidArgument(
                 f"{self.attack.name} must return the perturbed images, got "
                 f"{type(answer).__name__}: of several values return the images alone, such as the "
                 "second of the three that a Foolbox attack gives"
             )
-        if tuple(answer.shape) != x.shape:
+        if tuple(answer.shape) != shape:
             raise InvalidArgument(
                 f"{self.attack.name} must return one image for each it is given, of shape "
-                f"{x.shape}, got {tuple(answer.shape)}"
+                f"{shape}, got {tuple(answer.shape)}"
             )
-        return to_host(answer).astype(np.float64)
 
     def _on_tensors(
         self,
@@ -83,9 +98,14 @@ class FunctionSearch:
 
         placed = self.model.place(x)
         images = torch.from_numpy(placed.copy()) if isinstance(placed, np.ndarray) else placed
+        state = getattr(self.model, "state_digest", lambda: "")
+        before = state()
         with fixed_parameters(module), torch.enable_grad():
             whole = torch.from_numpy(labels.copy()).to(images.device)
-            return self.attack.function(module, images, whole, radius)
+            answer = self.attack.function(module, images, whole, radius)
+        if state() != before:
+            raise changed(self.attack.name)
+        return answer
 
 
 @contextmanager
@@ -136,5 +156,10 @@ def _wide(rows: NDArray[np.bool_], like: NDArray[Any]) -> NDArray[np.bool_]:
     return rows.reshape(-1, *(1 for _ in like.shape[1:]))
 
 
-def _single(images: Any) -> Float32Array:  # noqa: ANN401
-    return np.asarray(images, np.float32)
+def _scores_of(model: Model) -> Callable[[Any], NDArray[Any]]:
+    """A function that gives the scores of images, in memory of their own, and nothing else."""
+
+    def scores(images: Any) -> NDArray[Any]:  # noqa: ANN401
+        return answers(model, np.asarray(images, np.float32))
+
+    return scores

@@ -28,7 +28,10 @@ _PROGRESS_INTERVAL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: `trials` of about `expected`, counted in `unit`, while `doing` this."""
+    """How far a run is: `trials` of about `expected`, counted in `unit`, while `doing` this.
+
+    It is run number `part` of `parts`, one after the other.
+    """
 
     trials: int
     expected: int
@@ -36,6 +39,8 @@ class Progress:
     subjects: int
     doing: str = "measuring"
     unit: str = "trials"
+    part: int = 1
+    parts: int = 1
 
 
 def measure(

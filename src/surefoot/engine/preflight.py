@@ -28,9 +28,9 @@ from surefoot.input_set import Inputs
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
-_ROUNDING = 1e-4
+ROUNDING = 1e-4
 """Relative difference of scores that single precision explains, whatever kernel or batch size."""
-_LARGEST_DIFFERENCE = 1e-2
+LARGEST_DIFFERENCE = 1e-2
 """Relative difference of scores that no arithmetic explains: the check fails."""
 _LEAST_PIXEL_MAXIMUM = 100
 """Values without bounds that reach this are probably pixels from 0 to 255."""
@@ -132,10 +132,10 @@ def _unit(model: Model) -> str:
 
 def _same_scores(difference: float, ok: str, failed: str) -> Finding:
     """Rounding differs a little between kernels and batch sizes; more than that is an error."""
-    if difference > _LARGEST_DIFFERENCE:
-        allowed = f"(allowed {_LARGEST_DIFFERENCE:g})"
+    if difference > LARGEST_DIFFERENCE:
+        allowed = f"(allowed {LARGEST_DIFFERENCE:g})"
         return CheckStatus.FAILED, f"{failed} by {difference:.2g} {allowed}"
-    if difference > _ROUNDING:
+    if difference > ROUNDING:
         return CheckStatus.WARNING, (
             f"{ok} to within {difference:.1g}, more than rounding in single precision: the result "
             "of a trial that is as close to a tie as this may change from run to run"

@@ -32,7 +32,7 @@ PUBLISHED = "the published proofs and counterexamples are right"
 class PublishedBracket:
     """One row: the network, the image, its bracket, and the seconds where the file has them.
 
-    `source` and `label` are empty where the file has no such column.
+    `source`, `label` and `training` are empty where the file has no such column.
     """
 
     network: str
@@ -42,6 +42,7 @@ class PublishedBracket:
     seconds: float | None
     source: str = ""
     label: str = ""
+    training: str = ""
 
 
 def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
@@ -114,6 +115,7 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
         None if math.isnan(seconds) else seconds,
         text.get("source", ""),
         text.get("label", ""),
+        text.get("training", ""),
     )
 
 

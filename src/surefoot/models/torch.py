@@ -131,8 +131,28 @@ class TorchModel:
         return scores
 
     def torch_module(self) -> Any:  # noqa: ANN401  a torch.nn.Module
-        """A module from inputs to logits, normalisation inside, for attacks that need one."""
-        return logits_module(self.logits, (self.full or self).run)
+        """A module from inputs to logits, normalisation inside, for attacks that need one.
+
+        It is a copy, weights and buffers too: what is done to it does not reach this model.
+        """
+        own = self.full or self
+        try:
+            copied = replace(own, run=copy.deepcopy(own.run))
+        except Exception as error:
+            raise InvalidArgument(
+                f"an attack gets a copy of the model, and this module cannot be copied "
+                f"({_first_line(error)}): let copy.deepcopy(module) work"
+            ) from error
+        return logits_module(copied.logits, copied.run)
+
+    def state_digest(self) -> str:
+        """A name for the weights and buffers as they are now."""
+        torch = require_torch()
+        models = [self] if self.full is None else [self, self.full]
+        buffers = hashlib.sha256()  # also those that the module does not save
+        for value in (value for model in models for value in model.run.buffers()):
+            buffers.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        return " ".join([buffers.hexdigest(), *(_module_digest(model.run) for model in models)])
 
 
 class ChangesInput(ModelFailed):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 _SEVERAL = (
-    "Each of these {} claims holds with its own confidence: they are not corrected for being many, "
-    "so that some of them may be wrong."
+    "Each of the {} claims with a confidence holds with its own: they are not corrected for being "
+    "many, so that some of them may be wrong."
 )
 
 
@@ -54,6 +54,12 @@ class Sheet:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+
+    @property
+    def unknown_keys(self) -> tuple[str, ...]:
+        """Keys of columns that no row has: such a column would be empty."""
+        known = {key for row in self.rows for key in row}
+        return tuple(column.key for column in self.columns if column.key not in known)
 
     def table(self) -> Table:
         """The table in words, for a terminal and a page."""
@@ -145,15 +151,16 @@ def _view(
     *,
     lines_inside: bool,
 ) -> View:
-    results = [pair for exhibit in exhibits for pair in exhibit.results.items()]
+    results = _different(pair for exhibit in exhibits for pair in exhibit.results.items())
     views = [result.view for _, result in results]
     claims = _headlines(results)
-    several = (_SEVERAL.format(len(claims)),) if len(claims) > 1 else ()
+    stated = sum(claim.guarantee.error > 0 for _, claim in claims)
+    several = (_SEVERAL.format(stated),) if stated > 1 else ()
     return View(
         title=title,
         headline=(),
         about="",
-        cautions=_once(chain(several, *(view.cautions for view in views))),
+        cautions=_once(chain(several, *(_cautions(*pair, len(results)) for pair in results))),
         claims=tuple(claim for _, claim in claims),
         verdicts=(),
         facts=(),
@@ -167,18 +174,28 @@ def _view(
 
 
 def _sections(exhibit: Exhibit, lines_inside: bool) -> list[Section]:
-    """One section for the figures and the first table, one for each further table."""
+    """One section for the sentences and figures, one for each table."""
     name = exhibit.name.replace(" ", "-").replace(".", "-")
     lines = exhibit.lines if lines_inside else ()
     if lines_inside and exhibit.command:
         lines = (*lines, f"Made by: {exhibit.command}")
+    sections = [Section(name, exhibit.title, lines=lines, figures=exhibit.figures)]
     tables = [sheet.table() for sheet in exhibit.sheets]
-    title = exhibit.title if lines_inside or not tables else tables[0].title
-    first = Section(
-        name, title, lines=lines, figures=exhibit.figures, table=tables[0] if tables else None
-    )
-    more = [Section(f"{name}-{i}", t.title, table=t) for i, t in enumerate(tables[1:], 2)]
-    return [first, *more]
+    sections += [Section(f"{name}-{i}", t.title, table=t) for i, t in enumerate(tables, 1)]
+    return sections if lines or exhibit.charts else sections[1:]
+
+
+def _different(pairs: Iterable[tuple[str, Result]]) -> list[tuple[str, Result]]:
+    """Each study once, with its first name: several tables may rest on one."""
+    once: dict[str, tuple[str, Result]] = {}
+    for name, result in pairs:
+        once.setdefault(result.record.digest, (name, result))
+    return list(once.values())
+
+
+def _cautions(name: str, result: Result, studies: int) -> list[str]:
+    """The cautions of a study, with its name where there are several."""
+    return [f"{name}: {line}" if studies > 1 else line for line in result.view.cautions]
 
 
 def _headlines(results: Iterable[tuple[str, Result]]) -> list[tuple[str, Claim]]:

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surefoot.commands.caller import Caller
-from surefoot.commands.option import PANEL_OF_RUN, option
-from surefoot.commands.options import SEED, STORE
-from surefoot.commands.subjects import named_models
 from surefoot.errors import InvalidArgument
 from surefoot.papers import embedded
 from surefoot.papers.catalogue import PAPERS
-from surefoot.papers.exhibit import Exhibit
+from surefoot.papers.options import PaperOptions, SourceOptions
 from surefoot.papers.paper import Paper, Part
-from surefoot.papers.request import PaperOptions, Request, chosen_options
-from surefoot.study.load_files import FileOptions
 
-
-@dataclass(frozen=True)
-class SourceOptions:
-    """What a table or figure is made from, and how it is run."""
-
-    data: Any = option(None, "Inputs, as for estimate.")
-    brackets: str | Path | None = option(
-        None, "File of brackets, for tables that are made from certified radii (CSV)."
-    )
-    quick: bool = option(False, "A small version; without models and data, on the embedded ones.")
-    seed: int = option(SEED, "Random seed.", least=0)
-    store: str | Path | None = option(
-        STORE, "File or postgresql:// URL of the evidence; the same command resumes from it."
-    )
-    workers: int | None = option(
-        None, "Worker threads (default: chosen for the model).", least=1, panel=PANEL_OF_RUN
-    )
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.papers.exhibit import Exhibit
+    from surefoot.study.load_files import FileOptions
 
 
 def paper_named(name: str) -> Paper:
@@ -100,6 +81,8 @@ def _made(
     inputs: FileOptions,
     caller: Caller,
 ) -> Exhibit:
+    from surefoot.papers.request import Request, chosen_options
+
     missing = _missing(part, models, sources)
     if missing:
         raise InvalidArgument(
@@ -131,7 +114,7 @@ def _made(
 _HOW = {
     "models": "--models model.onnx (models=…)",
     "data": "--data test.npz (data=…)",
-    "brackets": "--brackets results.csv (brackets=…)",
+    "brackets": "--brackets results.csv (brackets=…), or models and data to prove them",
 }
 
 
@@ -140,7 +123,7 @@ def _missing(part: Part, models: Mapping[str, Any], sources: SourceOptions) -> l
     given = {"models": bool(models), "data": sources.data is not None}
     if sources.quick and not any(given.values()):
         given = dict.fromkeys(given, True)
-    given["brackets"] = sources.brackets is not None or sources.quick
+    given["brackets"] = sources.brackets is not None or sources.quick or all(given.values())
     return [what for what in part.needs if not given[what]]
 
 
@@ -152,6 +135,8 @@ def _named(models: Any) -> dict[str, Any]:  # noqa: ANN401
     """Models by name; one alone is named like its file."""
     if isinstance(models, Sequence) and not isinstance(models, str) and not models:
         return {}
+    from surefoot.commands.subjects import named_models
+
     named = named_models(models)
     if list(named) == [""]:
         only = named[""]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from surefoot.commands.caller import Caller
-from surefoot.commands.option import Groups, option, option_name
+from surefoot.commands.option import Groups, option_name
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers
 from surefoot.errors import InvalidArgument
+from surefoot.papers.options import PaperOptions, Texts
 from surefoot.study.load_files import FileOptions
 
 if TYPE_CHECKING:
@@ -19,42 +20,6 @@ if TYPE_CHECKING:
     from surefoot.papers.paper import Part
     from surefoot.study import Result
     from surefoot.subject import Model
-
-Texts = str | Sequence[str]
-"""One text or several."""
-
-
-@dataclass(frozen=True)
-class PaperOptions:
-    """The options of all tables and figures; each reads some of them and refuses the others."""
-
-    perturb: Texts | None = option(
-        None, "Perturbation, as for estimate; may be given several times.", repeats=True
-    )
-    levels: Numbers | None = option(None, "Levels of the perturbation: 0.01,0.02,0.04.")
-    width: Number | None = option(None, "How far each estimate may be from the truth.")
-    pairs: Texts | None = option(
-        None, "Width and error: 0.05,0.05; may be given several times.", repeats=True
-    )
-    confidence: Number | None = option(None, "Confidence of the result.")
-    kappa: Numbers | None = option(None, "Largest allowed failure probabilities: 0.1,0.01.")
-    property: str | None = option(None, "What must hold: true (label), same (label), …")
-    attack_step: Number | None = option(None, "Length of a step of PGD: 2/255.")
-    attack_iterations: int | None = option(None, "Steps of PGD.", least=1)
-    attack_starts: int | None = option(None, "Random starts of PGD.", least=1)
-    limit: Number | None = option(None, "Confidence that no wrong class may reach.")
-    draws: int | None = option(None, "Trials per input.", least=20)
-    threshold: Numbers | None = option(None, "Accuracies that the curve must not fall below.")
-    points: Numbers | None = option(None, "ASAP's n: the numbers of levels allowed.")
-    curvature: Numbers | None = option(None, "ASAP's â: the assumed curvatures.")
-    oracle: int | None = option(None, "Levels at which a whole curve is evaluated.", least=21)
-    time_limit: str | None = option(None, "Conclude each curve after this time: 60, 90s, 10m.")
-    images: Numbers | None = option(None, "Numbers of images: 10,20,50.")
-    repeats: int | None = option(None, "How often an experiment is repeated.", least=1)
-    quantile: Number | None = option(None, "σ: the share of inputs that may be less robust.")
-    gamma: Number | None = option(None, "γ: the interval is shorter than this when it stops.")
-    radius: Number | None = option(None, "Radius at which robustness is asked for: 8/255.")
-    seconds: Number | None = option(None, "Seconds of proof per input.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +46,7 @@ class Request:
         """Run `estimate`, `certify`, `tail`, `curve`, `critical` or `compare` with these options.
 
         `models` is one model, or for `compare` several by name. It is what `sf.estimate(…)` does,
-        with the data, the seed and the store of this request.
+        with the data, the seed and the store of this request. `critical` takes no perturbation.
         """
         function = getattr(import_module(f"surefoot.commands.{command}"), command)
         groups = Groups.of(function, {"FileOptions": FileOptions})
@@ -91,8 +56,17 @@ class Request:
         chosen = groups.build(values)
         if values:
             raise InvalidArgument(f"{command} has no option {next(iter(values))!r}")
-        result: Result = function(models, self.data, perturb, **chosen, caller=self.caller)
+        about = (self.data,) if command == "critical" else (self.data, perturb)
+        result: Result = function(models, *about, **chosen, caller=self.caller)
         return result
+
+    def refuse_correct_only(self) -> None:
+        """For a table of accuracy: inputs chosen for being right say nothing of it."""
+        if self.files.correct_only:
+            raise InvalidArgument(
+                f"correct_only (--correct-only) plays no part in {self.part.name}: its accuracy "
+                "needs the inputs that a model gets wrong too, so leave it out"
+            )
 
     def load(self) -> tuple[dict[str, Model], Inputs]:
         """The models by name, and the inputs that are chosen for all of them."""

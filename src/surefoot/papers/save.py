@@ -13,6 +13,7 @@ from surefoot.results import Interval
 
 if TYPE_CHECKING:
     from surefoot.papers.exhibit import Exhibit, Sheet
+    from surefoot.papers.paper import Part
 
 _TABLES, _FIGURES = (".csv", ".md", ".tex"), (".svg", ".png", ".json")
 _ENDS = ("low", "high")
@@ -28,6 +29,15 @@ def check_name(path: str | Path) -> None:
     if Path(path).suffix.lower() not in (*_TABLES, *_FIGURES):
         raise InvalidArgument(
             f"{path}: a table is written as {', '.join(_TABLES)}, a figure as {', '.join(_FIGURES)}"
+        )
+
+
+def check_kind(part: Part, path: str | Path) -> None:
+    """Refuse a drawing of a table, before hours of work."""
+    if part.name.startswith("table") and Path(path).suffix.lower() in _FIGURES:
+        raise InvalidArgument(
+            f"{path}: {part.name} is no figure; write it as {', '.join(_TABLES)}, or its page with "
+            "--report"
         )
 
 

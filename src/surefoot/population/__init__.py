@@ -1,5 +1,6 @@
 """From local results to a statement about the population the inputs come from."""
 
+from surefoot.population.algorithm_one import AlgorithmOne
 from surefoot.population.comparison import (
     Difference,
     Rank,
@@ -20,11 +21,25 @@ from surefoot.population.quantile import (
     ShortestRanks,
     of_each,
 )
-from surefoot.population.quantile_comparison import quantile_difference, quantile_differences
+from surefoot.population.quantile_comparison import (
+    quantile_difference,
+    quantile_differences,
+    unpaired_quantile_difference,
+)
+from surefoot.population.quantile_estimators import ESTIMATORS, estimator_named
 from surefoot.population.quantile_requirement import evidence_at, requires, requires_of_interval
 from surefoot.population.quantile_search import CriticalQuantile, CriticalQuantileResult
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.population.radii import MeanRadii, RobustAccuracy, mean_radii, robust_accuracy
+from surefoot.population.radii import (
+    MeanRadii,
+    RobustAccuracy,
+    Runtimes,
+    mean_radii,
+    mean_radius,
+    robust_accuracy,
+    robust_share,
+    runtimes,
+)
 from surefoot.population.requirement import (
     Each,
     Population,
@@ -45,6 +60,8 @@ from surefoot.population.tail_mean import TailMean
 from surefoot.population.worst import weakest
 
 __all__ = [
+    "ESTIMATORS",
+    "AlgorithmOne",
     "CriticalQuantile",
     "CriticalQuantileResult",
     "Difference",
@@ -63,6 +80,7 @@ __all__ = [
     "Rank",
     "RobustAccuracy",
     "RobustShare",
+    "Runtimes",
     "Sampled",
     "SetMean",
     "ShortestRanks",
@@ -71,12 +89,14 @@ __all__ = [
     "by_group",
     "candidates",
     "differences",
+    "estimator_named",
     "every_input_at_most",
     "evidence_at",
     "fragile_at_least",
     "inputs_needed",
     "is_grouped",
     "mean_radii",
+    "mean_radius",
     "members_of",
     "not_worse",
     "of_each",
@@ -91,6 +111,9 @@ __all__ = [
     "robust_accuracy",
     "robust_at_least",
     "robust_of_these",
+    "robust_share",
+    "runtimes",
     "sound",
+    "unpaired_quantile_difference",
     "weakest",
 ]

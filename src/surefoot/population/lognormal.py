@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import assumptions_of
 from surefoot.results import Bracket, Footing, Guarantee, Interval, Quantile, Undecided
+from surefoot.statistics.normality import LEAST_P, anderson_darling
 from surefoot.statistics.ranks import check_share
-from surefoot.statistics.tail import anderson_darling
 
 Floats = NDArray[np.float64]
 _ZOOMS = 8
@@ -36,6 +36,12 @@ _CACHED_NUMBERS = 200_000
 _WIDEST, _NARROWEST = math.log(6.0), math.log(1e-4)
 """Logarithms of the largest and smallest spread considered: radii of one network vary by less than
 a factor e^6, and no bracket resolves a spread of 1e-4."""
+LOG_NORMAL = "critical radii are log-normal"
+"""The assumption that the estimators of this family share."""
+REJECTED = "log-normal rejected"
+"""How `fit` begins where the data contradict the family."""
+NOT_TESTED = "not tested: "
+"""How `fit` begins where the data cannot contradict the family; then why."""
 LEAST_INPUTS = 20
 """Fewer do not outweigh the prior: of true log-normal radii the 95 % interval misses the quantile
 in 40, 20, 13 and 13 % of samples of 1, 2, 3 and 5 inputs."""
@@ -93,10 +99,10 @@ class LogNormalPosterior:
         """What the interval supposes beyond the sample and the brackets."""
         top = f"{self.ceiling:g}"
         return (
-            "critical radii are log-normal",
-            f"prior: the quantile uniform up to {top}, then the median uniform between it and "
-            f"{top}",
-            "it holds on average over that prior, not for each truth",
+            LOG_NORMAL,
+            f"their quantile and median come from the prior (the quantile uniform up to {top}, "
+            f"then the median uniform between it and {top}), over which the confidence is an "
+            "average",
         )
 
     def _posterior(self, brackets: _BracketCounts) -> tuple[Floats, Floats]:
@@ -263,12 +269,19 @@ def _read(values: Floats, weights: Floats, chances: tuple[float, ...]) -> tuple[
     return tuple(float(v) for v in np.interp(chances, middle, values[order]))
 
 
+def fit_of(local: Sequence[Bracket], level: float) -> str:
+    """Whether Anderson-Darling rejects the log-normal at this level, in words."""
+    return _verdict(_BracketCounts.of(local), level)
+
+
 def _verdict(brackets: _BracketCounts, level: float) -> str:
     censored = int(brackets.times[np.isinf(brackets.highs)].sum())
     if censored:
-        return f"not tested: {censored} inputs were never refuted"
+        were = "input was" if censored == 1 else "inputs were"
+        return f"{NOT_TESTED}{censored:,} {were} never refuted"
     if brackets.times.sum() < 8:
-        return "not tested: fewer than 8 inputs"
+        return f"{NOT_TESTED}fewer than 8 inputs"
     p = anderson_darling(np.log(brackets.points()))
-    outcome = "rejected" if p < level else "not rejected"
-    return f"log-normal {outcome} at the {100 * level:g} % level (Anderson-Darling, p = {p:.2g})"
+    outcome = REJECTED if p < level else "log-normal not rejected"
+    stated = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
+    return f"{outcome} at the {100 * level:g} % level (Anderson-Darling, {stated})"

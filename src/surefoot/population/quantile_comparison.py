@@ -1,4 +1,4 @@
-"""Quantiles of critical radii of two or more models on the same inputs."""
+"""Quantiles of critical radii of models on the same inputs, and of two independent samples."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from surefoot.population.comparison import Difference
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.statistics.multiplicity import shares
-from surefoot.statistics.ranks import Ranks, check_share, shortest
+from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
 
 Floats = NDArray[np.float64]
 _PAIRED_SHARE = 0.5
 """The share of the error for the paired test, the rest is for the quantile of each model. Simulated
 log-normal radii (n = 100 to 1000, shares .05 to .5, correlations 0 to 1): of .3, .7, .8 and .9 none
-is narrower by more than 8 %, and from .8 on a hundred inputs lose their lower end."""
+is narrower by more than 8 %, and from .8 on a hundred inputs lose their lower end. Of independent
+samples (n = 50 to 400) .5, .7 and .85 differ by at most 4 % where radii have no atoms."""
 
 
 def quantile_difference(
@@ -127,3 +128,66 @@ def _mcnemar(one: int, other: int) -> float:
     from scipy.special import bdtrc
 
     return 1.0 if one < 1 else float(bdtrc(one - 1, one + other, 0.5))
+
+
+def unpaired_quantile_difference(
+    first: Sequence[Bracket], second: Sequence[Bracket], share: float, error: float
+) -> Interval:
+    """How much larger the first one's quantile is, from two independent samples of any sizes.
+
+    All pairs of quantiles are kept that neither test rejects: each lies between its own ranks, and
+    the share of inputs below the first exceeds that below the second no further than that of two
+    independent binomials of the probability `share` does. Of brackets: an input is surely below
+    where its counterexample is, and surely not below where it is proved beyond.
+    """
+    check_share(share, error)
+    if not first or not second:
+        raise InvalidArgument(
+            "a comparison needs one bracket or more of either sample, got "
+            f"{len(first)} and {len(second)}"
+        )
+    sizes = len(first), len(second)
+    tested = _PAIRED_SHARE * error
+    ranks = [shortest(n, share, shares((1 - _PAIRED_SHARE) * error, 2)) for n in sizes]
+    if any(_excess(r.high - 1, n, 0, m, share) > tested / 2
+           for r, n, m in zip(ranks, sizes, sizes[::-1], strict=True)):  # fmt: skip
+        ranks, tested = [shortest(n, share, shares(error, 2)) for n in sizes], 0.0
+    (lows, highs), (other_lows, other_highs) = bracket_ends(first), bracket_ends(second)
+    mine, other = ranks
+    low = -_largest_unpaired(other_highs, lows, other, mine, share, tested / 2)
+    return Interval(low, _largest_unpaired(highs, other_lows, mine, other, share, tested / 2))
+
+
+def _largest_unpaired(
+    highs: Floats, lows: Floats, ranks: Ranks, other: Ranks, share: float, error: float
+) -> float:
+    """The largest difference of two quantiles that no test rejects.
+
+    Only ends of brackets are candidates, as with pairs. More of the first sample below its quantile
+    call for more of the second below its own, so the smallest second quantile grows with the first.
+    """
+    n, m = len(highs), len(lows)
+    if ranks.high > n:
+        return math.inf
+    highs, lows = np.sort(highs), np.sort(lows)
+    least = 0.0 if other.low < 1 else float(lows[other.low - 1])
+    best, below = -math.inf, 0
+    for at in np.unique(highs[: ranks.high]):
+        count = int(np.searchsorted(highs, at, side="left"))
+        while below < m and _excess(count, n, below, m, share) <= error:
+            below += 1
+        second = least if below == 0 else max(least, float(lows[below - 1]))
+        best = max(best, float(at) - second)
+    return best
+
+
+def _excess(one: int, n: int, other: int, m: int, share: float) -> float:
+    """How likely Binomial(n)/n exceeds Binomial(m)/m by `one`/n - `other`/m or more; exact."""
+    from scipy.special import bdtrc
+
+    counts = np.arange(m + 1)
+    needed = -((-(one * m + (counts - other) * n)) // m)  # whole numbers: no rounding
+    tails = np.where(
+        needed > n, 0.0, np.where(needed <= 0, 1.0, bdtrc(np.clip(needed, 1, n) - 1.0, n, share))
+    )
+    return float(masses(m, share) @ tails)

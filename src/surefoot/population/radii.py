@@ -1,50 +1,87 @@
-"""Summaries of critical radii of these inputs, beside the quantile: counts and means."""
+"""Summaries of critical radii beside the quantile: counts at a radius, means, times."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.population.groups import averages, is_grouped
 from surefoot.population.quantile import bracket_ends
-from surefoot.results import Bracket
+from surefoot.results import Bracket, Interval
+from surefoot.statistics.bounds import clopper_pearson
+from surefoot.statistics.intervals import lower_end
 
 
 @dataclass(frozen=True)
 class RobustAccuracy:
     """How many of these inputs keep their label within `radius`: proved, refuted, and open.
 
-    `severity` is the mean distance of the counterexamples of the refuted ones (Bastani et al. 2016:
-    adversarial severity), None where there is none.
+    `clean` of the refuted ones fail when clean. `severity` is the mean critical radius of the
+    refuted inputs (Bastani et al. 2016: adversarial severity), between the mean of their certified
+    radii and the mean distance of their counterexamples; None where there is none. Open inputs
+    have no part in it.
     """
 
     radius: float
     proved: int
     refuted: int
     open: int
-    severity: float | None
+    severity: Interval | None
+    clean: int = 0
 
     @property
     def inputs(self) -> int:
         """How many there are."""
         return self.proved + self.refuted + self.open
 
+    @property
+    def share(self) -> Interval:
+        """The robust accuracy of these inputs: open ones count against its low end alone."""
+        return Interval(self.proved / self.inputs, (self.proved + self.open) / self.inputs)
+
+    @property
+    def frequency(self) -> Interval:
+        """The share that can be made to fail (Bastani et al. 2016: adversarial frequency)."""
+        return Interval(self.refuted / self.inputs, (self.refuted + self.open) / self.inputs)
+
 
 @dataclass(frozen=True)
 class MeanRadii:
     """The mean certified radius over all `inputs`; the mean distance of `counterexamples`.
 
-    An input for which nothing was proved counts with a certified radius of 0. A misclassified
-    input is its own counterexample, at distance 0. `distance` is None without counterexamples.
+    An input for which nothing was proved counts with a certified radius of 0. An input that fails
+    when clean is its own counterexample, at distance 0; there are `clean` of them. `distance` is
+    None without counterexamples.
     """
 
     certified: float
     inputs: int
     distance: float | None
     counterexamples: int
+    clean: int = 0
+
+    @property
+    def between(self) -> Interval:
+        """The mean critical radius of these inputs; no upper end unless all are refuted."""
+        if self.distance is None or self.counterexamples < self.inputs:
+            return Interval(self.certified, math.inf)
+        return Interval(self.certified, max(self.certified, self.distance))
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    """Seconds of the inputs whose time is known: in all, in the median, of the longest."""
+
+    known: int
+    total: float
+    median: float
+    longest: float
 
 
 def robust_accuracy(local: Sequence[Bracket], radius: float) -> RobustAccuracy:
@@ -58,8 +95,29 @@ def robust_accuracy(local: Sequence[Bracket], radius: float) -> RobustAccuracy:
     refuted = highs <= radius
     proved = (lows >= radius) & ~refuted
     count, safe = int(refuted.sum()), int(proved.sum())
-    severity = float(highs[refuted].mean()) if count else None
-    return RobustAccuracy(radius, safe, count, len(local) - safe - count, severity)
+    severity = _mean_between(lows[refuted], highs[refuted]) if count else None
+    clean = int(np.count_nonzero(highs == 0))
+    return RobustAccuracy(radius, safe, count, len(local) - safe - count, severity, clean)
+
+
+def robust_share(local: Sequence[Any], radius: float, error: float) -> Interval:
+    """The share of the population that withstands every perturbation up to `radius`.
+
+    Inputs are drawn one by one: what is proved is at most Binomial(n, share), what is refuted at
+    most Binomial(n, 1 - share), whatever the open ones are. So the lower Clopper-Pearson end of
+    the proved and the upper one of the not refuted hold, at half of `error` each. Of groups, a bet
+    on the mean of each group's share takes the place of the count.
+    """
+    if not local:
+        return Interval(0.0, 1.0)
+    proved = averages(local, lambda b: float(b.low >= radius and b.high > radius))
+    refuted = averages(local, lambda b: float(b.high <= radius))
+    if is_grouped(local):
+        low = lower_end(proved, error / 2)
+        return Interval(low, max(low, 1 - lower_end(refuted, error / 2)))
+    n = len(local)
+    low = clopper_pearson(Counts(n, round(proved.sum())), error).low
+    return Interval(low, clopper_pearson(Counts(n, n - round(refuted.sum())), error).high)
 
 
 def mean_radii(local: Sequence[Bracket]) -> MeanRadii:
@@ -69,4 +127,36 @@ def mean_radii(local: Sequence[Bracket]) -> MeanRadii:
     lows, highs = bracket_ends(local)
     known = highs[np.isfinite(highs)]
     distance = float(known.mean()) if known.size else None
-    return MeanRadii(float(lows.mean()), len(local), distance, known.size)
+    clean = int(np.count_nonzero(highs == 0))
+    return MeanRadii(float(lows.mean()), len(local), distance, known.size, clean)
+
+
+def mean_radius(local: Sequence[Any], ceiling: float, error: float) -> Interval:
+    """The population's mean critical radius, none counted as more than `ceiling`.
+
+    A mean has an interval only where values are bounded: so a radius beyond the ceiling, and that
+    of an input without any counterexample, counts as the ceiling. A bet on the lower ends bounds it
+    from below, one on the upper ends from above, at half of `error` each.
+    """
+    if not 0 < ceiling < math.inf:
+        raise InvalidArgument(f"ceiling must be a radius above 0, got {ceiling:g}: try 1")
+    if not local:
+        return Interval(0.0, ceiling)
+    lows = averages(local, lambda b: min(b.low, ceiling) / ceiling)
+    highs = averages(local, lambda b: min(b.high, ceiling) / ceiling)
+    low = lower_end(lows, error / 2)
+    return Interval(ceiling * low, ceiling * max(low, 1 - lower_end(1 - highs, error / 2)))
+
+
+def runtimes(local: Sequence[Bracket]) -> Runtimes | None:
+    """How long these brackets took; None where no time is known."""
+    spent = sorted(b.seconds for b in local if b.seconds is not None)
+    if not spent:
+        return None
+    return Runtimes(len(spent), sum(spent), spent[len(spent) // 2], spent[-1])
+
+
+def _mean_between(lows: Any, highs: Any) -> Interval:  # noqa: ANN401  arrays of the same length
+    """The mean of what lies between two ends each; in floating point the ends may cross."""
+    low = float(lows.mean())
+    return Interval(low, max(low, float(highs.mean())))

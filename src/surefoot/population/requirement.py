@@ -192,36 +192,39 @@ class Each:
 
 
 def requirement_of_each(
-    population: Population, groups: Mapping[str, Sequence[Sampled]], least: float
+    population: Population,
+    groups: Mapping[str, Sequence[Sampled]],
+    least: float | Mapping[str, float],
 ) -> Each:
-    """Whether the quantity of every class is at least `least`.
+    """Whether the quantity of every class is at least `least`, or at least its own number.
 
     All meet it if each one's own evidence says so: were one below, that one would pass with
     probability at most the error. That one is below is claimed at p-values adjusted for the number
     of classes (Holm). Which classes meet it and which do not, all together, at half the error each.
     """
-    _check(least)
     if not groups:
         raise InvalidArgument("a requirement of every class needs at least one class, got none")
+    each = dict(least) if isinstance(least, Mapping) else dict.fromkeys(groups, least)
+    for number in each.values():
+        _check(number)
     error = population.error
-    evidence_by_class = {name: population.evidence(local, least) for name, local in groups.items()}
+    evidence_by_class = {n: population.evidence(local, each[n]) for n, local in groups.items()}
     above, below = (
         holm([getattr(e, side) for e in evidence_by_class.values()]) for side in ("above", "below")
     )
     grouped = Sampling.GROUPED if any(map(is_grouped, groups.values())) else None
     promise = Guarantee(Footing.CONDITIONAL, error, assumptions_within(grouped))
     trials = {name: sum(r.trials for r in local) for name, local in groups.items()}
+    sides = 1 if len(groups) == 1 else 2  # of one class only one of the two answers can be wrong
     rows: dict[str, Decision | Undecided] = {}
     for name, up, down in zip(groups, above, below, strict=True):
-        claim = f"{population.quantity} of class {name} is at least {least!r}"
-        if min(up, down) <= error / 2:
-            holds = up <= down
-            rows[name] = Decision(
-                claim, holds, promise, trials[name], p_value=min(1.0, 2 * min(up, down))
-            )
+        claim = f"{population.quantity} of class {name} is at least {each[name]!r}"
+        if min(up, down) <= error / sides:
+            holds, p = up <= down, min(1.0, sides * min(up, down))
+            rows[name] = Decision(claim, holds, promise, trials[name], p_value=p)
         else:
-            rows[name] = Undecided(f"the evidence does not decide {least!r}", trials[name])
-    claim = f"{population.quantity} of every class is at least {least!r}"
+            rows[name] = Undecided(f"the evidence does not decide {each[name]!r}", trials[name])
+    claim = f"{population.quantity} of every class is at least what is required of it"
     total = sum(trials.values())
     if all(e.above <= error for e in evidence_by_class.values()):
         return Each(Decision(claim, True, promise, total), rows)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.claims import Continues, Sampling
+from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.population.groups import Sampled, members_of
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import Evidence
@@ -61,7 +62,7 @@ class TailMean:
         return ExtrapolatedMean(
             value=float(values.mean()),
             failure=float(np.mean([r.failure for r in fitted])),
-            variance=float(values.var(ddof=1)) if len(values) > 1 else None,
+            variance=_variance(fitted) if len(values) > 1 else None,
             fitted=len(fitted),
             inputs=len(inputs),
             contradicted=sum(r.contradicted for r in fitted),
@@ -87,3 +88,10 @@ class TailMean:
     def evidence(self, local: Sequence[Sampled], least: float) -> Evidence:
         """How surely the counted mean is at least `least`, and how surely it is less."""
         return self._mean.evidence(local, least)
+
+
+def _variance(fitted: Sequence[Extrapolation]) -> float:
+    """From the failure probabilities, which are not rounded to 1; 1e-300 where it is below that."""
+    failures = np.array([r.failure for r in fitted])
+    equal = bool(np.ptp(failures) == 0 and failures[0] > LEAST_PROBABILITY)
+    return 0.0 if equal else max(float(failures.var(ddof=1)), LEAST_PROBABILITY)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from surefoot.claims import About, Claim, Verdict
+from surefoot.report import radius_sentences
 from surefoot.report.clauses import (
     assumption,
     bracketed,
@@ -22,7 +23,7 @@ from surefoot.report.formatting import (
     at_least,
     at_most,
     exact_percent,
-    four_digits,
+    extrapolated_probability,
     percent,
     points_apart,
     points_range,
@@ -78,7 +79,7 @@ def _worst(claim: Claim) -> str:
 
 
 def _tail(claim: Claim) -> str:
-    value = "nothing" if claim.value is None else four_digits(claim.value)
+    value = "nothing" if claim.value is None else extrapolated_probability(claim.value)
     fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
     if claim.about.of is not About.INPUT:
         fitted = f"{claim.limit or 0:,.0f} of {claim.about.inputs:,} inputs"
@@ -135,21 +136,6 @@ def _share_kappa(claim: Claim) -> str:
         "at most "
         f"{limit_phrase(claim)}{bracketed(claim)}",
     )
-
-
-def _robust_accuracy(claim: Claim) -> str:
-    around, n = claim.interval, claim.about.inputs
-    proved = 0 if around is None else round(around.low * n)
-    refuted = 0 if around is None else round((1 - around.high) * n)
-    rests = f" ({'; '.join(claim.guarantee.assumptions)})" if claim.guarantee.assumptions else ""
-    parts = [f"{refuted:,} of {n:,} inputs can be made to fail"]
-    parts += [f"{_number_of(proved)} proved to withstand every perturbation"] * (proved > 0)
-    parts.append(f"{_number_of(n - proved - refuted)} open")
-    return f"{subject(claim)}at radius {claim.limit or 0.0:.6g}, {', '.join(parts)}{rests}"
-
-
-def _number_of(inputs: int) -> str:
-    return f"{inputs:,} {'is' if inputs == 1 else 'are'}"
 
 
 def _quantile(claim: Claim) -> str:
@@ -237,10 +223,14 @@ SENTENCES: dict[str, Callable[[Claim], str]] = {
     "count_kappa": _count_kappa,
     "all_kappa": _all_kappa,
     "curve_set": curve_sentence,
-    "robust_accuracy": _robust_accuracy,
+    "robust_accuracy": radius_sentences.robust_accuracy,
+    "severity": radius_sentences.severity,
+    "mean_radius": radius_sentences.mean_radius,
     "mean_population": _mean,
     "share_kappa": _share_kappa,
     "radius_quantile": _quantile,
+    "robust_accuracy_population": radius_sentences.robust_accuracy_population,
+    "mean_radius_population": radius_sentences.mean_radius_population,
     "curve_population": curve_sentence,
     "difference": _difference,
     "best": _best,

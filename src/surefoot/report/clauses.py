@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling
+from surefoot.population.lognormal import LOG_NORMAL
+from surefoot.population.requirement import GROUPS_SAMPLED, SAMPLED, SAMPLED_WITHIN, STRATIFIED
 from surefoot.report.formatting import confidence, of_perturbations, percent_range
 
 
@@ -15,6 +17,31 @@ def assumption(claim: Claim) -> str:
     return "if " + " and ".join(claim.guarantee.assumptions)
 
 
+def sample_condition(claim: Claim) -> str:
+    """What the claim assumes of the population, in a few words; empty where it assumes nothing.
+
+    Of a claim about these inputs alone it is empty. The sentence has every assumption in full.
+    """
+    short = dict.fromkeys(
+        next(words for part, words in _SHORT.items() if part in one)
+        for one in claim.guarantee.assumptions
+        if any(part in one for part in _SHORT)
+    )
+    return "if " + " and ".join(short) if short else ""
+
+
+_SHORT = {
+    STRATIFIED: "the inputs of each class are a random sample and classes are equally frequent",
+    SAMPLED_WITHIN: "the inputs of each class are a random sample",
+    GROUPS_SAMPLED.partition(" are ")[2]: "the groups are a random sample",
+    SAMPLED.partition(" of ")[0]: "the inputs are a random sample",
+    LOG_NORMAL: LOG_NORMAL,
+}
+"""Parts of assumptions about a population, and what is said of them beside a number alone.
+
+The first that occurs in an assumption counts."""
+
+
 def confidence_clause(claim: Claim) -> str:
     """The confidence, and for which claims together it holds; empty for a proof."""
     error = claim.guarantee.error
@@ -22,6 +49,11 @@ def confidence_clause(claim: Claim) -> str:
         return ""
     jointly = f" for {claim.guarantee.jointly} together" if claim.guarantee.jointly else ""
     return f"confidence {confidence(error)}{jointly}"
+
+
+def conditional_confidence(claim: Claim) -> str:
+    """The confidence with what it assumes of the population, as the note of a table has it."""
+    return ", ".join(filter(None, (confidence_clause(claim), sample_condition(claim))))
 
 
 def continuation_note(claims: Sequence[Claim]) -> str:
@@ -44,7 +76,7 @@ def continuation_note(claims: Sequence[Claim]) -> str:
             f"{quota} may be added, and the claim about the population may be read again at the "
             "same error. Another seed or another selection is another claim."
         )
-    unit = "groups" if about[0].about.groups else "inputs"
+    unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
         f"advance. Adding {unit} and reading it again would not keep the error."
@@ -78,7 +110,7 @@ def scope_phrase(claim: Claim) -> str:
         case About.THESE:
             return "this input" if scope.inputs == 1 else f"these {scope.inputs:,} inputs"
         case About.POPULATION:
-            return "inputs of this kind"
+            return scope.name or "inputs of this kind"
 
 
 def over_groups(claim: Claim, after: str = "") -> str:
@@ -86,7 +118,8 @@ def over_groups(claim: Claim, after: str = "") -> str:
 
     `after` is put behind it, as the comma that ends a clause in the middle of a sentence.
     """
-    return f", averaged over groups{after}" if claim.about.groups else ""
+    in_the_name = claim.about.of is About.POPULATION and claim.about.name
+    return f", averaged over groups{after}" if claim.about.groups and not in_the_name else ""
 
 
 def bracketed(claim: Claim, around: str = "") -> str:

@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.results import Interval
 
+_LEAST_PRINTED = 1.001 * LEAST_PROBABILITY
+"""A mean of probabilities that are all bounded by the least one may be rounded up beyond it."""
 _BINARY_ROUNDING = 1e-7
 """In units of the last digit: a decimal number may differ this much from its binary value."""
 
@@ -24,7 +27,7 @@ def percent(value: float) -> str:
 
 def percent_range(interval: Interval) -> str:
     """Both ends of a share, rounded outwards; one where they are the same."""
-    low, high = int(interval.low * 1e4) / 100, -int(-interval.high * 1e4 // 1) / 100
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
     return f"{low:g} %" if low == high else f"{low:g} % to {high:g} %"
 
 
@@ -71,15 +74,30 @@ def _directed(value: float, towards: Callable[[float], int]) -> str:
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
-    exact = value / unit
-    near = round(exact)
-    whole = near if abs(exact - near) < _BINARY_ROUNDING else towards(exact)
-    return f"{whole * unit:.4g}"
+    return f"{_whole(value / unit, towards) * unit:.4g}"
+
+
+def _whole(value: float, towards: Callable[[float], int]) -> int:
+    """Rounded in a direction, unless only binary rounding keeps it from a whole number."""
+    near = round(value)
+    return near if abs(value - near) < _BINARY_ROUNDING else towards(value)
+
+
+def _hundredths(share: float, towards: Callable[[float], int]) -> float:
+    """A share in percent, with two decimals; only 0 and 1 themselves become 0 % and 100 %."""
+    whole = _whole(1e4 * share, towards)
+    certain = whole in (-10_000, 0, 10_000) and whole != 1e4 * share
+    return (towards(1e4 * share) if certain else whole) / 100
 
 
 def four_digits(value: float) -> str:
     """A radius, a level or a very small probability."""
     return f"{value:.4g}"
+
+
+def three_digits(value: float) -> str:
+    """A value of a fit, in a table of many columns."""
+    return f"{value:.3g}"
 
 
 def error_odds(error: float) -> str:
@@ -104,9 +122,23 @@ def confidence(error: float) -> str:
     return f"100 % less {100 * error:.2g} %"
 
 
+def extrapolated_probability(failure: float) -> str:
+    """To four digits; below what floating point holds, as a bound, never 0."""
+    below = failure <= _LEAST_PRINTED
+    return f"below {LEAST_PROBABILITY:g}" if below else four_digits(failure)
+
+
 def small_probability(failure: float) -> str:
-    """A failure probability that may be far below a hundredth of a percent."""
+    """An extrapolated probability, which may be far below a hundredth of a percent; never 0."""
+    if failure <= _LEAST_PRINTED:
+        return f"below {LEAST_PROBABILITY:g}"
     return percent(failure) if failure >= 1e-4 else f"{failure:.2g}"
+
+
+def variance(value: float) -> str:
+    """A variance of probabilities; 0 only where all of them are equal."""
+    below = 0 < value <= _LEAST_PRINTED
+    return f"below {LEAST_PROBABILITY:g}" if below else f"{value:.2g}"
 
 
 def with_full_stop(text: str) -> str:
@@ -129,16 +161,23 @@ def points_apart(value: float) -> str:
 
 def points_range(interval: Interval) -> str:
     """Both ends of a difference in percentage points, rounded outwards."""
-    low, high = math.floor(1e4 * interval.low) / 100, math.ceil(1e4 * interval.high) / 100
+    low, high = _hundredths(interval.low, math.floor), _hundredths(interval.high, math.ceil)
     return f"{low:+.2f} to {high:+.2f}"
 
 
 def p_value(p: float) -> str:
-    """A p-value in a table, rounded upwards."""
+    """A p-value in a table, rounded upwards; never 0."""
+    if p <= _LEAST_PRINTED:
+        return f"< {LEAST_PROBABILITY:g}"
     if p >= 0.001:
         return f"{math.ceil(1000 * p - 1e-9) / 1000:.3f}"
-    unit = 10.0 ** math.floor(math.log10(max(p, 1e-300)))
+    unit = 10.0 ** math.floor(math.log10(p))
     return f"{math.ceil(p / unit - 1e-9) * unit:.0e}"
+
+
+def p_bound(p: float, *, is_bound: bool) -> str:
+    """The same where it may be known only as a bound, which is then named."""
+    return f"< {p:.0e}" if is_bound else p_value(p)
 
 
 def one_in(kappa: float) -> str:

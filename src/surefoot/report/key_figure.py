@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surefoot.claims import About, Claim
-from surefoot.report.clauses import limit_phrase, scope_phrase
+from surefoot.report.clauses import limit_phrase, over_groups, sample_condition, scope_phrase
 from surefoot.report.curve_quantity import CurveQuantity
 from surefoot.report.formatting import (
     confidence,
@@ -55,6 +55,8 @@ def key_figure(claim: Claim) -> KeyFigure:
     open_ = claim.interval is None or nothing_known
     if open_ or claim.guarantee.footing is Footing.NONE:
         return KeyFigure("undecided", "", "", f"{named}{meaning}")
+    condition = sample_condition(claim)
+    meaning += f", {condition}" if condition else ""
     error = claim.guarantee.error
     bare = claim.kind == "count_kappa" and not interval
     certain = f"confidence {confidence(error)}" if error and not bare else ""
@@ -99,10 +101,12 @@ def _curve(claim: Claim) -> _Parts:
 
 
 def _quantile(claim: Claim) -> _Parts:
-    around, share = _around(claim), exact_percent(claim.limit or 0.0)
+    around = _around(claim)
+    share = "a" if claim.limit is None else exact_percent(claim.limit)
     value = claim.value or 0.0
     number = "no upper end" if math.isinf(value) else four_digits(value)
-    meaning = f"critical radius that all but {share} of {scope_phrase(claim)} reach"
+    grouped = f" of {scope_phrase(claim)}" if claim.about.name else ""
+    meaning = f"{share} quantile of the critical radius{grouped}{over_groups(claim)}"
     return number, radius_range(around), meaning
 
 
@@ -118,6 +122,19 @@ def _refuted(claim: Claim) -> _Parts:
     )
 
 
+def _robust_population(claim: Claim) -> _Parts:
+    around = percent_range(_around(claim))
+    return around, around, f"{scope_phrase(claim)} robust up to radius {claim.limit or 0:.4g}"
+
+
+def _mean_radius(claim: Claim) -> _Parts:
+    around = radius_range(_around(claim))
+    inputs = scope_phrase(claim)
+    if claim.kind == "severity":
+        inputs += f" refuted within {claim.limit or 0:.4g}"
+    return around, around, f"mean critical radius of {inputs}"
+
+
 def _difference(claim: Claim) -> _Parts:
     first, second = claim.names
     around = points_range(_around(claim))
@@ -131,7 +148,9 @@ def _quantile_difference(claim: Claim) -> _Parts:
     first, second = claim.names
     around = _around(claim)
     number = signed_range(around) if claim.value is None else f"{claim.value:+.4g}"
-    return number, signed_range(around), f"critical radius of {first} less that of {second}"
+    share = "" if claim.limit is None else f"{exact_percent(claim.limit)} quantile of the "
+    meaning = f"{share}critical radius of {first} less that of {second}"
+    return number, signed_range(around), meaning
 
 
 _PAIRS = ("difference", "quantile_difference")
@@ -143,6 +162,10 @@ _PARTS: dict[str, Callable[[Claim], _Parts]] = {
     "curve_population": _curve,
     "radius_quantile": _quantile,
     "robust_accuracy": _refuted,
+    "robust_accuracy_population": _robust_population,
+    "severity": _mean_radius,
+    "mean_radius": _mean_radius,
+    "mean_radius_population": _mean_radius,
     "difference": _difference,
     "quantile_difference": _quantile_difference,
 }

@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.report.collection import Collection
 from surefoot.report.view import View
 
 _ENDINGS = (".html", ".htm")
 """Endings of the name of a page."""
 
 
-def html_of(view: View, template: str = "page.html.j2", **more: object) -> str:
+def html_of(view: View | Collection, template: str = "page.html.j2", **more: object) -> str:
     """The page as text, or another template with the same view."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -43,10 +44,11 @@ def check_page_name(path: str | Path) -> None:
         )
 
 
-def write_page(view: View, path: Path) -> Path:
+def write_page(view: View | Collection, path: Path) -> Path:
     """Write the page beside its place, then move it there: whole or not at all."""
     check_page_name(path)
-    write_whole(path, html_of(view))
+    several = isinstance(view, Collection)
+    write_whole(path, html_of(view, "collection.html.j2" if several else "page.html.j2"))
     return path
 
 

@@ -14,7 +14,7 @@ from surefoot.results import Footing
 
 SAME_ASSUMPTION = "the same is assumed"
 """In place of an assumption that the sentence before has in full."""
-_IN_FULL = ("tail", "robust_accuracy")
+_IN_FULL = ("tail", "robust_accuracy", "severity", "mean_radius")
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
 
 

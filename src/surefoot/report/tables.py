@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surefoot.claims import Claim
-from surefoot.report.formatting import one_in, percent, percent_range, small_probability
+from surefoot.report.formatting import (
+    one_in,
+    percent,
+    percent_range,
+    small_probability,
+    variance,
+)
 from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
-from surefoot.store.records import Record
+from surefoot.store.records import CleanLoss, Record
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
 
@@ -47,15 +53,27 @@ class Table:
         ]
 
 
-def clean_failures_note(failed: int, inputs: int) -> str:
-    """How many inputs are wrong when clean, and so no examples; empty for none."""
+def clean_failures_note(failed: int, inputs: int, unit: str = "inputs") -> str:
+    """How many inputs are wrong when clean, and so no examples; empty for none.
+
+    `unit`: what is counted, where it is not single inputs.
+    """
     if not failed:
         return ""
     are, they = ("is", "it is") if failed == 1 else ("are", "they are")
     return (
-        f"{failed:,} of {inputs:,} inputs {are} wrong already when clean; {they} counted, and not "
+        f"{failed:,} of {inputs:,} {unit} {are} wrong already when clean; {they} counted, and not "
         "shown here."
     )
+
+
+def loss_cell(loss: CleanLoss | None) -> str:
+    """The mean loss of clean inputs; infinite where the true class of some has probability 0."""
+    if loss is None:
+        return ""
+    if loss.mean is None:
+        return f"infinite ({loss.infinite:,} of {loss.inputs:,} inputs: probability 0)"
+    return f"{loss.mean:.3g}"
 
 
 def quantity_heading(record: Record) -> str:
@@ -100,7 +118,7 @@ def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:
     """Five cells: fitted, extrapolated, variance, counted, and its interval."""
     match result:
         case ExtrapolatedMean() as tail:
-            spread = "" if tail.variance is None else f"{tail.variance:.2g}"
+            spread = "" if tail.variance is None else variance(tail.variance)
             share, extrapolated = percent(tail.completeness), small_probability(tail.failure)
             return share, extrapolated, spread, *mean_cells(record, tail)
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import (
@@ -19,8 +20,9 @@ from surefoot.report.formatting import exact_percent, with_full_stop
 
 def verdict_sentence(claim: Claim) -> str:
     """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
-    required, refuted = REQUIREMENTS[claim.kind](claim)
-    names = "" if claim.kind == "not_worse" else subject(claim)
+    own = _is_every_class(claim) and bool(claim.names)
+    required, refuted = _own_numbers(claim) if own else REQUIREMENTS[claim.kind](claim)
+    names = "" if claim.kind == "not_worse" or own else subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {claim.reason}")
     statement = required if claim.verdict is Verdict.PASS else refuted
@@ -68,6 +70,18 @@ def _share(claim: Claim) -> tuple[str, str]:
     return (
         f"at least {least} of {scope_phrase(claim)}{over} fail under at most {limit}",
         f"fewer than {least} of {some}{over} fail under at most {limit}",
+    )
+
+
+def _own_numbers(claim: Claim) -> tuple[str, str]:
+    """Classes of which each has its own requirement; the table names the numbers."""
+    *first, last = claim.names
+    if not first:
+        return REQUIREMENTS[claim.kind](replace(claim, about=replace(claim.about, name=last)))
+    every, over = f"{', '.join(first)} and {last}", over_groups(claim)
+    return (
+        f"each of the classes {every} meets what is required of it{over}",
+        f"at least one of the classes {every} does not meet what is required of it{over}",
     )
 
 

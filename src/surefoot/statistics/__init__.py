@@ -15,8 +15,9 @@ from surefoot.statistics.intervals import betting, betting_trials
 from surefoot.statistics.kappa import KappaTest
 from surefoot.statistics.library import design_for
 from surefoot.statistics.multiplicity import holm, shares
+from surefoot.statistics.normality import anderson_darling
 from surefoot.statistics.sequential import ExactSequential
-from surefoot.statistics.tail import NormalTail, anderson_darling
+from surefoot.statistics.tail import NormalTail
 
 __all__ = [
     "Agreement",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.normal_fit import LEAST_PROBABILITY
 from surefoot.statistics.multiplicity import holm
 
 Values = NDArray[np.float64]
@@ -95,7 +96,7 @@ def welch(a: Values, b: Values) -> float | None:
     """Two-sided p-value of Welch's t-test, which does not suppose equal variances.
 
     None below ten values in either group, or where one does not vary: then its normal
-    approximation has nothing to rest on.
+    approximation has nothing to rest on. 1e-300 where it is below that.
     """
     from scipy.special import stdtr
 
@@ -104,7 +105,7 @@ def welch(a: Values, b: Values) -> float | None:
     of_a, of_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
     t = (a.mean() - b.mean()) / math.sqrt(of_a + of_b)
     freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
-    return float(2 * stdtr(freedom, -abs(t)))
+    return max(float(2 * stdtr(freedom, -abs(t))), LEAST_PROBABILITY)
 
 
 def permutation(a: Values, b: Values, rng: np.random.Generator, orders: int = _FEWEST) -> float:

@@ -143,14 +143,14 @@ def _leaves(
     """How likely the number of values below the quantile is outside at any look."""
     inside, left = np.ones(1), 0.0
     for k, (before, now) in enumerate(pairwise((0, *looks))):
-        inside = np.convolve(inside, _masses(now - before, share))
+        inside = np.convolve(inside, masses(now - before, share))
         gone = outside(k, np.arange(now + 1.0))
         left += float(inside[gone].sum())
         inside = np.where(gone, 0.0, inside)
     return left
 
 
-def _masses(n: int, share: float) -> Floats:
+def masses(n: int, share: float) -> Floats:
     """How likely just i of n values are below the quantile; right also where that is tiny."""
     from scipy.special import gammaln
 

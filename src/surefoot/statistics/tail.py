@@ -8,7 +8,7 @@ contradict.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,81 +17,18 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts, Severities
+from surefoot.normal_fit import LEAST_PROBABILITY, Histogram, NormalFit
 from surefoot.procedure import Needs
 from surefoot.results import Estimate, Extrapolation, Footing, Guarantee, Undecided
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.limits import check_error
+from surefoot.statistics.normality import normality_test
+from surefoot.statistics.transforms import TRANSFORMS, Transformed
 
 Floats = NDArray[np.float64]
-Fitted = tuple[Floats, float, str]
-"""Transformed severities, the limit transformed the same way, and what was done, in words."""
 
-
-def anderson_darling(values: Floats) -> float:
-    """p-value of normality with mean and deviation estimated (D'Agostino & Stephens 1986).
-
-    0 for constant values.
-    """
-    from scipy.special import log_ndtr
-
-    n = len(values)
-    spread = float(values.std(ddof=1)) if n > 1 else 0.0
-    if spread == 0 or not math.isfinite(spread):
-        return 0.0
-    z = np.sort((values - values.mean()) / spread)
-    i = np.arange(1, n + 1)
-    statistic = float(-n - np.mean((2 * i - 1) * (log_ndtr(z) + log_ndtr(-z[::-1]))))
-    return _normality_p_value(statistic * (1 + 0.75 / n + 2.25 / n**2))
-
-
-def _normality_p_value(a: float) -> float:
-    if a < 0.2:
-        return 1 - math.exp(-13.436 + 101.14 * a - 223.73 * a * a)
-    if a < 0.34:
-        return 1 - math.exp(-8.318 + 42.796 * a - 59.938 * a * a)
-    if a < 0.6:
-        return math.exp(0.9177 - 4.279 * a - 1.38 * a * a)
-    if a < 10:
-        return math.exp(1.2937 - 5.709 * a + 0.0186 * a * a)
-    return 0.0
-
-
-def _plain(values: Floats, limit: float) -> Fitted | None:
-    return values, limit, "severities as they are"
-
-
-def _box_cox(values: Floats, limit: float) -> Fitted | None:
-    """Powers by maximum likelihood; defined for positive severities only."""
-    if values.min() <= 0 or limit <= 0:
-        return None
-    from scipy.stats import boxcox
-
-    moved, power = boxcox(values)
-    end = math.log(limit) if power == 0 else (limit**power - 1) / power
-    return moved, end, f"severities after Box-Cox with power {power:.3g}"
-
-
-def _logit(values: Floats, limit: float) -> Fitted | None:
-    """The natural one for softmax scores; defined strictly between 0 and 1."""
-    if values.min() <= 0 or values.max() >= 1 or not 0 < limit < 1:
-        return None
-    return np.log(values) - np.log1p(-values), math.log(limit / (1 - limit)), "logits of severities"
-
-
-def _yeo_johnson(values: Floats, limit: float) -> Fitted | None:
-    from scipy.stats import yeojohnson
-
-    moved, power = yeojohnson(values)
-    end = float(yeojohnson(np.array([limit]), lmbda=power)[0])
-    return moved, end, f"severities after Yeo-Johnson with power {power:.3g}"
-
-
-TRANSFORMS: dict[str, Callable[[Floats, float], Fitted | None]] = {
-    "none": _plain,
-    "box-cox": _box_cox,
-    "logit": _logit,
-    "yeo-johnson": _yeo_johnson,
-}
+BINS = 40
+"""Bars of a histogram of scores: the shape shows, and a record stays small."""
 
 
 @dataclass(frozen=True)
@@ -137,19 +74,54 @@ class NormalTail:
                 self.draws,
                 counted,
             )
+        fits: list[NormalFit] = []
+        undefined = []
         for name in self.transforms:
-            fitted = TRANSFORMS[name](values, severities.limit)
-            if fitted is None:
+            transform = TRANSFORMS[name]
+            with np.errstate(all="ignore"):
+                moved = transform.apply(values, severities.limit)
+                fit = None if moved is None else self._fit(name, moved)
+            if moved is None or fit is None:
+                needs = transform.needs or "severities that stay finite and vary after it"
+                undefined.append(f"; {name} needs {needs}")
                 continue
-            moved, limit, words = fitted
-            p_value = anderson_darling(moved)
-            if p_value >= self.normality:
-                return self._extrapolate(moved, limit, words, p_value, counted)
+            fits.append(fit)
+            if fit.accepted:
+                return self._extrapolate(moved.words, tuple(fits), counted)
+        tried = ", ".join(fit.transform for fit in fits) or "none could be"
         return Undecided(
             f"the severities are not normal at the {100 * self.normality:g} % level "
-            f"(tried: {', '.join(self.transforms)})",
+            f"(tried: {tried}{''.join(undefined)})",
             self.draws,
             counted,
+            tuple(fits),
+        )
+
+    def _fit(self, name: str, moved: Transformed) -> NormalFit | None:
+        """The normal with the mean and deviation of the scores; None where those are not finite."""
+        from scipy.special import log_ndtr
+
+        test = normality_test(moved.values)
+        if test is None or not np.isfinite(moved.values).all() or not math.isfinite(moved.limit):
+            return None
+        mean, deviation = float(moved.values.mean()), float(moved.values.std(ddof=1))
+        z = (moved.limit - mean) / deviation
+        if not all(map(math.isfinite, (z, test.statistic))):
+            return None
+        return NormalFit(
+            name,
+            moved.power,
+            mean,
+            deviation,
+            moved.limit,
+            z,
+            float(log_ndtr(-z)) / math.log(10),
+            test.statistic,
+            test.p_value,
+            test.p_is_bound,
+            self.normality,
+            test.passes(self.normality),
+            scores=_histogram(moved.values),
         )
 
     def _counted(self, severities: Severities) -> Estimate:
@@ -160,21 +132,27 @@ class NormalTail:
         return Estimate(counts.rate, exact, promise, self.draws, counts.rate, self.draws)
 
     def _extrapolate(
-        self, moved: Floats, limit: float, words: str, p_value: float, counted: Estimate
+        self, words: str, fits: tuple[NormalFit, ...], counted: Estimate
     ) -> Extrapolation:
         from scipy.special import ndtr
 
-        z = (limit - float(moved.mean())) / float(moved.std(ddof=1))
-        value = float(ndtr(z))
+        fit = fits[-1]
+        value = max(float(ndtr(fit.z)), LEAST_PROBABILITY)
         assumption = f"model-based extrapolation: {words} are normal far beyond what was seen"
         return Extrapolation(
             value=value,
-            failure=float(ndtr(-z)),
-            z=z,
+            failure=max(float(ndtr(-fit.z)), LEAST_PROBABILITY),
+            z=fit.z,
             fit=words,
-            normality=p_value,
+            normality=fit.p_value,
             counted=counted,
             contradicted=value not in counted.interval,
             guarantee=Guarantee(Footing.NONE, 1.0, (assumption,)),
             trials=self.draws,
+            fits=fits,
         )
+
+
+def _histogram(values: Floats) -> Histogram:
+    counts, edges = np.histogram(values, BINS)
+    return Histogram(float(edges[0]), float(edges[-1]), tuple(counts.tolist()))

@@ -109,6 +109,18 @@ class AttackSummary:
 
 
 @dataclass(frozen=True)
+class CleanLoss:
+    """The mean cross-entropy of clean inputs; None where the true class has probability 0 for some.
+
+    `infinite` is for how many. A loss has no upper bound, so that no interval is given.
+    """
+
+    mean: float | None
+    inputs: int
+    infinite: int = 0
+
+
+@dataclass(frozen=True)
 class Samples:
     """Results of sampling: for the population, these inputs and each class; failed examples."""
 
@@ -118,6 +130,7 @@ class Samples:
     contrasts: tuple[Contrast, ...]
     examples: tuple[Example, ...]
     attack: AttackSummary | None = None
+    clean_loss: CleanLoss | None = None
     kind: Literal["samples"] = "samples"
 
 
@@ -182,6 +195,7 @@ class Member:
     rank: Rank | None = None
     reference: float | None = None
     attack: AttackSummary | None = None
+    loss: CleanLoss | None = None
 
 
 @dataclass(frozen=True)

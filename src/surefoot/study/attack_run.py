@@ -28,6 +28,9 @@ from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
 
+PROOFS = "proofs are in real arithmetic"
+"""What a proved radius rests on, as a remark beside a count."""
+
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One search an input."""
@@ -105,7 +108,7 @@ def summary_of(study: Setup, attack: AnyAttack, reason: str = "") -> AttackSumma
 
 def robust_accuracy_claim(radius: float, proved: int, refuted: int, n: int) -> Claim:
     """How many of these inputs are proved and refuted at a radius."""
-    arithmetic = ("proofs are in real arithmetic",) if proved else ()
+    arithmetic = (PROOFS,) if proved else ()
     footing = Footing.CONDITIONAL if proved else Footing.SOUND
     return Claim(
         "robust_accuracy",

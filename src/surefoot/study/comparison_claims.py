@@ -68,6 +68,7 @@ def compare_samples(
             rank=places[name] if along == MODELS else None,
             reference=None if reference is None else reference[name],
             attack=record.details.attack if isinstance(record.details, Samples) else None,
+            loss=record.details.clean_loss if isinstance(record.details, Samples) else None,
         )
         for name, record in records.items()
     ]

@@ -260,7 +260,7 @@ def _check_region(study: Parts) -> None:
     if ball not in able:
         raise InvalidArgument(
             f"{method} is about all points of an {' or '.join(able)} ball, and the perturbation "
-            f"{study.perturbation.kind} offers none: use sf.perturb.LinfNoise"
+            f"{study.perturbation.kind} offers none: use linf:8/255 (sf.perturb.LinfNoise)"
         )
     if not study.model.signature.classes:
         raise InvalidArgument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,13 +11,26 @@ from pathlib import Path
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
+from surefoot.population.quantile_estimators import DEFAULT_ESTIMATOR, estimator_named
 from surefoot.region.critical_level import CriticalLevel
 from surefoot.results import Bracket
+from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import InputRow, Radii, Record, Source
 from surefoot.store.spec import BracketFileSpec
+from surefoot.study.bracket_groups import (
+    LABEL,
+    GroupOfRows,
+    check_by,
+    groups_of_rows,
+    join_groups,
+    rows_by_label,
+    shared_record,
+)
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
+from surefoot.study.quantile_estimator import with_estimator
 from surefoot.study.radii_claims import claims_of, quantiles_of
+from surefoot.study.radii_summaries import mean_claims
 from surefoot.study.result import Result
 
 
@@ -28,8 +42,30 @@ def brackets(
     source: str | None = None,
     quantile: float = 0.05,
     error: float = 0.05,
+    at: Sequence[float] = (),
+    by: str | None = None,
+    ceiling: float | None = None,
+    estimator: str = DEFAULT_ESTIMATOR,
+    gamma: float | None = None,
 ) -> Result:
-    """Quantiles of the brackets in a CSV file, network by network."""
+    """Quantiles of the brackets in a CSV file, network by network.
+
+    `at`: radii at which robust accuracy is stated too. `by`: "split", "label" or "training", a
+    column of the file whose groups each get a quantile, all of them together. `ceiling`: the
+    largest radius that counts; with it there is an interval for the population's mean.
+    `estimator`: of the headline; shortest-ranks, order-statistics, log-normal or algorithm-1, the
+    last with `gamma`, the length of interval at which it stops.
+    """
+    check_by(by, at)
+    estimator_named(estimator, quantile, error, gamma)
+    if by is not None and estimator != DEFAULT_ESTIMATOR:
+        raise InvalidArgument(
+            f"estimator (--estimator) {estimator} is for whole networks: leave out by (--by) {by}"
+        )
+    if ceiling is not None and not 0 < ceiling < math.inf:
+        raise InvalidArgument(
+            f"ceiling (--ceiling) must be a radius above 0, got {ceiling:g}: try 0.4"
+        )
     method = CriticalLevel(quantile=quantile, error=error)
     every = read_brackets(path)
     rows = [
@@ -39,32 +75,63 @@ def brackets(
         and (split is None or row.split == split)
         and (source is None or row.source == source)
     ]
-    names = list(networks) or list(dict.fromkeys(row.network for row in rows))
-    records = {}
-    for name in names:
-        own = [row for row in rows if row.network == name]
-        _check(Path(path), name, own, split, source)
-        records[name] = _record(Path(path), own, method, split, source)
-    if not records:
+    if not rows and not networks:
         raise InvalidArgument(
             f"{path} has no rows of {_choice(split, source)}: it has "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
+    names = list(networks) or list(dict.fromkeys(row.network for row in rows))
+    for name in names:
+        own = [row for row in rows if row.network == name]
+        _check(Path(path), name, own, None if by == "split" else split, source, by)
+    result = _result(Path(path), names, rows, method, _choice(split, source), by, ceiling)
+    result = with_estimator(result, estimator, gamma)
+    return result.at_radius(*at) if at else result
+
+
+def _result(
+    path: Path,
+    names: Sequence[str],
+    rows: Sequence[PublishedBracket],
+    method: CriticalLevel,
+    selection: str,
+    by: str | None,
+    ceiling: float | None,
+) -> Result:
+    """Networks side by side, or the groups of `by` side by side."""
+    if by is not None and by != LABEL:
+        groups = groups_of_rows(path, names, rows, by)
+        parts = {}
+        for group in groups:
+            own = _record(path, group, method, f"{by} {group.value}, {selection}", None, ceiling)
+            parts[group.name] = Result(shared_record(own, group, method.error))
+        return join_groups(parts, groups, by)
+    records = {}
+    for name in names:
+        group = GroupOfRows(name, tuple(row for row in rows if row.network == name))
+        records[name] = _record(path, group, method, selection, by, ceiling)
     return join_results({name: Result(record) for name, record in records.items()}, CURVES)
 
 
 def _check(
-    path: Path, name: str, rows: Sequence[PublishedBracket], split: str | None, source: str | None
+    path: Path,
+    name: str,
+    rows: Sequence[PublishedBracket],
+    split: str | None,
+    source: str | None,
+    by: str | None,
 ) -> None:
     if not rows:
         known = ", ".join(sorted({row.network for row in read_brackets(path)}))
         raise InvalidArgument(f"{path} has no rows of network {name!r} as chosen; it has {known}")
-    image, times = Counter(row.image for row in rows).most_common(1)[0]
+    keys = Counter((row.split, row.image) if by == "split" else row.image for row in rows)
+    key, times = keys.most_common(1)[0]
     if times > 1:
+        image = key if isinstance(key, str) else f"{key[1]} of split {key[0]}"
         ways = [
             f"{option} (--{option}) {' or '.join(sorted(values))}"
             for option, chosen, values in (
-                ("split", split, {row.split for row in rows}),
+                ("split", split, set() if by == "split" else {row.split for row in rows}),
                 ("source", source, {row.source for row in rows}),
             )
             if chosen is None and len(values) > 1
@@ -77,26 +144,32 @@ def _check(
 
 def _record(
     path: Path,
-    rows: Sequence[PublishedBracket],
+    group: GroupOfRows,
     method: CriticalLevel,
-    split: str | None,
-    source: str | None,
+    selection: str,
+    by: str | None,
+    ceiling: float | None,
 ) -> Record:
-    spec = BracketFileSpec(str(path), _choice(split, source))
-    content = path.read_bytes()
-    brackets = [_timed(row) for row in rows]
-    inputs = tuple(_row(row, bracket) for row, bracket in zip(rows, brackets, strict=True))
-    quantiles, _ = quantiles_of(method, inputs, None, {})
-    radii = Radii(quantiles, (), (), None, published=True)
+    spec = BracketFileSpec(str(path), selection)
+    rows = group.rows
+    inputs = tuple(_row(row, group) for row in rows)
+    classes = rows_by_label(path, rows, inputs) if by == LABEL else {}
+    shared = replace(method, error=shares(method.error, group.family_size))
+    quantiles, of_classes = quantiles_of(shared, inputs, None, classes)
+    radii = Radii(quantiles, of_classes, (), None, published=True)
+    claims = claims_of(radii, inputs)
+    alone = replace(claims[0], guarantee=replace(claims[0].guarantee, error=method.error))
+    means = () if group.is_pooled else mean_claims(alone, inputs, ceiling)
+    networks = ", ".join(dict.fromkeys(row.network for row in rows))
     return Record(
-        digest=hashlib.sha256(content + repr((spec, rows[0].network)).encode()).hexdigest(),
+        digest=hashlib.sha256(path.read_bytes() + repr((spec, networks)).encode()).hexdigest(),
         spec=spec,
-        claims=claims_of(radii, inputs),
+        claims=(*claims, *means),
         inputs=inputs,
         details=radii,
         findings=(),
         trials=0,
-        source=Source(rows[0].network, str(path)),
+        source=Source(networks, str(path)),
     )
 
 
@@ -106,10 +179,10 @@ def _choice(split: str | None, source: str | None) -> str:
     return ", ".join(chosen) or "all rows"
 
 
-def _timed(row: PublishedBracket) -> Bracket:
-    return replace(row.bracket, reason=row.bracket.reason or "published", seconds=row.seconds)
-
-
-def _row(row: PublishedBracket, bracket: Bracket) -> InputRow:
+def _row(row: PublishedBracket, group: GroupOfRows) -> InputRow:
+    bracket: Bracket = replace(
+        row.bracket, reason=row.bracket.reason or "published", seconds=row.seconds
+    )
     label = int(row.label) if row.label.isdecimal() else None
-    return InputRow(row.image, label, -1 if label is None else label, bracket)
+    predicted = -1 if label is None else label
+    return InputRow(group.id_of(row), label, predicted, bracket, group=group.unit_of(row))

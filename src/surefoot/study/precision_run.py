@@ -26,6 +26,7 @@ from surefoot.results import (
 )
 from surefoot.statistics.intervals import betting_trials
 from surefoot.store.records import Samples
+from surefoot.study.clean_loss import clean_loss
 from surefoot.study.curve_run import shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval
@@ -80,6 +81,7 @@ def _conclude(
         classes=(),
         contrasts=(),
         examples=failed_examples(study.bench(), rows, study.level, batch),
+        clean_loss=clean_loss(study),
     )
     claims = _claims(study, local, details, result)
     return RecordBody(rows, details, claims, result.failure.trials)

@@ -16,10 +16,12 @@ from surefoot.population import (
     of_each,
 )
 from surefoot.results import Footing, Guarantee, Quantile, Undecided
-from surefoot.store.records import InputRow, QuantileRow, Radii
+from surefoot.store.records import InputRow, QuantileRow, Radii, Record
 from surefoot.study.class_groups import groups_in, sampled_of
 
 ALL = "all inputs"
+_SAMPLE_ALONE = (ShortestRanks.kind, GroupQuantile.kind)
+"""Estimators that assume no distribution; one of them is in every record."""
 
 
 def quantiles_of(
@@ -63,6 +65,18 @@ def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     claims = [_claim(radii.quantiles[0], About.POPULATION, trials, "")]
     claims += [_claim(row, About.CLASS, trials, together) for row in radii.classes]
     return tuple(claims)
+
+
+def claim_of_ranks(record: Record) -> Claim:
+    """The quantile by the estimator that rests on the sample alone, whichever makes the headline.
+
+    What else is said of the population has its scope, error and assumptions.
+    """
+    radii = record.details
+    if not isinstance(radii, Radii) or radii.quantiles[0].estimator in _SAMPLE_ALONE:
+        return record.claims[0]
+    ranks = next(row for row in radii.quantiles if row.estimator in _SAMPLE_ALONE)
+    return _claim(ranks, About.POPULATION, record.claims[0].trials, "")
 
 
 def _claim(row: QuantileRow, of: About, trials: int, together: str) -> Claim:

@@ -22,6 +22,7 @@ from surefoot.study.class_groups import by_class, distinct_names
 from surefoot.study.curve_run import WHOLE, shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.radii_claims import claims_of, quantiles_of
+from surefoot.study.radii_summaries import mean_claims
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
@@ -109,7 +110,9 @@ def _conclude(
     quantiles, classes = quantiles_of(study.method, rows, searched, _classes(study, rows))
     radii = Radii(quantiles, classes, _examples(study, rows), reader)
     claims = claims_of(radii, rows)
-    return RecordBody(rows, radii, claims, sum(b.trials for b in local))
+    chosen = isinstance(study.method, CriticalQuantile) and study.method.within is not None
+    means = mean_claims(claims[0], rows, None if chosen else bounds_of(study).width)
+    return RecordBody(rows, radii, (*claims, *means), sum(b.trials for b in local))
 
 
 def _row(study: Setup, i: int, bracket: Bracket) -> InputRow:

@@ -10,14 +10,11 @@ from typing import Any
 from surefoot.claims import About, Claim, Scope, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
-    Population,
     not_worse,
     requirement,
-    requirement_of_each,
     requires,
     requires_of_groups,
     requires_of_interval,
-    robust_accuracy,
 )
 from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
 from surefoot.report.formatting import percent_range
@@ -28,27 +25,21 @@ from surefoot.results import (
     Guarantee,
     Quantile,
     Reading,
-    Undecided,
 )
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
-from surefoot.study.attack_run import robust_accuracy_claim
-from surefoot.study.class_groups import (
-    by_class,
-    distinct_names,
-    groups_in,
-    groups_within_classes,
-    sampled_of,
-)
+from surefoot.study.class_groups import groups_in, sampled_of
+from surefoot.study.class_requirements import OfClasses, of_each_class, sampled_claim
 from surefoot.study.decision_requirements import of_these
 from surefoot.study.precision_requirement import of_precision
+from surefoot.study.radii_claims import claim_of_ranks
 from surefoot.study.record_population import (
     continues_of,
     identical_pairs,
     population_of,
     rows_by_id,
 )
-from surefoot.study.sampling_claims import FAILURE, NO_GUARANTEE, verdict_of
+from surefoot.study.sampling_claims import NO_GUARANTEE, verdict_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +47,7 @@ class Requirements:
     """What a result must show; None where nothing is required."""
 
     least: float | None = None
-    of_each_class: float | None = None
+    of_each_class: OfClasses | None = None
     not_worse: tuple[str, float] | None = None
     of_these: float | None = None
 
@@ -109,55 +100,10 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
     if required.least is not None:
         decided = requirement(over, local, required.least, continues_of(over, local))
         scope = Scope(About.POPULATION, len(record.inputs), groups=groups_in(local))
-        claims.append(_sampled_claim(record, over, decided, required.least, scope))
+        claims.append(sampled_claim(record, over, decided, required.least, scope))
     if required.of_each_class is not None:
-        names = record.study.inputs.class_names
-        classes = by_class(record.inputs)
-        if not groups_within_classes(classes):
-            raise InvalidArgument(
-                "some groups have inputs of several classes, and of such classes nothing can be "
-                "said: leave out of_each_class (--require-each), or load the inputs without groups"
-            )
-        named = distinct_names(classes, lambda i: names[i] if 0 <= i < len(names) else str(i))
-        rows = {named[label]: members for label, members in classes.items()}
-        own = {name: sampled_of(members) for name, members in rows.items()}
-        least = required.of_each_class
-        each = requirement_of_each(over, own, least)
-        every = Scope(About.CLASS, len(record.inputs), groups=groups_in(local))
-        claims.append(_sampled_claim(record, over, each.together, least, every))
-        for name, one in each.classes.items():
-            scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
-            claims.append(_sampled_claim(record, over, one, least, scope))
+        claims += of_each_class(record, over, required.of_each_class)
     return tuple(claims)
-
-
-def _sampled_claim(
-    record: Record,
-    over: Population,
-    decided: Decision | Undecided,
-    least: float,
-    scope: Scope,
-) -> Claim:
-    """The mean is required as the share kept, and claimed as the failure probability."""
-    model = next(c for c in record.claims if c.about.of is About.POPULATION)
-    verdict, reason = verdict_of(decided)
-    proved = decided.guarantee if isinstance(decided, Decision) else None
-    guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
-    mean = model.kind == "mean_population"
-    together = "all classes" if scope.name else ""
-    return Claim(
-        model.kind,
-        replace(scope, sampling=model.about.sampling),
-        model.random,
-        FAILURE if mean else model.quantity,
-        Guarantee(guarantee.footing, guarantee.error, guarantee.assumptions, together),
-        model.continues,
-        limit=model.limit,
-        requirement=1 - least if mean else least,
-        verdict=verdict,
-        reason=reason,
-        trials=record.trials,
-    )
 
 
 def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Claim, ...]:
@@ -218,7 +164,7 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
 def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     if not 0 < least < math.inf:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
-    model = record.claims[0]
+    model = claim_of_ranks(record)
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     claim = replace(model, value=None, interval=None, requirement=least, names=(name,) * bool(name))
     if any(b.contradicted for b in local):
@@ -237,19 +183,6 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
     verdict, reason = verdict_of(decided)
     guarantee = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
     return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
-
-
-def at_radius(parts: Mapping[str, Record], radius: float) -> tuple[Claim, ...]:
-    """How many inputs of each network are proved, refuted and open at this radius."""
-    claims = []
-    for name, record in parts.items():
-        local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
-        if not local:
-            raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
-        accuracy = robust_accuracy(local, radius)
-        claim = robust_accuracy_claim(radius, accuracy.proved, accuracy.refuted, accuracy.inputs)
-        claims.append(replace(claim, names=(name,) * bool(name)))
-    return tuple(claims)
 
 
 def _of_models(

@@ -20,9 +20,11 @@ from surefoot.results import InputResult
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
+from surefoot.study.class_requirements import OfClasses
 from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
 from surefoot.study.model_stability import as_in_records
+from surefoot.study.radii_summaries import at_radii
 from surefoot.study.result_frame import levels_of_parts, rows_of
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class Result:
         self,
         least: float | Literal["all"] | None = None,
         *,
-        of_each_class: float | None = None,
+        of_each_class: OfClasses | None = None,
         of_these: float | None = None,
         not_worse: tuple[str, float] | None = None,
     ) -> Result:
@@ -89,8 +91,9 @@ class Result:
 
         `least`: the least mean that is kept, robust share, share of levels, or quantile of the
         radius, as the method measures it; "all" requires that every one of these inputs fails at
-        most as often as κ says, and `of_these` that such a share of them does. `not_worse`: a
-        model, and by how much it may fail more often than the others.
+        most as often as κ says, and `of_these` that such a share of them does. `of_each_class`:
+        the same of every class, or a number for each class named: {"stop": 0.99, "parking": 0.9}.
+        `not_worse`: a model, and by how much it may fail more often than the others.
         """
         if isinstance(least, str):
             of_these = share_of_all(least, of_these)
@@ -109,10 +112,13 @@ class Result:
             return 1
         return 2 if Verdict.UNDECIDED in verdicts else 0
 
-    def at_radius(self, radius: float) -> Result:
-        """The same result with how many inputs are proved, refuted and open at this radius."""
+    def at_radius(self, *radii: float) -> Result:
+        """The same result with how many inputs are proved, refuted and open at these radii.
+
+        And the share of the population that is robust there, all radii together.
+        """
         records = {name: part.record for name, part in self.parts.items()}
-        claims = requirements.at_radius(records or {"": self.record}, radius)
+        claims = at_radii(records or {"": self.record}, radii)
         return replace(self, record=replace(self.record, claims=(*self.claims, *claims)))
 
     @cached_property

@@ -7,10 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.results import Bracket, Curve, Interval
+from surefoot.results import Bracket, Curve, Extrapolation, InputResult, Interval, Undecided
 from surefoot.store.records import Comparison, Curves, InputRow, Record
 
 _ALL_INPUTS = "all inputs"
+_NO_DATA = ("scores",)
+_FIT_COLUMNS = {
+    "limit": "limit_after",
+    "level": "normality_level",
+    "accepted": "fitted",
+    "p_value": "normality_p",
+    "p_is_bound": "normality_p_is_bound",
+    "statistic": "anderson_darling",
+}
+"""Names of the values of a fit beside those of an input, where a level is that of a perturbation
+and a value that of the claim."""
 
 
 def rows_of(record: Record, claim_about: Callable[[str], Claim]) -> list[dict[str, Any]]:
@@ -59,7 +70,17 @@ def _row_of_input(row: InputRow, claim: Claim) -> dict[str, Any]:
         "verdict": None if claim.verdict is None else str(claim.verdict),
         "trials": claim.trials,
         **ended,
+        **_fit(row.result),
     }
+
+
+def _fit(result: InputResult) -> dict[str, Any]:
+    """The normal distribution of a tail: the one used, or the last of those that did not fit."""
+    if not isinstance(result, Extrapolation | Undecided) or not result.fits:
+        return {}
+    values = {name: value for name, value in vars(result.fits[-1]).items() if name not in _NO_DATA}
+    contradicted = isinstance(result, Extrapolation) and result.contradicted
+    return {**{_FIT_COLUMNS.get(k, k): v for k, v in values.items()}, "contradicted": contradicted}
 
 
 def _ends(interval: Interval | None) -> dict[str, float]:

@@ -26,6 +26,8 @@ from surefoot.study.class_groups import (
     groups_within_classes,
     sampled_of,
 )
+from surefoot.study.clean_loss import clean_loss
+from surefoot.study.example_scores import with_few_histograms
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.sampling_claims import claims_of
 from surefoot.study.setup import Setup
@@ -95,7 +97,7 @@ def _conclude(
     study: Setup, bench: SamplingBench[Any], local: Sequence[Any], batch: int
 ) -> RecordBody:
     """Half of the error goes to the whole, the other half is shared by the classes."""
-    over, rows = study.aggregate, input_rows(study, local)
+    over, rows = study.aggregate, with_few_histograms(input_rows(study, local))
     classes = by_class(rows) if study.class_by_class else {}
     classes = classes if groups_within_classes(classes) else {}
     several = len(classes) > 1
@@ -117,6 +119,7 @@ def _conclude(
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
         examples=failed_examples(bench, rows, study.level, batch),
+        clean_loss=clean_loss(study),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
 

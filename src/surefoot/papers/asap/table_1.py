@@ -17,6 +17,7 @@ from surefoot.results import Footing, Interval
 
 ORACLE, ASAP, INTEGRAL, UNIFORM = "oracle", "ASAP", "numerical integration", "uniform, same #p"
 OURS, OURS_FRESH = "ours", "ours, fresh draws"
+_COMPARED = (ORACLE, ASAP, OURS)
 _INSIDE, _WITHIN = "oracle inside", "oracle within its own step"
 TIMEOUT = "timeout"
 """The paper's word, where levels or time ran out before a value."""
@@ -86,7 +87,8 @@ def _cells(method: str, run: CurveRun, oracle: CurveRun, threshold: float) -> Ro
     cells: dict[str, Any] = {"points": run.levels, "passes": run.passes, "seconds": run.seconds}
     cells["inputs"] = run.curve.size
     if run.timeout:
-        return {**cells, "value": TIMEOUT}
+        why = "; ".join(run.curve.notes) or "time ran out"
+        return {**cells, "value": TIMEOUT, "outcome": why}
     cells |= {"value": reading.value}
     if method != ORACLE and not oracle.timeout:
         cells["error"] = reading.value - truth
@@ -129,13 +131,33 @@ def _summary(rows: Sequence[Row]) -> str:
 
 
 def _few_inputs(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Why ours saves nothing on a small set."""
-    if all(row["inputs"] > FIRST_LOOK for row in rows):
+    """What ours costs on a small set, in passes: seconds depend on what else is running."""
+    timeout = any(row.get("value") == TIMEOUT for row in rows if row["method"] in _COMPARED)
+    if timeout or all(row["inputs"] > FIRST_LOOK for row in rows):
         return ()
+    ours = [row["passes"] for row in rows if row["method"] == OURS]
+    against = []
+    for other in (ORACLE, ASAP):
+        theirs = [row["passes"] for row in rows if row["method"] == other]
+        more = sum(own > their for own, their in zip(ours, theirs, strict=True))
+        fewer = sum(own < their for own, their in zip(ours, theirs, strict=True))
+        name = f"{other if other == ASAP else 'the oracle'} ({_range(theirs)})"
+        against.append(_compared(more, fewer, len(ours), name))
     return (
         f"Ours looks at up to {FIRST_LOOK} inputs at a level first, and at more only near the "
-        "threshold: with as few inputs as here it can save nothing.",
+        f"threshold; there are no more than that here. It took "
+        f"{_range(ours)} passes, {' and '.join(against)}.",
     )
+
+
+def _compared(more: int, fewer: int, rows: int, other: str) -> str:
+    """In how many rows ours takes more or fewer passes than another method."""
+    for count, word in ((more, "more than"), (fewer, "fewer than")):
+        if count == rows:
+            return f"{word} {other}"
+    if more == fewer == 0:
+        return f"as many as {other}"
+    return f"more in {more} and fewer in {fewer} of {rows} rows than {other}"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from surefoot.papers.bu_sun.figure_3 import OURS
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.request import Request
-from surefoot.report.figures import STEADY
+from surefoot.report.figures import INK, STEADY
 from surefoot.report.line_chart import ORANGE, Curve, line_chart
 from surefoot.statistics import worst_miss
 from surefoot.statistics.bounds import binomial_miss, chernoff_miss
@@ -16,6 +15,8 @@ from surefoot.statistics.fixed_width import check_width_and_error
 _POINTS = 501
 _EVERY = 25
 """Of these points the table has every twenty-fifth."""
+_BESIDE = 1e-9
+"""Distance from a jump at which it is drawn."""
 _EXAMPLE = 0.2
 """The p at which the paper reads its figure."""
 
@@ -34,12 +35,13 @@ def make(request: Request) -> Exhibit:
         }
         for p in (round(i / (_POINTS - 1), 3) for i in range(_POINTS))
     ]
+    exact = [{"p": p, "exact": binomial_miss(p, width, n)} for p in _fine_grid(n, width)]
     curves = {
-        name: Curve([(row["p"], row[key]) for row in rows], colour)
+        name: Curve([(row["p"], row[key]) for row in (exact if key == "exact" else rows)], colour)
         for name, key, colour in (
             ("Okamoto's bound", "okamoto", STEADY),
             ("theorem 3", "theorem_3", ORANGE),
-            ("exact probability", "exact", OURS),
+            ("exact probability", "exact", INK),
         )
     }
     x, y = "true probability of being kept, p", f"probability of an error above {width:g}"
@@ -61,6 +63,13 @@ def make(request: Request) -> Exhibit:
             "probability.": line_chart(curves, x, y)
         },
     )
+
+
+def _fine_grid(n: int, width: float) -> list[float]:
+    """Both sides of every p at which a count enters or leaves the range: there are the peaks."""
+    ends = [k / n + side for k in range(n + 1) for side in (-width, width)]
+    near = [p + step for p in ends for step in (-_BESIDE, _BESIDE)]
+    return sorted(p for p in {0.0, 1.0, *near} if 0 <= p <= 1)
 
 
 _COLUMNS = (

@@ -204,8 +204,8 @@ def _departures(every: Sequence[GlobalMeans], request: Request) -> tuple[str, ..
         "The mean is over images that all models classify correctly, as the authors do; the "
         "standard method counts mistakes on clean images too, so that the two may order models of "
         "different clean accuracy differently.",
-        "Added: Spearman's correlation, the ranges, all intervals, and the mean over all images "
-        "that came up.",
+        "Added: Spearman's correlation (of three or more models), the ranges, all intervals, and "
+        "the mean over all images that came up.",
     )
 
 

@@ -12,6 +12,7 @@ _PARTS = (
             "perturb": ("linf:8/255",),
             "kappa": (1e-4,),
             "confidence": 0.95,
+            "images": None,
             "property": "true",
             "attack_step": None,
             "attack_iterations": 10,

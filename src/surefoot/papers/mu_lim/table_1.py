@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,24 @@ from surefoot.commands.methods import kappa_method
 from surefoot.commands.options import KappaOptions
 from surefoot.commands.values import as_perturbation, as_property, error_from
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.inputs import Selection
 from surefoot.methods import PGD, Attack
 from surefoot.papers.exhibit import Column, Exhibit, Sheet
 from surefoot.papers.mu_lim.published import published_sheet
 from surefoot.papers.mu_lim.stopping_rule import rule_sheet
 from surefoot.papers.request import Request
 from surefoot.population.yes_no import share_of_inputs
-from surefoot.report.formatting import confidence, one_in, percent, percent_range
+from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
 from surefoot.report.sampling.view import SIL
 from surefoot.results import Bracket, Decision, Estimate, Interval
 from surefoot.study import Study
+from surefoot.study.select_inputs import select
 
 if TYPE_CHECKING:
     from surefoot.claims import Claim
+    from surefoot.input_set import Inputs
     from surefoot.study import Result
+    from surefoot.subject import Model
 
 _QUICK = Attack(starts=1, iterations=10)
 """Our own attack in the quick version."""
@@ -33,15 +36,16 @@ _QUICK = Attack(starts=1, iterations=10)
 
 def make(request: Request) -> Exhibit:
     """One row for each model, perturbation and kappa."""
-    request = _fewer_inputs(request)
+    request.refuse_correct_only()
+    models, inputs = _loaded(request)
     error = error_from(request.options["confidence"])
     rows: list[dict[str, Any]] = []
     empty: list[str] = []
     results: dict[str, Result] = {}
-    for name, model in request.models.items():
+    for name, model in models.items():
         for perturb in request.options["perturb"]:
             request.caller.announce(f"{name}, {perturb}")
-            run = _runner(request, model, perturb)
+            run = _runner(request, model, inputs, perturb)
             attacks, why = _attacked(run, request)
             empty += [f"{name}, {perturb}: no attack, because {why}."] if why else []
             results |= {f"{name}, {perturb}, {what}": r for what, r in attacks.items()}
@@ -65,12 +69,24 @@ def make(request: Request) -> Exhibit:
     )
 
 
-def _fewer_inputs(request: Request) -> Request:
-    """The quick version takes a few random inputs, where none were chosen."""
-    few, files = request.options.get("images"), request.files
-    if few is None or files.first or files.random or files.classes:
-        return request
-    return replace(request, files=replace(files, random=int(few[0])))
+def _loaded(request: Request) -> tuple[dict[str, Model], Inputs]:
+    """The models, and the inputs that all of them are given.
+
+    The quick version takes a few random inputs, where none were chosen, or all if there are fewer.
+    """
+    needs, files = as_property(request.options["property"]).needs, request.files
+    loaded, inputs = files.load(list(request.models.values()), request.data, request.seed, needs)
+    images = request.options.get("images")
+    if images is not None and not (files.first or files.random or files.classes):
+        few, available = int(images[0]), len(set(inputs.groups)) or len(inputs)
+        if few > available and images != request.part.quick["images"]:
+            raise InvalidArgument(
+                f"images (--images) {few}: {inputs.source} has {available}; write {available} or "
+                "less, or leave it out"
+            )
+        if few < available:
+            inputs = select(inputs, loaded, Selection(random=few, seed=request.seed))
+    return dict(zip(request.models, loaded, strict=True)), inputs
 
 
 def _attacked(run: Callable[[Any], Result], request: Request) -> tuple[dict[str, Result], str]:
@@ -83,19 +99,20 @@ def _attacked(run: Callable[[Any], Result], request: Request) -> tuple[dict[str,
         return {}, str(error)
 
 
-def _runner(request: Request, model: Any, perturb: str) -> Callable[[Any], Result]:  # noqa: ANN401
+def _runner(
+    request: Request, model: Model, inputs: Inputs, perturb: str
+) -> Callable[[Any], Result]:
     """Runs a method on this model: the same inputs and perturbation for all methods.
 
     Nothing is said of single classes, so that the whole error is spent on the population.
     """
     prop = as_property(request.options["property"])
-    (loaded,), inputs = request.files.load([model], request.data, request.seed, prop.needs)
     noise = as_perturbation(perturb, inputs.frame)
     store = None if request.store is None else str(request.store)
 
     def run(method: Any) -> Result:  # noqa: ANN401
         study = Study(
-            loaded, inputs, noise, method, property=prop, seed=request.seed, by_class=False
+            model, inputs, noise, method, property=prop, seed=request.seed, by_class=False
         )
         with request.caller.display("inputs") as watch:
             return study.run(store, workers=request.workers, on_progress=watch)
@@ -199,23 +216,26 @@ def _columns(request: Request) -> tuple[Column, ...]:
 
 
 def _seen(rows: list[dict[str, Any]]) -> str:
-    """What is seen in the first row, and in how many rows the same."""
-    first = rows[0]
-    between = first["share_between"]
-    share = "an unknown share" if between is None else percent_range(between)
-    robust = (
-        f"if these are a random sample, {share} of such inputs fail under at most "
-        f"{one_in(first['kappa'])} random perturbations."
+    """What is seen of each model at the first kappa, and where the two columns disagree."""
+    first = [row for row in rows if row["kappa"] == rows[0]["kappa"]]
+    parts = []
+    for row in first:
+        between = row["share_between"]
+        share = "an unknown share" if between is None else percent_range(between)
+        withstood = f"{percent(row['pgd'])} of the inputs withstand PGD, " if "pgd" in row else ""
+        parts.append(f"{row['model']}, {withstood}{share} of such inputs fail rarely")
+    seen = (
+        f"{'; '.join(parts)}: under at most {of_perturbations(rows[0]['kappa'])}, if these "
+        "inputs are a random sample."
     )
-    if "pgd" not in first:
-        return f"{first['model']}: {robust}"
     known = [r for r in rows if r["share_between"] and r.get("pgd_between")]
-    above = [r for r in known if r["share_between"].low > r["pgd_between"].high]
-    every = "in every row" if len(above) == len(rows) else f"in {len(above)} of {len(rows)} rows"
+    above = sum(r["share_between"].low > r["pgd_between"].high for r in known)
+    if not above:
+        return seen
+    every = "every row" if above == len(rows) else f"{above} of {len(rows)} rows"
     return (
-        f"{first['model']}: PGD leaves {percent(first['pgd'])} and our own attack "
-        f"{percent(first['margin'])} of the inputs unbroken; {robust} The interval of that share "
-        f"lies above the one of PGD {every}: the two answer different questions."
+        f"{seen} In {every} that share lies above the one that withstands PGD: the two answer "
+        "different questions."
     )
 
 

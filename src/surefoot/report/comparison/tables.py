@@ -9,6 +9,7 @@ from surefoot.report.tables import (
     TAIL_HEADINGS,
     Table,
     is_tail,
+    loss_cell,
     mean_cells,
     quantity_heading,
     tail_cells,
@@ -26,13 +27,20 @@ def member_table(record: Record, comparison: Comparison) -> Table:
     attacked = any(m.attack is not None for m in comparison.members)
     heading = attack_heading(m.attack for m in comparison.members)
     headings = [comparison.along, *quantity]
-    headings += ["clean accuracy"] * clean + [heading] * attacked + ["reference"] * referenced
+    lossy = models and any(m.loss is not None for m in comparison.members)
+    headings += (
+        ["clean accuracy"] * clean
+        + ["clean loss"] * lossy
+        + [heading] * attacked
+        + ["reference"] * referenced
+    )
     headings += ["rank"] * models
     rows = []
     for m in comparison.members:
         cells = () if m.whole is None else (tail_cells if tail else mean_cells)(record, m.whole)
         row = [m.name, *cells]
         row += ["" if m.accuracy is None else percent(m.accuracy)] * clean
+        row += [loss_cell(m.loss)] * lossy
         row += [attack_cell(m.attack)] * attacked
         row += ["" if m.reference is None else f"{m.reference:g}"] * referenced
         row += [_rank(m)] * models

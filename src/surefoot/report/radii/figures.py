@@ -85,6 +85,68 @@ def _steps(name: str, record: Record) -> list[dict[str, Any]]:
     return [*starts, *rows]
 
 
+def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa: ANN401
+    """Share of inputs proved at a radius, and of those not refuted there; and the population's."""
+    import altair as alt
+
+    names = [name or "inputs" for name in parts]
+    rows = [row for name, part in parts.items() for row in _robust_steps(name or "inputs", part)]
+    bars = [
+        {"radius": c.limit or 0.0, "low": 100 * c.interval.low, "high": 100 * c.interval.high,
+         "name": c.names[0] if c.names else "inputs"}
+        for c in record.claims
+        if c.kind == "robust_accuracy_population" and c.interval is not None
+    ]  # fmt: skip
+    most = max((row["radius"] for row in (*rows, *bars)), default=1.0) or 1.0
+    x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
+    top = alt.Legend(
+        title=None, orient="top", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2
+    )
+    colour = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=names, range=_COLOURS),
+        legend=top if len(names) > 1 else None,
+    )
+    dash = alt.StrokeDash(
+        "end:N",
+        scale=alt.Scale(domain=["not refuted", "proved"], range=[[1, 0], [4, 3]]),
+        legend=alt.Legend(
+            title=None, orient="bottom", symbolStrokeColor=INK, symbolStrokeWidth=2,
+            columnPadding=40,
+        ),
+    )  # fmt: skip
+    y = alt.Y("share:Q", title="robust accuracy (%)", scale=alt.Scale(domain=[0, 100]))
+    lines = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(x=x, y=y, color=colour, strokeDash=dash)
+    )
+    spans = (
+        alt.Chart(alt.InlineData(values=bars))
+        .mark_rule(strokeWidth=6, opacity=0.45)
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    )
+    chart = lines + spans if bars else lines
+    return chart.properties(width=620, height=240)
+
+
+def _robust_steps(name: str, record: Record) -> list[dict[str, Any]]:
+    """The share falls at every refuted radius, and right behind every proved one."""
+    brackets = [b for _, b in brackets_of(record)]
+    n, rows = len(brackets), []
+    most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
+    ends = {"not refuted": [b.high for b in brackets], "proved": [b.low for b in brackets]}
+    for end, values in ends.items():
+        falls = sorted(v for v in values if math.isfinite(v))
+        rows.append({"name": name, "end": end, "radius": 0.0, "share": 100.0})
+        rows += [
+            {"name": name, "end": end, "radius": v, "share": 100 * (n - i - 1) / n}
+            for i, v in enumerate(falls)
+        ]
+        rows.append({"name": name, "end": end, "radius": most, "share": 100 * (n - len(falls)) / n})
+    return rows
+
+
 def times_figure(record: Record) -> str:
     """Seconds that each input took, against its proved radius."""
     import altair as alt

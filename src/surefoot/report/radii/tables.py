@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import closed_to
-from surefoot.report.clauses import capitalised, confidence_clause
+from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
 from surefoot.report.tables import Table, clean_failures_note
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 
 ESTIMATORS = {
-    "shortest-ranks": "nearest ranks",
+    "shortest-ranks": "shortest ranks",
     "order-statistics": "order statistics",
     "log-normal": "log-normal posterior",
     "groups": "mean over groups",
 }
+_GROUPS = {"split": "splits", "training": "trainings"}
+"""What stands side by side where it is not networks."""
 _WEAKEST_ROWS = 12
 _ROUNDING = 1e-6
 """Relative allowance for the rounding of a bracket's width."""
@@ -49,6 +51,12 @@ def closed(record: Record, tolerance: float) -> int:
     )
 
 
+def counted_unit(records: Iterable[Record]) -> str:
+    """What has a bracket: an input, or an input of each of several networks that are pooled."""
+    pooled = any(record.claims[0].about.name for record in records)
+    return "pairs of input and network" if pooled else "inputs"
+
+
 def seconds(value: float | None) -> str:
     """A time with two digits, or whole seconds from 10 on."""
     if value is None:
@@ -63,7 +71,13 @@ def _cells(result: Quantile | Undecided) -> tuple[str, str]:
     return four_digits(result.value), radius_range(result.interval)
 
 
-def quantile_table(records: Mapping[str, Record]) -> Table:
+def column_of_parts(record: Record) -> str:
+    """What stands side by side: networks, or the splits or trainings of a file."""
+    along = record.details.along if isinstance(record.details, Comparison) else ""
+    return along if along in _GROUPS else "network"
+
+
+def quantile_table(records: Mapping[str, Record], column: str = "network") -> Table:
     """A row for each estimator; the first is the one of the claim."""
     several = any(records)
     rows: list[tuple[str, ...]] = []
@@ -78,7 +92,7 @@ def quantile_table(records: Mapping[str, Record]) -> Table:
             if isinstance(row.result, Quantile) and row.result.fit:
                 condition = "; ".join(row.result.guarantee.assumptions)
                 notes[f"{kind}: only if {condition}; {row.result.fit}"] = None
-    first = ("network", "estimator") if several else ("estimator", "quantile")
+    first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
     claimed = ["The claim above uses the first estimator; the others are for comparison."]
@@ -102,8 +116,13 @@ def class_table(record: Record) -> Table | None:
     )
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
-    together = next((confidence_clause(c) for c in claims if c.interval is not None), "")
-    note = f"{capitalised(together)}{each}." if together else ""
+    together = next((conditional_confidence(c) for c in claims if c.interval is not None), "")
+    lines = [f"{capitalised(together)}{each}."] if together else []
+    reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
+    if reasons:
+        others = f" ({len(reasons) - 1} other classes likewise)" if len(reasons) > 1 else ""
+        lines.append(f"Class {reasons[0]}{others}.")
+    note = " ".join(lines)
     return Table("Results by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
 
 
@@ -112,7 +131,7 @@ def bracket_table(record: Record, name: str = "") -> Table:
     every = brackets_of(record)
     kept = [(row, b) for row, b in every if b.high > 0]
     weakest = sorted(kept, key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
-    note = clean_failures_note(len(every) - len(kept), len(every))
+    note = clean_failures_note(len(every) - len(kept), len(every), counted_unit([record]))
     rows = tuple(
         (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
         for row, b in weakest[:_WEAKEST_ROWS]
@@ -177,9 +196,19 @@ def pair_table(record: Record) -> Table | None:
         for d in record.details.differences
     )
     share, inputs = percent(claims[0].limit or 0.0), claims[0].about.inputs
-    note = f"The {share} quantiles on the same {inputs:,} inputs; {confidence_clause(claims[0])}."
-    headings = ("networks", "difference", "interval", "shown to differ")
-    return Table("Pairs of networks", headings, rows, 1, note)
+    along = record.details.along
+    note = (
+        f"The {share} quantiles on the same {inputs:,} inputs; {conditional_confidence(claims[0])}."
+    )
+    if along in _GROUPS:
+        how = "of independent samples" if along == "split" else "from the ends of the two intervals"
+        note = (
+            f"The {share} quantiles, each of its own inputs; the difference is {how}, never of "
+            f"pairs of inputs. {capitalised(conditional_confidence(claims[0]))}."
+        )
+    name = _GROUPS.get(along, "networks")
+    headings = (name, "difference", "interval", "shown to differ")
+    return Table(f"Pairs of {name}", headings, rows, 1, note)
 
 
 def _larger(around: Interval, first: str, second: str) -> str:

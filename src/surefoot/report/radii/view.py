@@ -7,22 +7,31 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.claims import About, Claim
-from surefoot.population import mean_radii
 from surefoot.report.clauses import capitalised, continuation_note
 from surefoot.report.figures import svg
 from surefoot.report.formatting import at_least, file_name, four_digits
 from surefoot.report.provenance import (
     findings_sections,
-    group_facts,
     preflight_cautions,
     provenance,
 )
-from surefoot.report.radii.figures import radii_chart, times_figure
+from surefoot.report.radii.figures import accuracy_chart, radii_chart, times_figure
+from surefoot.report.radii.summaries import (
+    AT_A_RADIUS,
+    MEANS,
+    accuracy_table,
+    means_table,
+    sampled_facts,
+    severity_table,
+    times_table,
+)
 from surefoot.report.radii.tables import (
     bracket_table,
     brackets_of,
     class_table,
     closed,
+    column_of_parts,
+    counted_unit,
     pair_table,
     points_table,
     quantile_table,
@@ -41,12 +50,22 @@ _CAPTION = (
     "it. The truth lies between the two. Diamond and bar: the quantile and its interval."
 )
 
+_ACCURACY_CAPTION = (
+    "Solid line: inputs that are not refuted at the radius. Dashed: inputs that are proved up to "
+    "it. The robust accuracy of these inputs lies between the two. Bars, at the radii that were "
+    "named: its interval for the population."
+)
+
 
 def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
-    whole = [c for c in record.claims if c.about.of is not About.CLASS]
+    in_tables = (*AT_A_RADIUS, *MEANS) if len(parts) > 1 else ()
+    whole = sorted(
+        (c for c in record.claims if c.about.of is not About.CLASS and c.kind not in in_tables),
+        key=lambda c: c.about.of is About.POPULATION,  # so that an assumption is said once
+    )
     return View(
         title=_about(parts),
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
@@ -70,14 +89,21 @@ def _about(records: Mapping[str, Record]) -> str:
         file_name(r.source.model) if r.source else name or "a model in memory"
         for name, r in records.items()
     )
-    sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(len(r.inputs) for r in records.values()))
+    sizes = " and ".join(f"{n:,}" for n in dict.fromkeys(map(_inputs, records.values())))
     taken = "; as many as needed, in a random order" if first.chooses_inputs else ""
-    source, selection, within, kept = _question(first)
+    source, _, within, kept = _question(first)
+    selection = " and ".join(dict.fromkeys(_question(r)[1] for r in records.values()))
     return (
         f"{', '.join(models)} on {file_name(source)}: {selection} ({sizes} inputs{taken}). The "
         f"critical radius of an input is the largest L∞ distance{within} up to which all points "
         f"{kept}."
     )
+
+
+def _inputs(record: Record) -> int:
+    """How many inputs it has; where networks are pooled, each has a row of every network."""
+    about = record.claims[0].about
+    return about.groups if about.name else len(record.inputs)
 
 
 def _question(record: Record) -> tuple[str, str, str, str]:
@@ -111,7 +137,9 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     own = [
         f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
     ]
-    if len(records) > 1 and any(r.claims[0].about.groups for r in records.values()):
+    pooled = any(r.claims[0].about.name for r in records.values())
+    groups = any(r.claims[0].about.groups for r in records.values())
+    if len(records) > 1 and groups and not pooled:
         shared.append(
             "The quantiles of two networks are not compared: that test takes inputs for "
             "independent, and these are in groups."
@@ -121,7 +149,7 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 def _facts_of(record: Record) -> list[str]:
     brackets = [b for _, b in brackets_of(record)]
-    lines = [_widths(record, brackets), *_footing(record, brackets), *group_facts(record)]
+    lines = [_widths(record, brackets), *_footing(record, brackets), *sampled_facts(record)]
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(
@@ -133,7 +161,6 @@ def _facts_of(record: Record) -> list[str]:
             lines[-1] += (
                 " They make the quantile 0; correct_only=True (--correct-only) leaves them out."
             )
-    lines += _summaries(brackets)
     inside = [s for b in brackets for s in b.sampled if s.radius <= b.low]
     if inside:
         lines.append(
@@ -147,18 +174,6 @@ def _facts_of(record: Record) -> list[str]:
     last = f"It took {sum(spent):,.1f} {clock}, {seconds(spent[len(spent) // 2])} in the median"
     missing = len(brackets) - len(spent)
     return [*lines, last + (f"; no time is known of {missing:,}." if missing else ".")]
-
-
-def _summaries(brackets: list[Bracket]) -> list[str]:
-    """The means that are usually reported with the quantile, with their counts."""
-    means = mean_radii(brackets)
-    line = f"Mean certified radius: {four_digits(means.certified)} over {means.inputs:,} inputs"
-    if means.distance is not None:
-        line += (
-            f"; mean distance of the counterexamples: {four_digits(means.distance)} over "
-            f"{means.counterexamples:,}"
-        )
-    return [line + "."]
 
 
 def _widths(record: Record, brackets: list[Bracket]) -> str:
@@ -209,12 +224,24 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
 
 def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
     drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
-    title = "Share of inputs refuted within a radius"
-    sections = [Section("distribution", title, (), (drawn,), quantile_table(parts))]
+    title = f"Share of {counted_unit(parts.values())} refuted within a radius"
+    sections = [
+        Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
+    ]
+    curve = Figure(lambda: svg(accuracy_chart(record, parts)), _ACCURACY_CAPTION)
+    sections.append(
+        Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
+    )
     for name, part in parts.items():
         if examples := radii_in(part).examples:
             sections.append(_examples(name, examples))
-    for section, table in (("pairs", pair_table(record)), ("classes", class_table(record))):
+    for section, table in (
+        ("pairs", pair_table(record)),
+        ("classes", class_table(record)),
+        ("severity", severity_table(record, parts)),
+        ("means", means_table(record, parts)),
+        ("time", times_table(record, parts)),
+    ):
         if table is not None:
             sections.append(Section(section, table.title, table=table))
     for name, part in parts.items():

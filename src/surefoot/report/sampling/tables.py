@@ -9,6 +9,7 @@ from surefoot.item_words import TERMINAL_WIDTH, shortened_pair
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import (
     confidence,
+    exact_percent,
     of_perturbations,
     p_value,
     percent_range,
@@ -56,7 +57,8 @@ def contrast_table(samples: Samples) -> Table | None:
     note = (
         "p-values are adjusted for all pairs (Holm). The permutation test is exact where two "
         "classes have the same distribution of values; Welch's t-test is approximate and left "
-        "blank below ten values."
+        "blank below ten values. A binomial test of all trials is not made: trials of the same "
+        "input are no sample of its class."
     )
     rows = tuple(
         (
@@ -75,9 +77,16 @@ def contrast_table(samples: Samples) -> Table | None:
 def verdict_table(claims: Sequence[Claim]) -> Table:
     """What is decided of each class, all together."""
     words = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
-    rows = tuple((c.about.name, words[c.verdict]) for c in claims if c.verdict is not None)
+    share = any(c.kind == "share_kappa" for c in claims)
+    side, what = ("at least", "robust share") if share else ("at most", "fails under")
+    rows = tuple(
+        (c.about.name, f"{side} {exact_percent(c.requirement or 0.0)}", words[c.verdict])
+        for c in claims
+        if c.verdict is not None
+    )
     note = "All classes together, at the stated error (Holm)."
-    return Table("Requirement for each class", ("class", "outcome"), rows, 2, note)
+    headings = ("class", f"required: {what}", "outcome")
+    return Table("Requirement for each class", headings, rows, 3, note)
 
 
 def counted_of(result: InputResult) -> Estimate | None:

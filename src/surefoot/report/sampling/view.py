@@ -10,7 +10,13 @@ from surefoot.claims import About, Claim
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
 from surefoot.report.figures import svg
-from surefoot.report.formatting import confidence, of_perturbations, percent, with_full_stop
+from surefoot.report.formatting import (
+    confidence,
+    of_perturbations,
+    percent,
+    variance,
+    with_full_stop,
+)
 from surefoot.report.provenance import (
     about_run,
     findings_section,
@@ -19,6 +25,7 @@ from surefoot.report.provenance import (
     provenance,
 )
 from surefoot.report.sampling.figures import class_figure, inputs_chart, tail_figure
+from surefoot.report.sampling.scores import score_sections
 from surefoot.report.sampling.tables import (
     class_table,
     contrast_table,
@@ -28,7 +35,7 @@ from surefoot.report.sampling.tables import (
     single_input_note,
     verdict_table,
 )
-from surefoot.report.tables import clean_failures_note
+from surefoot.report.tables import clean_failures_note, loss_cell
 from surefoot.report.view import Card, Figure, LabelledImage, Section, View
 from surefoot.results import (
     Decision,
@@ -92,9 +99,10 @@ def _contradictions(record: Record) -> list[str]:
     if not wrong:
         return []
     named = ", ".join(row.id for row in wrong[:3]) + (", …" if len(wrong) > 3 else "")
+    number = "1 input" if len(wrong) == 1 else f"{len(wrong):,} inputs"
     return [
-        f"Note: for {len(wrong):,} inputs ({named}) the extrapolation contradicts the count of the "
-        "same trials: do not rely on it there."
+        f"Note: for {number} ({named}) the extrapolation contradicts the count of the same trials: "
+        "do not rely on it there."
     ]
 
 
@@ -153,6 +161,12 @@ def _facts(record: Record, samples: Samples) -> list[str]:
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
         lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
+    if samples.clean_loss is not None:
+        lines.append(
+            f"Over these {samples.clean_loss.inputs:,} clean inputs the mean cross-entropy loss is "
+            f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
+            "interval for it."
+        )
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     lines += group_facts(record)
     if _groups_cross_classes(record):
@@ -178,7 +192,7 @@ def _groups_cross_classes(record: Record) -> bool:
 
 
 def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
-    spread = "" if whole.variance is None else f", with variance {whole.variance:.3g}"
+    spread = "" if whole.variance is None else f", with variance {variance(whole.variance)}"
     lines = [
         f"A normal distribution fitted the scores of {whole.fitted:,} of {whole.inputs:,} inputs "
         f"(completeness {percent(whole.completeness)}); the extrapolated average is over these "
@@ -192,6 +206,15 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
     return lines
 
 
+def _not_drawn(record: Record) -> str:
+    """How many inputs the figure of extrapolations lacks: they may be the weakest."""
+    without = sum(isinstance(row.result, Undecided) for row in record.inputs)
+    if not without:
+        return ""
+    inputs = "1 input without a fit is" if without == 1 else f"{without:,} inputs without a fit are"
+    return f" {inputs} not drawn here; the figure above has every input."
+
+
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
@@ -200,9 +223,10 @@ def _sections(
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
-        )
+        ) + _not_drawn(record)
         figures.append(Figure(partial(tail_figure, record), caption, "tails"))
     sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
+    sections += score_sections(record)
     if samples.attack is not None:
         table = baseline_table(record, samples)
         sections.append(Section("baseline", table.title, table=table))

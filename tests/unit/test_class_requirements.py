@@ -1,0 +1,125 @@
+"""A requirement of each class: what may be written, what is refused, what is decided."""
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.commands.values import class_shares
+from surefoot.errors import InvalidArgument
+from surefoot.report.sentences import sentence
+from surefoot.study.class_requirements import named_classes
+from tests.claims.parts import QUICK, noise_study, normal_inputs
+
+NAMES = {0: "stop", 1: "parking", 4: "3"}
+
+
+def test_classes_are_written_with_their_numbers():
+    assert class_shares("require_each", "stop=0.99, parking = 0.9") == {
+        "stop": 0.99,
+        "parking": 0.9,
+    }
+    assert class_shares("require_each", "0.9") == 0.9
+    assert class_shares("require_each", {"stop": 0.5, 1: 0.2}) == {"stop": 0.5, "1": 0.2}
+
+
+def test_a_name_may_have_commas_and_equal_signs():
+    given = "a, b=0.5,x=y=1/2"
+    assert class_shares("require_each", given) == {"a, b": 0.5, "x=y": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("stop=", "is not a number"),
+        ("=0.5", "no class before"),
+        ("stop=0.5,stop=0.6", "names stop twice"),
+        ("stop=0.5,parking", "no number for parking"),
+        ("stop=2", "between 0 and 1"),
+        ("stop=-0.1", "between 0 and 1"),
+        ("stop=nan", "not a finite number"),
+        ({"stop": 2}, "between 0 and 1"),
+    ],
+)
+def test_what_is_no_share_is_refused(given, says):
+    with pytest.raises(InvalidArgument, match=says):
+        class_shares("require_each", given)
+
+
+def test_a_class_is_named_by_its_name_or_its_number_and_the_name_goes_first():
+    assert named_classes({"1": 0.2, "stop": 0.9}, NAMES) == {"stop": 0.9, "parking": 0.2}
+    assert named_classes({3: 0.2}, {**NAMES, 3: "other"}) == {"3": 0.2}
+    assert named_classes(0.5, NAMES) == dict.fromkeys(NAMES.values(), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"stpo": 0.9}, "do you mean stop?"),
+        ({"nothing at all": 0.9}, "there are stop \\(0\\), parking \\(1\\), 3 \\(4\\)"),
+        ({"7": 0.9}, "there is no class '7'"),
+        ({"stop": 0.9, 0: 0.8}, "class stop is named twice"),
+        ({}, "names no class"),
+    ],
+)
+def test_a_class_that_is_not_there_is_refused_with_near_names(given, says):
+    with pytest.raises(InvalidArgument, match=says):
+        named_classes(given, NAMES)
+
+
+@pytest.fixture(scope="module")
+def result():
+    labels = np.repeat([0, 1], 40)
+    p = np.where(labels == 0, 0.45, 0.0)
+    inputs = normal_inputs(p, labels=labels.tolist())
+    method, same = sf.methods.FixedSize(0.2, 0.05), sf.properties.SameLabel()
+    return noise_study(p, method, 1, inputs=inputs, property=same).run(**QUICK)
+
+
+def test_each_class_has_its_own_verdict_and_exit_codes_follow(result):
+    both = result.require(of_each_class={"0": 0.3, "1": 0.9})
+    together, *each = both.verdicts
+    assert [c.verdict for c in both.verdicts] == [sf.Verdict.PASS] * 3
+    assert [c.requirement for c in each] == pytest.approx([0.7, 0.1])
+    assert (together.requirement, together.names) == (None, ("0", "1"))
+    assert "each of the classes 0 and 1 meets what is required of it" in sentence(together)
+    assert both.exit_code == 0
+    refuted = result.require(of_each_class={"0": 0.9, "1": 0.8})
+    assert [c.verdict for c in refuted.verdicts] == [
+        sf.Verdict.FAIL, sf.Verdict.FAIL, sf.Verdict.PASS,
+    ]  # fmt: skip
+    assert refuted.exit_code == 1
+    assert result.require(of_each_class={"0": 0.55, "1": 0.9}).exit_code == 2
+
+
+def test_a_class_that_is_not_named_decides_nothing_and_pays_nothing(result):
+    alone = result.require(of_each_class={"1": 0.9})
+    together, one = alone.verdicts
+    assert together.verdict is one.verdict is sf.Verdict.PASS
+    assert together.about.inputs == one.about.inputs == 40
+    assert "at most 10 % of the perturbations make the model fail on inputs of class 1" in sentence(
+        together
+    )
+    assert "every class" not in str(alone)
+
+
+def test_the_table_says_what_was_required_of_each(result):
+    table = next(
+        s.table
+        for s in result.require(of_each_class={"0": 0.3, "1": 0.9}).view.sections
+        if s.id == "required"
+    )
+    assert [row[1] for row in table.rows] == ["at most 70 %", "at most 10 %"]
+
+
+def test_classes_are_checked_before_anything_runs():
+    def never(batch):
+        if len(batch) > 60:  # more than the clean inputs and the probes
+            raise AssertionError("a trial was run")
+        return np.stack([batch[:, 0], -batch[:, 0]], axis=1)
+
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(6, 2)
+    with pytest.raises(InvalidArgument, match="there is no class 'stop'"):
+        sf.estimate(
+            never, (x, [0, 1, 0, 1, 0, 1]), "gaussian:0.1", shape=(2,), store=None, batch=4096,
+            require_each={"stop": 0.9},
+        )  # fmt: skip

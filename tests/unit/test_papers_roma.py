@@ -1,0 +1,169 @@
+"""RoMA's tables and figures: their columns are there, and their values are those of the API."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from scipy.stats import boxcox
+
+import surefoot as sf
+from surefoot import papers
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.papers.roma.averages import plr_words
+from surefoot.papers.roma.published import FIGURE_1, FIGURE_2B, TABLE_2
+from surefoot.papers.roma.table_2 import dog_line
+from surefoot.statistics import clopper_pearson
+
+X = np.random.default_rng(3).uniform(0.3, 0.7, (12, 2)).astype(np.float32)
+Y = (X[:, 0] > X[:, 1]).astype(int)
+
+
+def logits(steepness, shift=0.0):
+    def model(batch):
+        margin = steepness * (batch[:, 0] - batch[:, 1] + shift).astype(np.float64)
+        return np.stack([-margin, margin], axis=1)
+
+    return model
+
+
+MODELS = {"steep": logits(4.0), "shifted": logits(2.0, 0.2)}
+SMALL = {"data": (X, Y), "perturb": "linf:0.1", "draws": 40, "images": 6, "bounds": (0, 1),
+         "shape": (2,), "store": None}  # fmt: skip
+
+
+def exhibit(models=MODELS, **changes):
+    return papers.make("roma", models=models, **{**SMALL, **changes})
+
+
+def test_the_example_of_section_3_is_recomputed_from_its_own_numbers():
+    """Mean 0.473, deviation 0.053, δ = 0.6; the paper rounds z to 2.396 and prints 0.991712."""
+    assert FIGURE_1.z == pytest.approx(2.396, abs=5e-4)
+    assert FIGURE_1.plr == pytest.approx(0.99171, abs=1e-5)
+    assert ndtr(2.396) == pytest.approx(0.991712, abs=1e-6)
+    assert FIGURE_1.plr + FIGURE_1.failure == pytest.approx(1)
+
+
+def test_the_example_of_figure_2b_has_the_other_sign():
+    """λ = 0.257, mean −0.33, deviation 0.020: z is −7.44, where the paper prints 7.45."""
+    assert FIGURE_2B.moved_limit == pytest.approx(float(boxcox([0.6], lmbda=0.257)[0]))
+    assert FIGURE_2B.z == pytest.approx(-7.44, abs=0.005)
+    assert FIGURE_2B.plr == pytest.approx(5e-14, rel=0.05)
+
+
+def test_dog_is_the_most_robust_class_of_the_papers_table():
+    assert min(TABLE_2, key=lambda row: row.failure).category == "Dog"
+    assert "Dog is the most robust class" in dog_line()
+    assert "17 times" in dog_line()
+
+
+def test_robustness_is_never_written_as_one():
+    assert plr_words(1e-300) == "1 - less than 1e-300"
+    assert plr_words(3.2e-19) == "1 - 3.2e-19"
+    assert plr_words(0.25) == "0.7500"
+
+
+@pytest.mark.parametrize("figure", [1, 2])
+def test_a_figure_of_scores_shows_the_input_that_was_named(figure):
+    one = {"model": logits(4.0)}
+    made = exhibit(one, figure=figure, input="03")
+    rows = made.sheets[0].rows
+    assert {row["input"] for row in rows} == {"03"}
+    study = sf.Study(
+        sf.load_model(one["model"], shape=(2,), bounds=(0, 1)),
+        sf.load_inputs(X, Y).subset([3]),
+        sf.perturb.LinfNoise(0.1),
+        sf.methods.NormalTail(draws=40),
+        property=sf.properties.NoConfidentMistake(0.6),
+    )
+    (row,) = study.run().inputs
+    assert [r["z"] for r in rows] == [fit.z for fit in row.result.fits]
+    assert sum(row.result.fits[0].scores.counts) == 40
+    assert "without guarantee" in made.lines[0] or "No extrapolation" in made.lines[0]
+    assert len(made.charts) == 1
+    assert json.loads(made.to_json())["tables"][1]["rows"][0]["z"] == pytest.approx(
+        (FIGURE_1, FIGURE_2B)[figure - 1].z
+    )
+
+
+def test_an_input_that_is_not_there_is_refused():
+    with pytest.raises(InvalidArgument, match="there is no input 'nobody'"):
+        exhibit(figure=1, input="nobody")
+
+
+def test_figure_3_has_extrapolation_completeness_and_count_at_every_level():
+    made = exhibit(figure=3, perturb="linf", levels=(0.05, 0.2))
+    rows = made.sheets[0].rows
+    assert [(row["model"], row["level"]) for row in rows] == [
+        (name, level) for name in MODELS for level in (0.05, 0.2)
+    ]
+    whole = made.results["steep"].details.members[1].whole
+    assert rows[1]["completeness"] == whole.completeness
+    assert rows[1]["failure"] == whole.failure
+    assert rows[1]["interval"].high == pytest.approx(1 - whole.counted.interval.low)
+    assert len(made.charts) == 2
+
+
+def test_figure_4_compares_models_by_their_counts():
+    made = exhibit(figure=4)
+    assert [row["model"] for row in made.sheets[0].rows] == list(MODELS)
+    assert "2 models" in made.lines[0]
+    assert made.sheets[0].rows[0]["inputs"] == 6
+    alone = exhibit({"steep": MODELS["steep"]}, figure=4)
+    assert alone.lines[0].startswith("One model alone is not compared")
+    assert len(alone.charts) == 1
+
+
+def test_table_1_has_accuracy_with_its_interval_and_loss_without():
+    made = papers.make(
+        "roma", table=1, models=MODELS, data=(X, Y), bounds=(0, 1), shape=(2,), confidence=0.9
+    )
+    first = made.sheets[0].rows[0]
+    assert (first["inputs"], first["accuracy"]) == (12, 1.0)
+    assert first["interval"] == clopper_pearson(Counts(12, 12), 0.1)
+    margin = 4.0 * (X[:, 0] - X[:, 1]).astype(float) * np.where(Y == 1, 1, -1)
+    assert first["loss"] == pytest.approx(np.log1p(np.exp(-2 * margin)).mean(), rel=1e-5)
+    assert "no upper bound" in made.lines[1]
+
+
+def test_table_1_without_labels_is_refused():
+    with pytest.raises(InvalidArgument, match="need labels"):
+        papers.make("roma", table=1, models=MODELS, data=X, bounds=(0, 1), shape=(2,))
+
+
+def test_table_2_has_every_class_and_the_published_numbers_apart():
+    made = exhibit(table=2, images=12)
+    ours, *_, published = made.sheets
+    assert [(row["model"], row["class"]) for row in ours.rows] == [
+        (name, label) for name in MODELS for label in ("0", "1", "all")
+    ]
+    details = made.results["steep"].details
+    for row, of_class in zip(ours.rows, details.classes, strict=False):
+        assert row["inputs"] == of_class.inputs
+        assert row.get("failure") == getattr(of_class.result, "failure", None)
+    assert "published" not in " ".join(column.heading for column in ours.columns)
+    assert len(published.rows) == 10
+    assert any("binomial test" in line for line in made.lines)
+
+
+def test_table_1_names_all_models_that_are_right_most_often():
+    def first_line(*names):
+        every = {"a": logits(4.0), "b": logits(3.0), "worse": logits(2.0, 0.2)}
+        models = {name: every[name] for name in names}
+        data = {"data": (X, Y), "bounds": (0, 1), "shape": (2,)}
+        return papers.make("roma", table=1, models=models, **data).lines[0]
+
+    assert first_line("a") == "a is right on 100 % of 12 clean inputs."
+    assert first_line("a", "worse").startswith("a is right on 100 % of 12 clean inputs, the most")
+    assert first_line("a", "b") == "a and b are equal: each is right on 100 % of 12 clean inputs."
+    assert first_line("a", "worse", "b") == (
+        "a and b are each right on 100 % of 12 clean inputs, the most of these models."
+    )
+
+
+def test_table_1_is_not_made_of_inputs_that_are_right():
+    with pytest.raises(InvalidArgument, match=r"--correct-only\) plays no part in table 1"):
+        papers.make(
+            "roma", table=1, models=MODELS, data=(X, Y), shape=(2,), correct_only=True
+        )  # fmt: skip

@@ -1,0 +1,198 @@
+"""Tables and figures of the sigma thesis, on a small made-up file of brackets."""
+
+import math
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import read_brackets
+from surefoot.papers.sigma.networks import thesis_interval
+from surefoot.papers.sigma.published import HOURS, OVERLAPS, SPREADS, printed
+from surefoot.population import AlgorithmOne, OrderStatistics
+from surefoot.population.quantile_resampling import quantile_of, resample
+from surefoot.results import Interval
+from tests.quantiles import brackets, on_grid
+
+HEAD = "network,split,image,lower,upper,runtime_s,source\n"
+
+
+def rows_of(name, count, *, source="a", seconds="3600", spread=0.5):
+    rng = np.random.default_rng(len(name))
+    local = on_grid(np.exp(rng.normal(-2.8, spread, count)))
+    return "".join(
+        f"{name},test,{i},{b.low:.3f},{b.high:.3f},{seconds},{source}\n"
+        for i, b in enumerate(local)
+    )
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sigma") / "brackets.csv"
+    text = rows_of("mnist_nn", 76) + rows_of("mine", 80) + rows_of("mine", 8, source="b")
+    path.write_text(HEAD + text, encoding="utf-8")
+    return path
+
+
+def exhibit(file, **part):
+    return sf.papers.make("sigma", **part, brackets=file, repeats=4, progress=False)
+
+
+def test_the_thesis_ranks_are_one_too_high():
+    """Of 100 inputs the right ranks are 1 and 11; the thesis takes the 2nd and the 12th."""
+    lows = 0.001 + 0.002 * np.arange(100)
+    local = brackets(lows, lows + 0.002)
+    right = OrderStatistics().conclude(local, 0.05).interval
+    assert (right.low, right.high) == pytest.approx((0.001, 0.023))
+    theirs = thesis_interval(local, 0.05, 0.05)
+    assert (theirs.low, theirs.high) == pytest.approx((0.003, 0.025))
+
+
+def test_the_thesis_takes_inputs_without_a_proof_for_the_most_robust():
+    lows = [0.0] * 5 + list(0.01 + 0.002 * np.arange(95))
+    local = brackets(lows, np.array(lows) + 0.002)
+    assert thesis_interval(local, 0.05, 0.05).low == pytest.approx(0.012)
+    assert OrderStatistics().conclude(local, 0.05).interval.low == 0
+
+
+def test_the_thesis_has_no_interval_of_a_few_inputs():
+    assert thesis_interval(on_grid([0.05, 0.06]), 0.05, 0.05) is None
+
+
+def test_table_4_2_has_every_statistic_the_published_ones_and_the_coverage(file):
+    table = exhibit(file, table="4.2")
+    averages, extremes, coverage = table.sheets
+    own = {row["network"]: row for row in averages.rows}
+    assert list(own) == ["mnist_nn", "mine"]
+    assert own["mnist_nn"]["published_truth"] == Interval(0.001, 0.011)
+    assert "published_truth" not in own["mine"]
+    local = tuple(r.bracket for r in read_brackets(file) if r.network == "mine" and r.source == "a")
+    assert own["mine"]["truth"] == OrderStatistics().conclude(local, 0.05).interval
+    assert own["mine"]["inputs"] == 80
+    assert extremes.rows == averages.rows
+    kinds = [row["estimator"] for row in coverage.rows[:4]]
+    assert kinds == ["algorithm-1", "log-normal", "order-statistics", "shortest-ranks"]
+    for row in coverage.rows:
+        assert row["coverage"] in row["between"]
+    assert "intervals that all 4 runs of algorithm 1 gave" in table.lines[0]
+    assert any("source a, which has the most" in line for line in table.lines)
+
+
+def test_the_coverage_counts_intervals_and_allows_for_the_bracket():
+    local = tuple(on_grid(np.exp(np.random.default_rng(1).normal(-3, 0.5, 60))))
+    runs = resample(local, AlgorithmOne(), 5, 1)
+    first = runs.coverage()[0]
+    middle = sum(quantile_of(local, 0.05).__getattribute__(e) for e in ("low", "high")) / 2
+    assert first.held == sum(middle in draw.interval for draw in runs.draws)
+    assert first.given == 5
+    assert first.around.low <= first.share <= first.around.high
+
+
+def test_runs_are_the_same_for_the_same_seed_and_others_for_another():
+    local = tuple(on_grid(np.exp(np.random.default_rng(1).normal(-3, 0.5, 60))))
+    places = [resample(local, AlgorithmOne(), 2, seed).draws[0].places for seed in (1, 1, 2)]
+    assert places[0] == places[1] != places[2]
+
+
+def test_table_4_1_counts_overlaps_with_both_ground_truths(file):
+    right, theirs = exhibit(file, table="4.1").sheets
+    for row in (*right.rows, *theirs.rows):
+        assert 0 <= row["frequency"] <= row["runs"] == 4
+        if row["frequency"]:
+            assert 0 <= row["probability"] <= 1
+            assert 0 < row["ratio"] <= 1
+    assert {row["network"] for row in right.rows} == {"mnist_nn", "mine"}
+
+
+def test_table_4_3_adds_the_times_of_the_inputs(file):
+    rows = {row["network"]: row for row in exhibit(file, table="4.3").sheets[0].rows}
+    assert rows["mine"]["all_inputs"] == pytest.approx(80)
+    assert rows["mine"]["least"] <= rows["mine"]["mean"] <= rows["mine"]["most"]
+    assert rows["mine"]["ratio"] == pytest.approx(rows["mine"]["share"])  # one hour an input
+    assert rows["mnist_nn"]["published_mean"] == 11.52
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """40 inputs, one of which is wrong when clean; another took nearly all of the time."""
+    path = tmp_path_factory.mktemp("small") / "brackets.csv"
+    text = rows_of("net", 40).replace("net,test,0,", "net,test,0,0,0,9e9,a\nnet,test,40,")
+    path.write_text(HEAD + text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("table", ["4.1", "4.2"])
+def test_runs_without_an_interval_are_counted_as_such(small, table):
+    made = sf.papers.make("sigma", table=table, brackets=small, repeats=8, progress=False)
+    row = made.sheets[-1].rows[0]
+    assert row["runs"] == 8 > row["given"] > 0
+    assert f"that {row['given']} of 8 runs of algorithm 1 gave" in made.lines[0]
+    refused = f"net: {8 - row['given']} of 8 runs gave no interval"
+    assert any(line.startswith(refused) and "level of 0" in line for line in made.lines)
+
+
+@pytest.mark.parametrize(("quantile", "few"), [(0.05, True), (0.3, False)])
+def test_a_ground_truth_with_a_lower_end_is_not_said_to_have_none(small, quantile, few):
+    made = sf.papers.make(
+        "sigma", table="4.1", brackets=small, repeats=8, quantile=quantile, progress=False
+    )
+    assert (made.sheets[0].rows[0]["truth"].low == 0) == few
+    assert any("no lower end, which takes 72 at the 5 %" in line for line in made.lines) == few
+
+
+def test_the_number_of_inputs_explains_the_time_only_where_it_does(small, file):
+    assert any("number of inputs divided" in line for line in exhibit(file, table="4.3").lines)
+    made = sf.papers.make("sigma", table="4.3", brackets=small, repeats=8, progress=False)
+    assert not any("number of inputs divided" in line for line in made.lines)
+
+
+def test_table_4_3_without_times_says_which_column_is_empty(tmp_path):
+    path = tmp_path / "untimed.csv"
+    path.write_text(HEAD + rows_of("net", 20, seconds=""), encoding="utf-8")
+    for part in ({"table": "4.3"}, {"figure": "4.2"}):
+        with pytest.raises(InvalidArgument, match="runtime_s"):
+            exhibit(path, **part)
+
+
+@pytest.mark.parametrize("number", ["3.1", "4.1", "4.2"])
+def test_every_figure_is_drawn_and_says_what_is_seen(file, number):
+    figure = exhibit(file, figure=number)
+    assert figure.plot().to_dict()
+    assert len(figure.figures) == 1
+    assert figure.lines
+
+
+def test_a_split_that_the_file_lacks_is_refused_with_those_it_has(file):
+    with pytest.raises(InvalidArgument, match="no rows of split 'train': choose --split test"):
+        sf.papers.make("sigma", table="4.2", brackets=file, split="train", progress=False)
+
+
+def test_brackets_that_algorithm_1_cannot_use_are_named(tmp_path):
+    path = tmp_path / "zero.csv"
+    path.write_text(HEAD + "net,test,1,0,0,1,a\n", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="critical level of 0, which no log-normal has"):
+        exhibit(path, table="4.2")
+
+
+def test_published_numbers_stand_beside_the_same_number_of_inputs_only():
+    assert printed(SPREADS, "mnist-net_256x4", 1000) is SPREADS["mnist-net 256x4"]
+    assert printed(SPREADS, "mnist-net_256x4", 99) is None
+    assert printed(HOURS, "mnist_relu_3_50", 98) is HOURS["mnist relu 3 50"]
+    assert printed(OVERLAPS, "other", 1000) is None
+    assert set(SPREADS) == set(HOURS) >= set(OVERLAPS)
+    sizes = [row.truth.width for row in SPREADS.values()]  # the last column of table 4.2
+    assert sizes == pytest.approx(
+        [0.008, 0.008, 0.008, 0.014, 0.028, 0.01, 0.026, 0.02, 0.018, 0.028, 0.018, 0.024]
+    )
+    assert all(math.isfinite(row.length) for row in SPREADS.values())
+
+
+@pytest.mark.slow
+def test_quick_proves_brackets_of_the_embedded_network(tmp_path):
+    table = sf.papers.make(
+        "sigma", table="4.2", quick=True, random=4, repeats=2, store=None, progress=False
+    )
+    assert [row["inputs"] for row in table.sheets[0].rows] == [4]
+    assert "fashion-mlp-noise" in table.results
+    assert any("So few inputs give wide intervals" in line for line in table.lines)

@@ -1,0 +1,239 @@
+"""Robust accuracy, severity, means, times and groups of critical radii, as users read them."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot.claims import About
+from surefoot.commands.progress import TimeLeft, progress_words
+from surefoot.engine.loop import Progress
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.population import (
+    Group,
+    ShortestRanks,
+    mean_radii,
+    mean_radius,
+    robust_accuracy,
+    robust_share,
+    runtimes,
+    unpaired_quantile_difference,
+)
+from surefoot.population.requirement import SAMPLED_WITHIN, STRATIFIED, WHOLE_GROUPS
+from surefoot.report.key_figure import key_figure
+from surefoot.report.sentences import sentence
+from surefoot.results import Interval
+from surefoot.statistics.bounds import clopper_pearson
+from surefoot.study.external_brackets import brackets
+from tests.quantiles import bracket, never_refuted, points
+from tests.unit.test_radii_study import linear_study
+
+HEAD = "network,split,image,lower,upper,runtime_s,label,training\n"
+WRONG = "net,test,0,0,0,1,a,plain\n"
+
+
+def rows(number, *, network="net", split="test", low=0.02, label="a", training="plain"):
+    """Brackets of growing radii."""
+    return "".join(
+        f"{network},{split},{i},{low + i / 1000:.4f},{low + (i + 2) / 1000:.4f},{i},{label},"
+        f"{training}\n"
+        for i in range(1, number + 1)
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "brackets.csv"
+        path.write_text(HEAD + text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def of_kind(result, kind):
+    return [claim for claim in result.claims if claim.kind == kind]
+
+
+def test_open_inputs_count_against_the_low_end_and_for_the_high_end():
+    local = [bracket(0, 0), bracket(0, 0.05), bracket(0.05, 0.2), *points([0.3] * 7)]
+    counts = robust_accuracy(local, 0.1)
+    assert (counts.proved, counts.refuted, counts.open, counts.clean) == (7, 2, 1, 1)
+    assert counts.share == Interval(0.7, 0.8)
+    assert counts.frequency == Interval(0.2, 0.3)
+    around = robust_share(local, 0.1, 0.05)
+    assert around.low == clopper_pearson(Counts(10, 7), 0.05).low
+    assert around.high == clopper_pearson(Counts(10, 8), 0.05).high
+
+
+def test_the_share_of_groups_weighs_each_group_the_same():
+    weak, strong = [bracket(0, 0.01)] * 9, [bracket(0.5, 0.6)]
+    groups = [Group(tuple(weak)) for _ in range(20)] + [Group(tuple(strong)) for _ in range(20)]
+    around = robust_share(groups, 0.1, 0.05)
+    assert around.low < 0.5 < around.high
+    assert around.low > 0.25
+
+
+def test_severity_lies_between_proofs_and_counterexamples_of_the_refuted_alone():
+    local = [bracket(0, 0), bracket(0.02, 0.04), bracket(0.05, 0.2), never_refuted(0.01)]
+    severity = robust_accuracy(local, 0.1).severity
+    assert severity.low == pytest.approx(0.01)
+    assert severity.high == pytest.approx(0.02)
+    assert robust_accuracy([never_refuted(0.2)], 0.1).severity is None
+
+
+def test_the_mean_has_an_upper_end_only_where_every_input_is_refuted():
+    assert mean_radii(points([0.0, 0.2])).between == Interval(0.1, 0.1)
+    open_ = mean_radii([bracket(0.1, 0.3), never_refuted(0.2)])
+    assert math.isinf(open_.between.high)
+    assert (open_.distance, open_.counterexamples) == (0.3, 1)
+    assert mean_radii([bracket(0, 0)]).between == Interval(0.0, 0.0)
+
+
+def test_a_radius_beyond_the_ceiling_counts_as_the_ceiling():
+    capped = mean_radius([never_refuted(9.0)] * 50, 0.4, 0.05)
+    assert 0.3 < capped.low < capped.high == pytest.approx(0.4)
+    nothing = mean_radius([never_refuted(0.0)] * 50, 0.4, 0.05)
+    assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.4))
+    assert mean_radius([], 0.4, 0.05) == Interval(0.0, 0.4)
+    for ceiling in (0.0, math.inf, math.nan):
+        with pytest.raises(InvalidArgument, match="ceiling must be a radius above 0"):
+            mean_radius(points([0.1]), ceiling, 0.05)
+
+
+def test_no_time_is_made_up_where_none_is_known():
+    assert runtimes([bracket(0, 1)]) is None
+
+
+def test_several_radii_share_the_error_and_one_does_not(file):
+    path = file(WRONG + rows(19))
+    one = of_kind(brackets(path, at=(0.03,)), "robust_accuracy_population")[0]
+    two = of_kind(brackets(path, at=(0.03, 0.01, 0.03)), "robust_accuracy_population")
+    assert len(two) == 2
+    assert one.interval == robust_share([r.result for r in brackets(path).inputs], 0.03, 0.05)
+    assert two[0].interval.low < one.interval.low
+    assert (one.guarantee.jointly, two[0].guarantee.jointly) == ("", "both radii")
+    assert one.guarantee.error == two[0].guarantee.error == 0.05
+    assert "1 input fails when clean and counts as not robust" in sentence(one)
+
+
+def test_what_is_said_of_a_file_rests_on_the_file(file):
+    result = brackets(file(WRONG + rows(5)), at=(0.023,))
+    for kind in ("robust_accuracy", "severity", "mean_radius", "robust_accuracy_population"):
+        (claim,) = of_kind(result, kind)
+        assert any("published proofs" in a for a in claim.guarantee.assumptions), kind
+
+
+def test_the_mean_of_the_population_needs_a_ceiling(file):
+    path = file(rows(8))
+    without = brackets(path)
+    assert not of_kind(without, "mean_radius_population")
+    assert "pass ceiling (--ceiling)" in str(without)
+    (claim,) = of_kind(brackets(path, ceiling=0.4), "mean_radius_population")
+    assert claim.limit == 0.4
+    assert "none counts as more than 0.4" in sentence(claim)
+    with pytest.raises(InvalidArgument, match=r"ceiling \(--ceiling\) must be a radius above 0"):
+        brackets(path, ceiling=-1.0)
+
+
+def test_a_network_of_ours_is_searched_up_to_the_width_of_its_bounds(tmp_path):
+    result = linear_study(tmp_path, np.random.default_rng(0).random((6, 2))).run()
+    assert of_kind(result, "mean_radius_population")[0].limit == 1.0
+    named = result.at_radius(0.05)
+    assert [t.title for t in named.view.tables][1:3] == [
+        "Robust accuracy",
+        "Adversarial frequency and severity",
+    ]
+    assert "Time" in {t.title for t in result.view.tables}
+    written = json.loads(named.to_json())
+    assert {"severity", "robust_accuracy_population"} <= {c["kind"] for c in written["claims"]}
+    with pytest.raises(InvalidArgument, match="one radius or more"):
+        result.at_radius()
+
+
+def test_times_of_each_network_and_the_inputs_without_an_end(file):
+    text = rows(3, network="a") + "b,test,1,,0.2,30,,\nb,test,2,0.1,,50,,\nb,test,3,0.1,0.2,,,\n"
+    (table,) = (t for t in brackets(file(text)).view.tables if t.title == "Time")
+    assert table.rows == (("a", "3", "6", "2", "3", "0"), ("b", "2", "80", "50", "50", "2"))
+
+
+def test_a_number_alone_and_a_note_of_the_population_name_the_sample(file):
+    text = rows(80) + rows(80, network="b", low=0.03)
+    result = brackets(file(text), quantile=0.2, at=(0.05,), ceiling=0.4)
+    sampled = "if the inputs are a random sample"
+    first = str(result).splitlines()[0]
+    assert first.endswith(f"net: 20 % quantile of the critical radius, {sampled}")
+    for claim in result.claims:
+        is_of_population = claim.about.of is About.POPULATION
+        assert key_figure(claim).meaning.endswith(sampled) == is_of_population, claim.kind
+    notes = {table.title: table.note for table in result.view.tables}
+    for title in ("Robust accuracy", "Mean radii", "Pairs of networks"):
+        assert sampled in notes[title]
+
+
+@pytest.mark.parametrize(
+    ("assumption", "short"),
+    [
+        (STRATIFIED, "the inputs of each class are a random sample and classes are equally freq"),
+        (SAMPLED_WITHIN, "the inputs of each class are a random sample"),
+        ("these 5 groups are an independent random sample of groups", "the groups are a random"),
+        (WHOLE_GROUPS, ""),
+    ],
+)
+def test_the_sample_of_a_number_alone_is_the_one_of_its_claim(file, assumption, short):
+    claim = brackets(file(rows(80))).claims[0]
+    claim = replace(claim, guarantee=replace(claim.guarantee, assumptions=(assumption,)))
+    assert (f", if {short}" in key_figure(claim).meaning) == bool(short)
+    assert (", if" in key_figure(claim).meaning) == bool(short)
+
+
+def test_two_independent_samples_are_compared_more_sharply_than_two_intervals():
+    first, second = points(np.linspace(0.2, 0.4, 300)), points(np.linspace(0.1, 0.3, 200))
+    around = unpaired_quantile_difference(first, second, 0.5, 0.05)
+    one, other = (ShortestRanks(0.5).conclude(local, 0.025).interval for local in (first, second))
+    assert 0 < around.low < 0.1 < around.high
+    assert around.width < 0.85 * (one.high - other.low - (one.low - other.high))
+    back = unpaired_quantile_difference(second, first, 0.5, 0.05)
+    assert (back.low, back.high) == (-around.high, -around.low)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 200), (72, 5)])
+def test_few_inputs_leave_the_difference_open(sizes):
+    n, m = sizes
+    around = unpaired_quantile_difference(points([0.3] * n), points([0.1] * m), 0.05, 0.05)
+    assert around.low < 0
+    assert around.high > 0.2 - 1e-9
+    with pytest.raises(InvalidArgument, match="got 0 and 1"):
+        unpaired_quantile_difference([], points([0.1]), 0.05, 0.05)
+
+
+def test_brackets_that_are_open_only_widen_the_difference():
+    rng = np.random.default_rng(1)
+    radii = rng.uniform(0, 0.4, (2, 90))
+    exact = unpaired_quantile_difference(*(points(r) for r in radii), 0.3, 0.05)
+    wide = [[bracket(0.9 * r, 1.1 * r) for r in rs] for rs in radii]
+    around = unpaired_quantile_difference(*wide, 0.3, 0.05)
+    assert around.low < exact.low < exact.high < around.high
+
+
+def test_of_several_networks_the_time_left_is_that_of_all(monkeypatch):
+    clock = iter([10.0, 12.0, 20.0, 24.0])
+    monkeypatch.setattr("surefoot.commands.progress.time.monotonic", lambda: next(clock))
+    left = TimeLeft()
+    first, second = ("model 1 of 3, proving", 1, 3), ("model 2 of 3, proving", 2, 3)
+
+    def progress(trials, doing, part, parts):
+        return Progress(trials, 100, 0, 5, doing, "questions", part, parts)
+
+    assert left.update(progress(0, *first)) is None
+    assert left.update(progress(20, *first)) == pytest.approx(8 + 2 * 10)
+    assert left.update(progress(0, *second)) is None
+    now = progress(50, *second)
+    seconds = left.update(now)
+    assert seconds == pytest.approx(4 + (14 + 4) / 2)
+    assert progress_words(now, "inputs", seconds).endswith(
+        "0/5 inputs done, about 13 s left in all"
+    )
