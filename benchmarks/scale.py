@@ -69,7 +69,7 @@ def function_run(trials: int) -> Measurement:
     model = sf.load_model(scores, shape=SHAPE, bounds=(0, 1))
     inputs = sf.load_inputs(images(20))
     study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.1, 0.1))
-    whole = sampling_run.measurement(study, None, 256)
+    whole = sampling_run.measurement(study, None, None)
     each: Any = Pinned(_Fixed(trials // len(inputs)), study.level)
     return replace(whole, procedures=dict.fromkeys(inputs.ids, each))
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, ModelFailed, StoreFailed
+from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed
 from surefoot.models import endpoint, endpoint_requests
 from surefoot.models.endpoint_requests import Patience
 from tests.system.faulty_server import (
@@ -164,7 +164,7 @@ def test_a_model_that_changes_during_the_run_gives_no_result(server, tmp_path):
             np.asarray(right["outputs"][0]["data"]).reshape(-1, CLASSES)[:, ::-1]
         )
 
-    with pytest.raises(ModelFailed, match=r"changed during the run.*no result is recorded"):
+    with pytest.raises(ModelChanged, match=r"changed during the run.*no result is recorded"):
         study.run(store=store, on_progress=change)
     assert [run.finished for run in sf.runs(store)] == [False]
     server.fault = lambda *_: None
@@ -179,6 +179,6 @@ def test_another_version_in_the_middle_of_a_run_is_refused(server):
     study = study_of(server.address)
     server.fault = lambda number, request, right: right | {"model_version": str(next(version))}
     with pytest.raises(
-        (InvalidArgument, ModelFailed), match="version '1' answers, and version '2'"
+        (InvalidArgument, ModelChanged), match="version '1' answers, and version '2'"
     ):
         study.run()

@@ -20,6 +20,7 @@ from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.models.torch_files import read_module, require_torch
 from surefoot.models.torch_module import logits_module
+from surefoot.models.torch_modules import first_line, module_digest, on_device, scores_tensor
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
@@ -90,7 +91,7 @@ class TorchModel:
         scores = self.signature.scores
         if scores is Scores.OBJECTS:
             return read_output(output, expected, scores)
-        rows = read_output(_tensor(output), expected, scores)
+        rows = read_output(scores_tensor(output), expected, scores)
         return rows.float() if scores.of_classes or rows.is_floating_point() else rows
 
     def _ready(self, x: Array) -> Array:
@@ -124,7 +125,7 @@ class TorchModel:
     def logits(self, x: Array) -> Array:
         """Through which gradients flow; of probabilities their logarithms."""
         torch, model = require_torch(), self.full or self
-        rows = as_rows(_tensor(model.run(model._ready(x))), len(x)).float()
+        rows = as_rows(scores_tensor(model.run(model._ready(x))), len(x)).float()
         scores = both_classes(rows, self.signature.scores)
         if self.signature.scores is Scores.PROBABILITIES:
             scores = torch.log(scores.clamp_min(torch.finfo(torch.float32).tiny))
@@ -141,7 +142,7 @@ class TorchModel:
         except Exception as error:
             raise InvalidArgument(
                 f"an attack gets a copy of the model, and this module cannot be copied "
-                f"({_first_line(error)}): let copy.deepcopy(module) work"
+                f"({first_line(error)}): let copy.deepcopy(module) work"
             ) from error
         return logits_module(copied.logits, copied.run)
 
@@ -152,7 +153,7 @@ class TorchModel:
         buffers = hashlib.sha256()  # also those that the module does not save
         for value in (value for model in models for value in model.run.buffers()):
             buffers.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        return " ".join([buffers.hexdigest(), *(_module_digest(model.run) for model in models)])
+        return " ".join([buffers.hexdigest(), *(module_digest(model.run) for model in models)])
 
 
 class ChangesInput(ModelFailed):
@@ -162,16 +163,6 @@ class ChangesInput(ModelFailed):
 def _writes_to(x: Array) -> int:
     """How often operations have written to this tensor in place; PyTorch counts it anyway."""
     return 0 if x.is_inference() else int(x._version)
-
-
-def _tensor(output: Any) -> Any:  # noqa: ANN401
-    """The scores among what a module may return: a tensor, `.logits`, or a tuple of them."""
-    if hasattr(output, "logits"):
-        return output.logits
-    for name in ("logits", "out"):  # Transformers; segmentation of torchvision
-        if isinstance(output, dict) and name in output:
-            return output[name]
-    return output[0] if isinstance(output, tuple | list) else output
 
 
 def wrap_module(
@@ -191,12 +182,12 @@ def wrap_module(
         own_shape, "a PyTorch module" if own_shape is None else "the exported module"
     )
     options.normalise.check(shape)
-    module, where, dtype = _on_device(module, options.device)
+    module, where, dtype = on_device(module, options.device)
     draft = Signature(
         shape=shape,
         classes=0,
         scores=options.scores or Scores.LOGITS,
-        digest=digest or _module_digest(module),
+        digest=digest or module_digest(module),
         covers="the bytes of the file" if digest else "the structure and the weights of the module",
         bounds=options.bounds,
         thread_safe=where.type == "cuda",
@@ -231,27 +222,8 @@ def _reopened(kept: dict[str, Any]) -> TorchModel:
     model = TorchModel(**kept)
     if model.file is None:
         return model
-    module, _, _ = _on_device(model.file.read(), str(model.device))
+    module, _, _ = on_device(model.file.read(), str(model.device))
     return replace(model, run=module.half() if model.full else module)
-
-
-def _on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401
-    """The module on its device, the device, and the type of its weights."""
-    torch = require_torch()
-    weights = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
-    where = getattr(weights, "device", torch.device("cpu"))
-    if device:
-        try:
-            where = torch.device(device)
-            module = module.to(where)
-        except Exception as error:
-            raise InvalidArgument(
-                f"device {device!r} cannot be used ({_first_line(error)}): pass cpu, or cuda on a "
-                "machine that has it"
-            ) from error
-    if weights is None or not weights.is_floating_point():
-        return module, where, torch.float32
-    return module, where, weights.dtype
 
 
 def _first_run(draft: TorchModel, scores: Scores | None, digest_answers: bool) -> TorchModel:
@@ -296,22 +268,6 @@ def _halved(model: TorchModel) -> TorchModel:
         module = copy.deepcopy(model.run).half()
     except Exception as error:
         raise InvalidArgument(
-            f"this model cannot run in half precision ({_first_line(error)}): leave it out"
+            f"this model cannot run in half precision ({first_line(error)}): leave it out"
         ) from error
     return replace(model, run=module, dtype=torch.float16, signature=signature, full=model)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:120]
-
-
-def _module_digest(module: Any) -> str:  # noqa: ANN401
-    torch = require_torch()
-    whole = hashlib.sha256(repr(module).encode())
-    for name, value in sorted(module.state_dict().items()):
-        if not isinstance(value, torch.Tensor):
-            whole.update(f"{name}\0{value!r}\0".encode())
-            continue
-        whole.update(f"{name}\0{tuple(value.shape)}\0{value.dtype}\0".encode())
-        whole.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return whole.hexdigest()
