@@ -74,7 +74,7 @@ def test_a_requirement_decides_the_exit_code(small):
     ],
 )
 def test_bad_input_gets_one_sentence(small, words, said):
-    done = small.run(*RUN, *words)
+    done = small.run(*(RUN if words[0] not in RUN else RUN[:-2]), *words)
     assert done.returncode == 3
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -224,14 +224,14 @@ def test_another_prover_in_place_of_ours(small):
     command = f"{sys.executable} other.py {{onnx}} {{vnnlib}} {{seconds}} {{result}}"
     command = command.replace("other.py", str(small.folder / "other.py"))
     long = ("--seconds-per-input", "10")
-    done = small.run(*RUN, *long, "--first", "3", "--verifier", command, "--json")
+    done = small.run(*RUN[:-2], *long, "--first", "3", "--verifier", command, "--json")
     assert done.returncode == 0, done.stderr
     points = np.load(small.folder / "points.npz")["x"][:3]
     for (low, high), point in zip(brackets_in(done.stdout).values(), points, strict=True):
         known = abs(float(point.sum(dtype=float)) - 1) / 2
         assert low - 1e-6 <= known <= high + 1e-6
         assert high - low <= 0.00201
-    plain = small.run(*RUN, *long, "--first", "3", "--verifier", command)
+    plain = small.run(*RUN[:-2], *long, "--first", "3", "--verifier", command)
     assert "in its own arithmetic, and were not checked here" in plain.stdout
     for words, said in (
         (("--verifier", "tool {onnx}"), "must name {onnx} and {vnnlib}"),

@@ -32,6 +32,7 @@ READERS = ("show", "report", "replay")
 """They read the run that was stored last: they run beside the store of one `estimate`."""
 TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
+    "papers roma --quick": "test_papers_in_browser makes the page of every paper",
     "surefoot demo": "the slowest; test_demo runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
     "://": "needs a server; test_endpoint and test_shared_store run such commands",
