@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := torch==2.13.0
+# One more than there are cores: some tests wait for other processes.
+TEST_WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
 .PHONY: demo check fast test lint browser postgres bench clean
@@ -21,7 +23,7 @@ fast: $(VENV)/.check
 
 # Everything, fifteen minutes on two cores.
 test: $(VENV)/.dev lint browser postgres
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 
 lint: $(VENV)/.check
 	$(BIN)/ruff check .
