@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ def make(request: Request) -> Exhibit:
     rows = tuple(_row(network) for network in networks.every)
     coverage = tuple(row for network in networks.every for row in _coverage(network))
     note = (
-        "Published: as printed in the thesis. Its true interval takes ranks that are one too high "
-        "and counts inputs of which nothing was proved as the most robust."
+        "The thesis' true interval takes ranks that are one too high and counts inputs of which "
+        "nothing was proved as the most robust."
     )
     return Exhibit(
         name=request.part.name,
@@ -70,11 +71,12 @@ def _lines(
         kind: [row["length"] for row in coverage if row["estimator"] == kind]
         for kind in (AlgorithmOne.kind, ShortestRanks.kind)
     }
-    longer = [b / a for a, b in zip(*lengths.values(), strict=True)]
+    longer = [b / a for a, b in zip(*lengths.values(), strict=True) if a and b and math.isfinite(b)]
+    compared = f"they are {in_words(longer, 1)} times as long" if longer else "have no upper end"
     return (
         f"Of the {stated} intervals that {intervals_given(networks.every)} gave, {first} hold the "
         f"quantile of the file, network by network; of those by the shortest ranks of the same "
-        f"inputs {ranks} do, and they are {in_words(longer, 1)} times as long.",
+        f"inputs {ranks} do, and {compared}.",
         "The thesis compares intervals with a ground truth that is an interval itself and has no "
         "such column. Its algorithm ends where single precision rounds the likelihood to 0, not "
         "where the data contradict the log-normal; here the same sum is on a grid in log space, "
@@ -178,7 +180,7 @@ def _held() -> tuple[Column, ...]:
 
 
 def _length(value: float) -> str:
-    return f"{value:.4f}"
+    return f"{value:.4f}" if math.isfinite(value) else "no upper end"
 
 
 def _tenths(value: float) -> str:

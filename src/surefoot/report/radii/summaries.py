@@ -119,7 +119,7 @@ def _accuracy_note(claims: list[Claim | None], several: bool) -> str:
     ]
     whole = next((c for c in claims if c is not None and c.interval is not None), None)
     if whole is not None:
-        each = ", for each by itself" if several else ""
+        each = ", for each of these networks by itself" if several else ""
         lines.append(f"Of the population: {conditional_confidence(whole)}{each}.")
     return " ".join(lines)
 
@@ -160,7 +160,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
         "distance is over the inputs with a counterexample."
     ]
     if wholes:
-        each = ", for each by itself" if len(parts) > 1 else ""
+        each = ", for each of these networks by itself" if len(parts) > 1 else ""
         certain = capitalised(conditional_confidence(wholes[0]))
         most = f"no radius counts as more than {at_most(wholes[0].limit or 0.0)}"
         lines.append(f"Of the population: {most}. {certain}{each}.")
