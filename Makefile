@@ -4,8 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := torch==2.13.0
-# One more than there are cores: some tests wait for other processes.
-TEST_WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
 .PHONY: demo check fast test lint browser postgres bench clean
@@ -21,9 +19,9 @@ check: $(VENV)/.check
 fast: $(VENV)/.check
 	$(BIN)/pytest --fast -n auto --dist worksteal
 
-# Everything, fifteen minutes on two cores.
+# Everything, about seventeen minutes on two cores.
 test: $(VENV)/.dev lint browser postgres
-	$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.check
 	$(BIN)/ruff check .

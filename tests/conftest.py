@@ -10,7 +10,10 @@ import os
 import sys
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("without deadlines", deadline=None)  # the tests share the processor
+settings.load_profile("without deadlines")
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # the tests run side by side; threads would only wait
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import InvalidArgument
@@ -228,6 +228,9 @@ def test_the_exact_mean_is_that_of_the_procedure():
 
 @settings(deadline=None)
 @given(KAPPAS, st.floats(1.001, 3), st.integers(0, 10**6), st.integers(1, 10**6))
+@example(1e-6, 2.0, 58, 55)
+@example(1e-6, 1.0000001, 58, 39)
+@example(1e-6, 2.0, 57, 40)
 def test_evidence_grows_with_kappa_and_with_trials_that_hold_and_falls_with_failures(
     kappa, factor, failed, kept_trials
 ):

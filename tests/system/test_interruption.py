@@ -10,7 +10,7 @@ import pytest
 
 from tests.system.conftest import Workspace
 
-SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.04",
+SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
 
 

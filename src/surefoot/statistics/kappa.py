@@ -9,6 +9,7 @@ ever reaches 1/error with probability at most error (Ville).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -119,12 +120,13 @@ def _likelihood(failed: int, trials: int, p: float) -> float:
 def _log_part(a: float, b: float, kappa: float, *, below: bool) -> float:
     """log of ∫ p^(a-1) (1-p)^(b-1) dp over (0, κ) or (κ, 1); -inf where it underflows.
 
-    An underflow makes the e-value smaller than it is: the test stays valid, and only waits.
+    An underflow makes the e-value smaller than it is: the test stays valid, and only waits. Numbers
+    below the smallest normal one are rounded coarsely, also upwards, and count as underflow.
     """
     from scipy.special import betainc, betaincc, betaln
 
     part = float(betainc(a, b, kappa) if below else betaincc(a, b, kappa))
-    return float(betaln(a, b)) + math.log(part) if part > 0 else -math.inf
+    return float(betaln(a, b)) + math.log(part) if part > sys.float_info.min else -math.inf
 
 
 def _log_sum(a: float, b: float) -> float:
