@@ -249,3 +249,10 @@ def test_a_store_that_was_tampered_with_runs_no_code(folder, change, monkeypatch
     with pytest.raises(InvalidArgument):
         read_study("s.db")
     assert not (folder / "runs.txt").exists()
+
+
+def test_a_file_named_like_a_module_of_python_does_not_replace_it(tmp_path):
+    """Worker processes take over the import path: there the user's file must come last."""
+    (tmp_path / "random.py").write_text(CODE)
+    parse_perturbation(f"{tmp_path}/random.py:halve:0.5")
+    assert sys.path.index(str(tmp_path)) > sys.path.index(os.path.dirname(os.__file__))

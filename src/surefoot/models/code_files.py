@@ -32,7 +32,7 @@ def _module(path: Path, modified: int, size: int) -> ModuleType:
     """The module; it can import files beside it, as a script can."""
     folder = str(path.parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)  # last: a file named like a module of Python must not replace it
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{path} cannot be read as Python code")
