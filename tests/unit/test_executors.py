@@ -3,6 +3,7 @@
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -194,10 +195,20 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkey
 
 @pytest.mark.slow
 def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(processes, "MOST_REPLACEMENTS", 0)
+    monkeypatch.setattr(processes, "MOST_REPLACEMENTS", 1)
     monkeypatch.delenv(FLAG, raising=False)
-    with pytest.raises(WorkerFailed, match=r"were killed once.*use fewer workers"):
+    with pytest.raises(WorkerFailed, match=r"were killed 2 times.*use fewer workers"):
         killing_study().run(workers=1, executor="processes", batch=16)
+
+
+def test_processes_that_two_threads_end_at_once_end_once():
+    pool = processes.Processes(sending.pack(study().bench()), 1)
+    with ThreadPoolExecutor(2) as threads:
+        waiting = threads.submit(pool.wait_until_ready)
+        for ended in [threads.submit(pool.end), threads.submit(pool.end)]:
+            ended.result()
+        with suppress(WorkerFailed):
+            waiting.result()
 
 
 def test_a_worker_process_starts_no_others(monkeypatch):

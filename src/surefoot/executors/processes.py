@@ -46,6 +46,7 @@ class Processes(Executor):
             )
         self._package, self._workers = package, workers
         self._replaced, self._closed = 0, False
+        self._closing = threading.RLock()  # processes may be ended by two threads at once
         self._open()
 
     def wait_until_ready(self) -> Processes:
@@ -85,26 +86,31 @@ class Processes(Executor):
 
     def _replace(self, error: RuntimeError) -> None:
         """New processes for those that were killed; refused where that happened too often."""
-        if self._closed or self._replaced == MOST_REPLACEMENTS:
-            raise WorkerFailed(
-                f"worker processes were killed {_times(self._replaced + 1)}, most likely by the "
-                "system because memory ran out: use fewer workers (--workers), or executor threads "
-                "(--executor threads)"
-            ) from error
-        self._replaced += 1
-        self._stop()
-        self._open()
+        with self._closing:
+            if self._closed:
+                raise WorkerFailed("worker processes were ended: begin the run again") from error
+            if self._replaced == MOST_REPLACEMENTS:
+                raise WorkerFailed(
+                    f"worker processes were killed {self._replaced + 1} times, most often because "
+                    "memory runs out: use fewer workers (--workers), or executor threads "
+                    "(--executor threads)"
+                ) from error
+            self._replaced += 1
+            self._stop()
+            self._open()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Without waiting, processes are terminated in the middle of a batch."""
-        if wait:
-            self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
-        self.end()
+        with self._closing:
+            if wait:
+                self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
+            self.end()
 
     def end(self) -> None:
         """Terminate the processes, whatever they do."""
         self._closed = True
-        self._stop()
+        with self._closing:
+            self._stop()
 
     def _stop(self) -> None:
         self._context.end()
@@ -119,10 +125,6 @@ class Processes(Executor):
     ) -> None:
         """After an error nothing is waited for."""
         self.shutdown(wait=error is None)
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
 
 
 class _Process(SpawnProcess):
