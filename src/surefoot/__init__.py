@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
     from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.read_store import read_result, read_study, runs
+    from surefoot.study.read_store import check_store, read_result, read_study, repair_run, runs
 
 __version__ = "0.1.0"
 
@@ -53,6 +53,7 @@ __all__ = [
     "Verdict",
     "brackets",
     "certify",
+    "check_store",
     "claims",
     "compare",
     "contact_sheet",
@@ -72,6 +73,7 @@ __all__ = [
     "properties",
     "read_result",
     "read_study",
+    "repair_run",
     "results",
     "runs",
     "select",
@@ -97,9 +99,9 @@ _MODULE_OF = {
     "load_inputs": "inputs",
     "load_model": "models",
     "parse_perturbation": "study.parse_perturbation",
-    "read_result": "study.read_store",
-    "read_study": "study.read_store",
-    "runs": "study.read_store",
+    **dict.fromkeys(
+        ("check_store", "read_result", "read_study", "repair_run", "runs"), "study.read_store"
+    ),
     "select": "study",
     "sweep": "study",
 }

@@ -33,6 +33,17 @@ class StoreFailed(SurefootError):
     """The store cannot be read or written."""
 
 
+class StoreDamaged(StoreFailed):
+    """A store does not hold what was written to it; `problem` says what is wrong."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(
+            f"{where}: {problem}: restore the store from a copy, keep what is sound of it "
+            "(surefoot show --check, then --repair), or use another store (store=, --store)"
+        )
+        self.problem = problem
+
+
 class ReplayMismatch(StoreFailed):
     """The journal holds answers to questions this procedure does not ask."""
 

@@ -11,6 +11,7 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import present
+from surefoot.cli.store_check import print_check, print_repair
 from surefoot.cli.terminal import HOLDS, open_console, print_table
 from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
@@ -30,14 +31,27 @@ def show(
     store: o.StoreOption = o.DEFAULT_STORE,
     json: o.Json = False,
     every: Annotated[bool, typer.Option("--list", help="List all runs of the store.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check all runs of the store; exit code 3: damaged.")
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Keep what is sound of a damaged run; name the run.")
+    ] = False,
 ) -> int:
-    """Print a finished run again, or list the runs in a store.
+    """Print a finished run again, list the runs in a store, or check them.
 
     Example: surefoot show --list --store surefoot.db
     """
+    chosen = [n for n, on in (("list", every), ("check", check), ("repair", repair)) if on]
+    if len(chosen) > 1:
+        raise InvalidArgument(f"--{chosen[0]} and --{chosen[1]} exclude each other: use one")
+    if run != LATEST and (every or check):
+        raise InvalidArgument(f"--{chosen[0]} is about all runs: leave out {run}")
+    if check:
+        return print_check(store, json)
+    if repair:
+        return print_repair(store, run, json)
     if every:
-        if run != LATEST:
-            raise InvalidArgument(f"--list lists all runs: leave out {run}")
         _list(store, json)
         return HOLDS
     from surefoot.study.read_store import read_result

@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.store.locations import POSTGRES, public_location, scheme_of
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
-from surefoot.store.runs import RunSummary
+from surefoot.store.runs import RunCheck, RunSummary
 from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
 
@@ -22,6 +22,7 @@ __all__ = [
     "Journal",
     "MemoryStore",
     "Record",
+    "RunCheck",
     "RunSummary",
     "SavedStore",
     "Source",
@@ -93,6 +94,14 @@ class SavedStore(Store, Protocol):
 
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
+        ...
+
+    def check(self) -> list[RunCheck]:
+        """Read and check every run: what is sound, and what is wrong."""
+        ...
+
+    def repair(self, prefix: str) -> RunCheck:
+        """Keep of a damaged run the rows before the first damaged one, and no record."""
         ...
 
 

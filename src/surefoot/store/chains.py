@@ -172,9 +172,9 @@ def _evidence(number: int, subject: str, text: object, start: Any, stop: Any) ->
         raise BadRow(number, f"(input {subject}) is damaged: {error}") from error
 
 
-def seal_of(record: str, rows: int, heads: str) -> str:
-    """A digest of the record and of the journal it was made from."""
-    return _digest(f"{rows} {heads}\n{record}")
+def seal_of(record: str, finished: str, rows: int, heads: str) -> str:
+    """A digest of the record, of when it was stored, and of the journal it was made from."""
+    return _digest(f"{finished} {rows} {heads}\n{record}")
 
 
 def _digest(text: str) -> str:

@@ -13,6 +13,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from surefoot.errors import StoreFailed
 
 T = TypeVar("T")
+_ERRORS = (SQLAlchemyError, UnicodeDecodeError)
+"""The second comes from the driver of SQLite where a file is damaged."""
 _Connect = Callable[[], AbstractContextManager[sa.Connection]]
 
 
@@ -55,7 +57,7 @@ class Database:
         """Turn errors of the database into one sentence with the way out."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except _ERRORS as error:
             raise StoreFailed(self._words(error)) from error
 
     def _repeat(self, work: Callable[[sa.Connection], T], connect: _Connect) -> T:
@@ -63,7 +65,7 @@ class Database:
             try:
                 with connect() as db:
                     return work(db)
-            except SQLAlchemyError as error:
+            except _ERRORS as error:
                 lost = bool(self._delays) and _is_lost(error)
                 if not lost:
                     raise StoreFailed(self._words(error)) from error
@@ -73,18 +75,18 @@ class Database:
                 sleep(delay)
         raise AssertionError  # the last attempt returned or raised
 
-    def _gone(self, error: SQLAlchemyError) -> str:
+    def _gone(self, error: Exception) -> str:
         return (
             f"{self._words(error)}; {len(self._delays)} new attempts in {sum(self._delays):g} s "
             "failed: run the same command again, which goes on; what was stored stays"
         )
 
-    def _words(self, error: SQLAlchemyError) -> str:
+    def _words(self, error: Exception) -> str:
         text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
         return self._describe(" ".join(text.split()))
 
 
-def _is_lost(error: SQLAlchemyError) -> bool:
+def _is_lost(error: Exception) -> bool:
     """Whether there is no connection, or no longer one."""
     if not isinstance(error, DBAPIError):
         return False

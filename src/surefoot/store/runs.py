@@ -29,6 +29,34 @@ class RunSummary:
     last_write: str = ""
 
 
+@dataclass(frozen=True)
+class RunCheck:
+    """What a check of a run shows: how many rows it should have, those that are sound, and why not.
+
+    `sound` counts the rows before the first damaged one. `problem` is empty for a sound run.
+    `readable`: the run itself can be read, so that its sound rows can be kept.
+    """
+
+    digest: str
+    rows: int
+    sound: int
+    problem: str = ""
+    readable: bool = True
+
+
+def choose_name(digests: Sequence[str], prefix: str, where: str) -> str:
+    """The one digest that begins with `prefix`."""
+    matching = [digest for digest in digests if digest.startswith(prefix)]
+    if len(matching) == 1 and prefix:
+        return matching[0]
+    if not matching:
+        raise StoreFailed(f"{where}: run {prefix} is not in the store: see surefoot show --list")
+    raise StoreFailed(
+        f"{where}: {prefix!r} must name one run, but {len(matching)} begin with it: give more "
+        "characters"
+    )
+
+
 def choose_run(runs: Sequence[RunSummary], prefix: str, where: str) -> RunSummary:
     """The finished run whose digest begins with `prefix`; the last to finish if it is empty.
 

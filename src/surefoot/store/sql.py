@@ -16,7 +16,6 @@ from surefoot.store.chains import seal_of
 from surefoot.store.database import Database
 from surefoot.store.json_records import (
     decisive_json,
-    record_from_json,
     record_to_json,
     source_to_json,
     spec_from_json,
@@ -25,11 +24,12 @@ from surefoot.store.json_records import (
 from surefoot.store.locations import POSTGRES, path_of, scheme_of
 from surefoot.store.postgres import lock_creation, open_postgres
 from surefoot.store.records import Record, Source
-from surefoot.store.runs import RunSummary, choose_run
+from surefoot.store.runs import RunCheck, RunSummary, choose_name, choose_run
 from surefoot.store.schema import META, RUNS, SCHEMA, TABLES
 from surefoot.store.spec import StudySpec
+from surefoot.store.sql_check import check_file, check_runs, cut_run
 from surefoot.store.sql_journal import SqlJournal, now
-from surefoot.store.sql_runs import summary_of
+from surefoot.store.sql_runs import sealed_record, summary_of
 from surefoot.store.sqlite_file import create_when_unlocked, open_file
 
 _INSERT: dict[str, Callable[..., Any]] = {
@@ -110,7 +110,7 @@ class SqlStore:
         """The records of all finished runs."""
         query = sa.select(RUNS).where(RUNS.c.record.is_not(None)).order_by(RUNS.c.id)
         rows = self._database.read(lambda db: db.execute(query).all())
-        return [self._record_of(row) for row in rows]
+        return [sealed_record(row, self.where) for row in rows]
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""
@@ -124,14 +124,14 @@ class SqlStore:
             rows, heads = journal.heads(db)
             row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
             complete = replace(record, started=row.started, seconds=row.seconds)
-            text = record_to_json(complete)
+            text, finished = record_to_json(complete), datetime.now(UTC).isoformat()
             values = {
                 "record": text,
-                "finished": datetime.now(UTC).isoformat(),
+                "finished": finished,
                 "stopped": record.stopped_early,
                 "sealed_rows": rows,
                 "heads": heads,
-                "seal": seal_of(text, rows, heads),
+                "seal": seal_of(text, finished, rows, heads),
             }
             db.execute(sa.update(RUNS).where(this_run).values(values))
             return complete
@@ -160,22 +160,25 @@ class SqlStore:
         row = self._database.read(lambda db: db.execute(query).one_or_none())
         if row is None or row.record is None:
             return None
-        record = self._record_of(row)
+        record = sealed_record(row, self.where)
         journal = SqlJournal(self._database, digest)
         self._database.read(journal.check_number)
         if row.sealed_rows <= _CHECKED_ROWS:
             journal.replay()
         return record
 
-    def _record_of(self, row: sa.Row[Any]) -> Record:
-        record = record_from_json(row.record)
-        whole = seal_of(row.record, row.sealed_rows, row.heads) == row.seal
-        if not whole or record.digest != row.digest:
-            raise StoreFailed(
-                f"{self.where}: the record of run {row.digest[:12]} is not as it was written: "
-                "restore the store from a copy, or use another store (store=, --store)"
-            )
-        return record
+    def check(self) -> list[RunCheck]:
+        """Read and check every run: what is sound, and what is wrong."""
+        check_file(self._database)
+        return list(check_runs(self._database))
+
+    def repair(self, prefix: str) -> RunCheck:
+        """Keep of a damaged run the rows before the first damaged one, and no record."""
+        names = sa.select(RUNS.c.digest)
+        digests = map(str, self._database.read(lambda db: db.execute(names).scalars().all()))
+        digest = choose_name(list(digests), prefix, self.where)
+        self._journals.pop(digest, None)
+        return cut_run(self._database, digest)
 
     def _create_tables(self) -> None:
         """Create the tables that are missing, in an empty database or in a store of surefoot."""

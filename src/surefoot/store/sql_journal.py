@@ -6,13 +6,13 @@ import gc
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_to_text
@@ -109,6 +109,13 @@ class SqlJournal:
         """The number of rows and the digest of their chains; the run is locked."""
         self._catch_up(db, self._chains, self._lock(db))
         return self._chains.rows, self._chains.heads()
+
+    def sound_rows(self, db: sa.Connection) -> Chains:
+        """The rows before the first damaged one."""
+        chains, run = Chains(self._digest), self._run(db)
+        with suppress(StoreDamaged):
+            self._read(db, chains, run, run.rows, defaultdict(list))
+        return chains
 
     def check_number(self, db: sa.Connection) -> None:
         """Refuse a journal that lacks rows, without reading them."""
@@ -227,8 +234,6 @@ class SqlJournal:
             )
         return row
 
-    def _refusal(self, problem: str) -> StoreFailed:
-        return StoreFailed(
-            f"{self._database.where}: the journal of run {self._digest[:12]} {problem}: restore "
-            "the store from a copy, or use another store (store=, --store)"
-        )
+    def _refusal(self, problem: str) -> StoreDamaged:
+        where = self._database.where
+        return StoreDamaged(where, f"the journal of run {self._digest[:12]} {problem}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.database import Database
 from surefoot.store.locations import path_of
 
@@ -57,6 +58,19 @@ def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], No
             time.sleep(_LOCK_RETRY_SECONDS)
 
 
+@contextmanager
+def readable_text(db: sa.Connection) -> Iterator[None]:
+    """Text that is no UTF-8 is read with a mark in its place, which no checksum matches."""
+    connection: Any = db.connection.driver_connection
+    if db.dialect.name == "sqlite":
+        connection.text_factory = lambda content: content.decode(errors="replace")
+    try:
+        yield
+    finally:
+        if db.dialect.name == "sqlite":
+            connection.text_factory = str
+
+
 def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=NORMAL")
@@ -74,6 +88,8 @@ def _sentence(where: Path, message: str) -> str:
         )
     if "not a database" in text or "malformed" in text:
         return f"{where} is not a surefoot store ({message}): use another store (store=, --store)"
+    if "could not decode" in text or "can't decode" in text:
+        return str(StoreDamaged(str(where), f"a text in it is damaged ({message})"))
     if "locked" in text:
         return (
             f"{where} is in use by another process ({message}): wait for it, or use another store "

@@ -9,7 +9,7 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import METHODS
 from surefoot.models.endpoint_address import named_servers
 from surefoot.procedure import Needs
-from surefoot.store import RunSummary, open_existing, public_location
+from surefoot.store import RunCheck, RunSummary, open_existing, public_location
 from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
 from surefoot.study.load_files import recorded_options
@@ -25,6 +25,22 @@ def runs(store: str) -> list[RunSummary]:
     """All runs of a store, the oldest first, finished or not."""
     with closing(open_existing(store)) as opened:
         return opened.runs()
+
+
+def check_store(store: str) -> list[RunCheck]:
+    """Read every run of a store, with its journal and record: what is sound, and what is wrong."""
+    with closing(open_existing(store)) as opened:
+        return opened.check()
+
+
+def repair_run(store: str, run: str) -> RunCheck:
+    """Keep of a damaged run the rows before the first damaged one; what was wrong with it.
+
+    Its record is removed: the same study then goes on from these rows, to the same result. A run
+    that cannot be read at all is removed. A sound run stays as it is.
+    """
+    with closing(open_existing(store)) as opened:
+        return opened.repair(run)
 
 
 def read_result(store: str, run: str = LATEST) -> Result:
