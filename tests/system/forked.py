@@ -6,12 +6,16 @@ environment, arguments and output, and ends with the exit code, as a command fro
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 _CLEAN_PATH = list(sys.path)
 """As it was before any test changed it."""
@@ -33,14 +37,20 @@ _PRELOADED = [
 """What the server imports, so that its children have it."""
 
 
-def _child(words: tuple[str, ...], folder: str, files: tuple[str, str], env: dict, path: list):
+class Ended(subprocess.CompletedProcess[str]):
+    """A command that has ended, with the most memory that it used at a time."""
+
+    peak_bytes = 0
+
+
+def _child(words: tuple[str, ...], folder: str, place: str, env: dict, path: list) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
     sys.path[:] = path
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for descriptor, name in zip((1, 2), files, strict=True):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    for descriptor, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     sys.stdout, sys.stderr = (os.fdopen(fd, "w", closefd=False, encoding="utf-8") for fd in (1, 2))
     sys.argv = ["surefoot", *words]
     from surefoot.cli.main import main
@@ -50,8 +60,11 @@ def _child(words: tuple[str, ...], folder: str, files: tuple[str, str], env: dic
         main()
     except SystemExit as ended:
         code = ended.code
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError):  # a case may have closed them
+        sys.stdout.flush()
+        sys.stderr.flush()
+    kilobytes = [resource.getrusage(who).ru_maxrss for who in (_SELF, _CHILDREN)]
+    Path(f"{place}/peak").write_text(str(1024 * max(kilobytes)))
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
@@ -59,17 +72,40 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(_PRELOADED)
 
 
-def run(words: tuple[str, ...], folder: Path, timeout: float) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end."""
+_SELF, _CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+
+
+def run(words: tuple[str, ...], folder: Path, timeout: float, memory: int = 0) -> Ended:
+    """The command, run to its end; with more than `memory` bytes it is killed."""
     with tempfile.TemporaryDirectory() as place:
-        files = (f"{place}/out", f"{place}/err")
-        arguments = (words, str(folder), files, dict(os.environ), _CLEAN_PATH)
+        arguments = (words, str(folder), place, dict(os.environ), _CLEAN_PATH)
         process = _context.Process(target=_child, args=arguments)
         process.start()
-        process.join(timeout)
+        peak = _watch(process, timeout, memory)
         if process.is_alive():
             process.kill()
             process.join()
-            raise subprocess.TimeoutExpired(words, timeout)
-        out, err = (Path(name).read_text(encoding="utf-8", errors="replace") for name in files)
-    return subprocess.CompletedProcess(["surefoot", *words], process.exitcode or 0, out, err)
+            if peak <= memory or not memory:
+                raise subprocess.TimeoutExpired(words, timeout)
+        out, err, own_peak = (_text(Path(place, name)) for name in ("out", "err", "peak"))
+    ended = Ended(["surefoot", *words], process.exitcode or 0, out, err)
+    ended.peak_bytes = max(peak, int(own_peak or 0))
+    return ended
+
+
+def _watch(process: Any, timeout: float, memory: int) -> int:
+    """Wait for its end, for the time to be up, or until it has more than this memory."""
+    if not memory:
+        process.join(timeout)
+        return 0
+    until, peak = time.monotonic() + timeout, 0
+    while process.is_alive() and time.monotonic() < until and peak <= memory:
+        with contextlib.suppress(OSError):
+            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+            peak = max(peak, pages * resource.getpagesize())
+        process.join(0.05)
+    return peak
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
