@@ -71,11 +71,8 @@ def _problem(case: Case, ended: forked.Ended, left: set[str]) -> str:
         "a traceback": "Traceback" in said,
         "a fault in surefoot": "fault in surefoot" in said,
         "a warning of a library": "Warning" in said and "careful" not in said,
-        "an error without a word": code == ERROR
-        and not said.strip()
-        and "doctor" not in case.words,
-        "refuted without a requirement": code == REFUTED
-        and "--require" not in " ".join(case.words),
+        "an error without a word": code == ERROR and silent,
+        "refuted without a requirement": code == REFUTED and not required,
         f"files left behind: {odd[:3]}": bool(odd),
     }
     return next((problem for problem, there in wrong.items() if there), "")
