@@ -239,3 +239,21 @@ def test_a_full_gpu_is_out_of_memory_also_while_inputs_are_perturbed(torch):
     object.__setattr__(setup, "perturbation", Hungry(0.1))
     with pytest.raises(OutOfMemory, match="out of memory"):
         setup.bench().answer([Task(setup.fitted.subjects()[0], 0.1, 0, 4)])
+
+
+def test_a_gpu_is_prepared_beside_the_program_once_and_its_errors_are_met_elsewhere(monkeypatch):
+    from surefoot.engine import gpu_start
+
+    begun = []
+
+    def fails():
+        begun.append(threading.current_thread().name)
+        raise OSError("no such library")
+
+    monkeypatch.setattr(gpu_start, "import_torch", fails)
+    monkeypatch.setattr(gpu_start, "_begun", {})
+    for device in ("cuda", None, "cpu", 3, "cuda"):
+        thread = gpu_start.prepare_gpu(device)
+        assert (thread is not None) == (device == "cuda")
+    gpu_start.prepare_gpu("cuda").join()
+    assert begun == ["gpu"]

@@ -26,7 +26,7 @@ def device_names(device: str | None) -> tuple[str, ...]:
     if not device:
         return ()
     if device == "cuda":
-        return tuple(_gpus(device))
+        return _gpus(device)
     numbered = _NUMBERED.fullmatch(device.replace(" ", ""))
     if numbered is None:
         return (device,)
@@ -39,7 +39,10 @@ def device_names(device: str | None) -> tuple[str, ...]:
         present = _gpus(device)
         missing = next((name for name in names if name not in present), None)
         if missing is not None:
-            there = ", ".join(f"{name} ({model})" for name, model in present.items())
+            cuda = require_torch().cuda
+            there = ", ".join(
+                f"{name} ({cuda.get_device_name(i)})" for i, name in enumerate(present)
+            )
             raise InvalidArgument(
                 f"device {device!r}: there is no {missing} here, only {there}: name one that is "
                 "there"
@@ -47,10 +50,9 @@ def device_names(device: str | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _gpus(device: str) -> dict[str, str]:
-    """Every GPU that PyTorch can use here, and what it is."""
-    cuda = require_torch().cuda
-    names = {f"cuda:{n}": str(cuda.get_device_name(n)) for n in range(cuda.device_count())}
+def _gpus(device: str) -> tuple[str, ...]:
+    """Every GPU that PyTorch can use here."""
+    names = tuple(f"cuda:{n}" for n in range(require_torch().cuda.device_count()))
     if not names:
         raise InvalidArgument(
             f"device {device!r} cannot be used: PyTorch can use no GPU here, only cpu; pass cpu, "
