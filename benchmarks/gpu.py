@@ -16,8 +16,11 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from first_result import TARGET as FIRST_RESULT
+from first_result import first_result, print_parts
 from overhead import bench_of, engine_rate
 from prerequisites import need_package, stop
+from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
@@ -117,6 +120,15 @@ def rows_of(device: str) -> list[Row]:
     return rows
 
 
+def device_name(device: str) -> str:
+    """What PyTorch calls the device; exits where it is no device that can be used."""
+    if not device.startswith("cuda"):
+        return device
+    if not torch.cuda.is_available():
+        stop("a GPU that PyTorch can use; --device cpu tries the script without one")
+    return str(torch.cuda.get_device_name())
+
+
 def bare_rate(model: Model, x: torch.Tensor, seconds: float) -> float:
     """Rows a second of the model alone, on one batch again and again."""
     _wait(x)
@@ -166,8 +178,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under a minute")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        stop("a GPU that PyTorch can use; --device cpu tries the script without one")
+    print_processor()
+    where = device_name(options.device)
     x = np.random.default_rng(0).random((200, *SHAPE), dtype=np.float32)
     inputs = sf.load_inputs(x, np.arange(200) % 10)
     # long enough for the ends of a run not to count
@@ -176,7 +188,6 @@ def main() -> None:
     rows = rows_of(options.device)
     for row in rows:
         rates[row.name] = measured(row, inputs, seconds, turns)
-    where = torch.cuda.get_device_name() if options.device.startswith("cuda") else options.device
     print(f"on {where}, random numbers by {generator_for(rows[0].model.place(x[:1]))}")
     print_table(
         [
@@ -201,7 +212,11 @@ def main() -> None:
             for row in rows
         ],
     )
-    print(json.dumps({name: round(f["ratio"], 4) for name, f in rates.items()}))
+    parts = first_result(options.device)
+    print(f"\nthe first result of a fresh process, target <= {FIRST_RESULT:g} s")
+    print_parts(parts)
+    figures = {name: round(f["ratio"], 4) for name, f in rates.items()}
+    print(json.dumps({**figures, "first_result_seconds": round(parts[-1].end, 2)}))
 
 
 if __name__ == "__main__":
