@@ -13,7 +13,7 @@ import argparse
 import json
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from first_result import TARGET as FIRST_RESULT
@@ -28,6 +28,7 @@ from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.input_set import Inputs
+from surefoot.models.torch_devices import copies_for, replicas
 from surefoot.subject import Model, Perturbation
 from surefoot.tasks import Subject, Task
 
@@ -35,6 +36,7 @@ torch = need_package("torch")
 nn = torch.nn
 
 SHAPE = (3, 32, 32)
+METHOD = sf.methods.FixedSize(width=0.02, error=0.05)
 TARGET = {"resnet18": 0.95, "mlp": 0.4}
 
 
@@ -172,6 +174,27 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     }
 
 
+def seconds_by_copies(inputs: Inputs, device: str) -> dict[int, float]:
+    """Seconds of a study with one copy of the model and with two on the same device.
+
+    The results must be the same, as on several GPUs.
+    """
+    net = resnet18().eval()
+    name = "cuda:0" if device == "cuda" else device
+    other = copies_for(net, [name])
+    one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=name)
+    seconds, results = {}, []
+    for model in (one, replace(one, replicas=replicas(one, other))):
+        study = sf.Study(model, inputs, sf.perturb.LinfNoise(8 / 255), METHOD)
+        begun = time.perf_counter()
+        record = study.run(on_workers=lambda _: None).record
+        seconds[1 + len(model.replicas)] = round(time.perf_counter() - begun, 2)
+        results.append([row.result for row in record.inputs])
+    if results[0] != results[1]:
+        raise SystemExit("two copies of the model gave another result than one")
+    return seconds
+
+
 def main() -> None:
     """Print the table, then one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -211,6 +234,10 @@ def main() -> None:
             ]
             for row in rows
         ],
+    )
+    copies = seconds_by_copies(inputs, options.device)
+    print(
+        f"\na study by one copy of the model: {copies[1]} s; by two, the same result: {copies[2]} s"
     )
     parts = first_result(options.device)
     print(f"\nthe first result of a fresh process, target <= {FIRST_RESULT:g} s")
