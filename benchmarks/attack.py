@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from prerequisites import need_package
+from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
@@ -107,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
+    print_processor()
     torch.set_num_threads(1)
     data = files("surefoot") / "data"
     with as_file(data / "fashion_cnn.onnx") as path, as_file(data / "fashion_test.npz") as images:

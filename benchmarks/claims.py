@@ -21,6 +21,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from processor import print_processor  # noqa: E402
 from scipy.stats import binomtest  # noqa: E402
 from tests.claims.every_world import WORLDS  # noqa: E402
 from tests.claims.worlds import Outcome, add_up  # noqa: E402
@@ -45,6 +46,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--kind", help="only worlds of this kind")
     options = parser.parse_args()
+    print_processor()
     runs = 30 if options.quick else options.runs
     chosen = [i for i, w in enumerate(WORLDS) if options.kind in (None, w.kind)]
     size = max(1, runs // (4 * options.processes))

@@ -35,6 +35,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from processor import print_processor
 from published_brackets import Published, published_brackets
 from tables import print_table
 
@@ -250,6 +251,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--marabou", type=int, default=0, help="ask Marabou about N images too")
     args = parser.parse_args()
+    print_processor()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
     pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None

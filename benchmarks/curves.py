@@ -36,6 +36,7 @@ from curve_population import noise_part, population_part
 from curve_sets import ASSUMPTIONS, DEFAULT
 from curve_steps import StepCurve, turns_of
 from prerequisites import need_file, need_folder
+from processor import print_processor
 from tables import print_table
 
 from surefoot.curves import SequentialCurve
@@ -244,6 +245,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--quick", action="store_true", help="under a minute on two cores")
     options = parser.parse_args()
+    print_processor()
     parts = options.part or [p for p in PARTS if p != "network" or options.mnist]
     runs = QUICK_RUNS if options.quick else options.runs
     if "published" in parts:

@@ -13,11 +13,14 @@ import argparse
 import json
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from first_result import TARGET as FIRST_RESULT
+from first_result import first_result, print_parts
 from overhead import bench_of, engine_rate
 from prerequisites import need_package, stop
+from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
@@ -25,6 +28,7 @@ from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.input_set import Inputs
+from surefoot.models.torch_devices import copies_for, replicas
 from surefoot.subject import Model, Perturbation
 from surefoot.tasks import Subject, Task
 
@@ -32,6 +36,7 @@ torch = need_package("torch")
 nn = torch.nn
 
 SHAPE = (3, 32, 32)
+METHOD = sf.methods.FixedSize(width=0.02, error=0.05)
 TARGET = {"resnet18": 0.95, "mlp": 0.4}
 
 
@@ -117,6 +122,15 @@ def rows_of(device: str) -> list[Row]:
     return rows
 
 
+def device_name(device: str) -> str:
+    """What PyTorch calls the device; exits where it is no device that can be used."""
+    if not device.startswith("cuda"):
+        return device
+    if not torch.cuda.is_available():
+        stop("a GPU that PyTorch can use; --device cpu tries the script without one")
+    return str(torch.cuda.get_device_name())
+
+
 def bare_rate(model: Model, x: torch.Tensor, seconds: float) -> float:
     """Rows a second of the model alone, on one batch again and again."""
     _wait(x)
@@ -160,14 +174,35 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
     }
 
 
+def seconds_by_copies(inputs: Inputs, device: str) -> dict[int, float]:
+    """Seconds of a study with one copy of the model and with two on the same device.
+
+    The results must be the same, as on several GPUs.
+    """
+    net = resnet18().eval()
+    name = "cuda:0" if device == "cuda" else device
+    other = copies_for(net, [name])
+    one = sf.load_model(net, bounds=(0, 1), shape=SHAPE, device=name)
+    seconds, results = {}, []
+    for model in (one, replace(one, replicas=replicas(one, other))):
+        study = sf.Study(model, inputs, sf.perturb.LinfNoise(8 / 255), METHOD)
+        begun = time.perf_counter()
+        record = study.run(on_workers=lambda _: None).record
+        seconds[1 + len(model.replicas)] = round(time.perf_counter() - begun, 2)
+        results.append([row.result for row in record.inputs])
+    if results[0] != results[1]:
+        raise SystemExit("two copies of the model gave another result than one")
+    return seconds
+
+
 def main() -> None:
     """Print the table, then one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under a minute")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        stop("a GPU that PyTorch can use; --device cpu tries the script without one")
+    print_processor()
+    where = device_name(options.device)
     x = np.random.default_rng(0).random((200, *SHAPE), dtype=np.float32)
     inputs = sf.load_inputs(x, np.arange(200) % 10)
     # long enough for the ends of a run not to count
@@ -176,7 +211,6 @@ def main() -> None:
     rows = rows_of(options.device)
     for row in rows:
         rates[row.name] = measured(row, inputs, seconds, turns)
-    where = torch.cuda.get_device_name() if options.device.startswith("cuda") else options.device
     print(f"on {where}, random numbers by {generator_for(rows[0].model.place(x[:1]))}")
     print_table(
         [
@@ -201,7 +235,15 @@ def main() -> None:
             for row in rows
         ],
     )
-    print(json.dumps({name: round(f["ratio"], 4) for name, f in rates.items()}))
+    copies = seconds_by_copies(inputs, options.device)
+    print(
+        f"\na study by one copy of the model: {copies[1]} s; by two, the same result: {copies[2]} s"
+    )
+    parts = first_result(options.device)
+    print(f"\nthe first result of a fresh process, target <= {FIRST_RESULT:g} s")
+    print_parts(parts)
+    figures = {name: round(f["ratio"], 4) for name, f in rates.items()}
+    print(json.dumps({**figures, "first_result_seconds": round(parts[-1].end, 2)}))
 
 
 if __name__ == "__main__":

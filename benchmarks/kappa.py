@@ -16,6 +16,7 @@ import json
 import math
 
 import numpy as np
+from processor import print_processor
 from scipy.stats import binom
 from tables import print_table
 
@@ -117,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     runs = 400 if parser.parse_args().quick else 4000
+    print_processor()
     tables = [rows_of(kappa, runs) for kappa in KAPPAS]
     print(f"mean trials at error {ERROR:g}")
     print_table(

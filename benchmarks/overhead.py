@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from prerequisites import need_package
+from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
@@ -193,6 +194,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under a minute")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
+    print_processor()
     turns = 3 if options.quick else 9
     data = files("surefoot") / "data"
     inputs = sf.load_inputs(str(data / "fashion_test.npz"))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import peers
 from prerequisites import need_package
+from processor import print_processor
 from tables import print_table
 
 from surefoot.engine.streams import stream
@@ -151,6 +152,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under a minute or two")
     parser.add_argument("--only", help="one kind")
     options = parser.parse_args()
+    print_processor()
     warnings.simplefilter("ignore")
     torch = need_package("torch")
     torch.set_num_threads(1)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import platform
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from processor import print_processor
 
 import surefoot as sf
 from surefoot.evidence import Counts
@@ -74,7 +74,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=20)
     runs = options.parse_args().runs
-    print(f"{platform.machine()}, {platform.processor() or platform.system()}; confidence 99 %")
+    print_processor()
+    print("confidence 99 %")
 
     known = demo(sf.methods.FixedSize(width=0.041, error=ERROR), seed=1000)
     p = np.array([1 - row.result.value for row in known.record.inputs])

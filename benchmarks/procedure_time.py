@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from processor import print_processor
 from tables import print_table
 
 from surefoot.evidence import Counts
@@ -113,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     subjects = 2000 if parser.parse_args().quick else 5000
+    print_processor()
     rows, times = [], []
     for name, procedure, p in cases():
         taken = compare(procedure, p, subjects)

@@ -33,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 from prerequisites import need_file, need_folder, need_package
+from processor import print_processor
 from quantile_run import known_within, read_images
 from quantile_tables import ENDS, ERROR, SHARE, differences_table, rank, stopping, table_4_2
 from tables import print_table
@@ -194,6 +195,7 @@ def main() -> None:
     parser.add_argument("--mnist", type=Path, help="mnist.npz with x_test and y_test")
     parser.add_argument("--quick", action="store_true", help="fewer samples: under a minute")
     args = parser.parse_args()
+    print_processor()
     need_package("onnx")
     files = "critical_epsilon.csv", "mnist_test_100.csv", f"nets/{NETWORK}.onnx"
     data = need_folder(args.data, "--data", *files)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from prerequisites import need_folder
+from processor import print_processor
 from quantile import CEILING, TUNED, populations
 from tables import print_table
 
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="with critical_epsilon.csv")
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     args = parser.parse_args()
+    print_processor()
     data = need_folder(args.data, "--data", "critical_epsilon.csv")
     runs = 40 if args.quick else 200
     everything = populations(read_brackets(data / "critical_epsilon.csv"))

@@ -14,6 +14,7 @@ import json
 import math
 
 import numpy as np
+from processor import print_processor
 from scipy.special import ndtri
 from tables import print_table
 
@@ -66,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
+    print_processor()
     rows, figures = [], {}
     for (width, error), printed in PRINTED.items():
         most = okamoto(width, error)

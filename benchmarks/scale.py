@@ -18,7 +18,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
-import platform
 import resource
 import statistics
 import tempfile
@@ -31,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from prerequisites import need_package
+from processor import print_processor, processor_name
 from scale_model import scores
 from tables import print_table
 
@@ -192,7 +192,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=500_000)
     parser.add_argument("--images", type=int, default=24)
     chosen = parser.parse_args()
-    print(f"{_processor()}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print_processor()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
         rows = [
             compared("Python function", function_run(chosen.trials), chosen.workers, chosen.turns,
@@ -204,20 +205,11 @@ def main() -> None:
     least = min(row["process_speedup"] for row in rows)
     summary = {row["work"]: row for row in rows}
     whole = {"process_speedup": least, "target": TARGET, "workers": chosen.workers}
-    print(json.dumps({**whole, "processor": _processor(), **summary}))
+    print(json.dumps({**whole, "processor": processor_name(), **summary}))
 
 
 def _same_brackets(expected: Sequence[Any], answers: Sequence[Any]) -> bool:
     return [(b.low, b.high) for b in expected] == [(b.low, b.high) for b in answers]
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

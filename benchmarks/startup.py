@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from processor import print_processor
 from tables import print_table
 
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
@@ -34,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     times = 3 if parser.parse_args().quick else 9
+    print_processor()
     python = seconds([sys.executable, "-c", "pass"], times)
     numpy = seconds([sys.executable, "-c", "import numpy"], times)
     figures = {

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+
+from processor import print_processor
 
 from surefoot.evidence import Counts
 from surefoot.store import open_store
@@ -60,6 +61,7 @@ def main() -> None:
     parser.add_argument("--store", help="a store to write to")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    print_processor()
     inputs = QUICK_INPUTS if options.quick else INPUTS
     work = batches(inputs)
     rows = sum(len(batch) for batch in work)
@@ -74,7 +76,6 @@ def main() -> None:
         with closing(open_store(where)) as store:
             replayed = timed(store.journal(digest).replay)
         size = file.stat().st_size if file.exists() else 0
-    print(f"processor: {processor()}")
     print(f"{inputs:,} inputs, {rows:,} rows in {len(work):,} batches")
     for name, (clock, own) in {"write": wrote, "replay": replayed}.items():
         print(
@@ -85,14 +86,6 @@ def main() -> None:
     result = {"inputs": inputs, "rows": rows, "write_s": round(wrote[0], 3)}
     result |= {"replay_s": round(replayed[0], 3), "replay_cpu_s": round(replayed[1], 3)}
     print(json.dumps(result | {"bytes": size, "bytes_per_row": round(size / rows, 1)}))
-
-
-def processor() -> str:
-    """Its name, as the system gives it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

@@ -87,7 +87,10 @@ class InputOptions:
             "or pattern:REGEX for file names. Then groups are the sample."
         ),
     ] = None
-    device: Annotated[str | None, _reading_option("For PyTorch models: cpu or cuda.")] = None
+    device: Annotated[
+        str | None,
+        _reading_option("For PyTorch models: cpu, cuda (every GPU), or GPUs by number: cuda:0,2"),
+    ] = None
     half: Annotated[
         bool,
         _reading_option("Run a PyTorch model in half precision; labels may change.", "--half"),
@@ -113,6 +116,9 @@ class InputOptions:
 
     def files(self) -> FileOptions:
         """The same options, for the function that reads the files."""
+        from surefoot.engine.gpu_start import prepare_gpu
+
+        prepare_gpu(self.device)
         from surefoot.study.load_files import FileOptions
 
         return FileOptions(**asdict(self))

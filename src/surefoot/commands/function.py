@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from surefoot.commands.caller import Caller
 from surefoot.commands.option import Groups, check_options, expanded_signature
 from surefoot.commands.progress import choose_display
+from surefoot.engine.gpu_start import prepare_gpu
 
 R = TypeVar("R")
 _PROGRESS = inspect.Parameter(
@@ -37,6 +38,7 @@ def python_function(
     def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401
         check_options(function.__name__, groups, signature, named)
         values = dict(signature.bind(*arguments, **named).arguments)
+        prepare_gpu(values.get("device"))
         words = call_in_words(function.__name__, signature, values)
         if takes_caller:
             display = choose_display(values.pop("progress", None))

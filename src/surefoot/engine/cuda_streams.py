@@ -27,6 +27,17 @@ def worker_stream(like: Array) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """A GPU that is full raises `MemoryError`, as main memory does; PyTorch has its own error."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error).__name__ == "OutOfMemoryError":  # torch may not be there
+            raise MemoryError(str(error)) from error
+        raise
+
+
 def synchronized(array: Array) -> Array:
     """The array, once every CUDA stream may read it."""
     if getattr(array, "is_cuda", False):

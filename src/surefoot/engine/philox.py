@@ -8,6 +8,7 @@ there is a GPU; where it cannot compile, `usable` says so and blocks are drawn i
 from __future__ import annotations
 
 import math
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,11 @@ _TILE = 1024
 """Counters of one program of the kernel, each of which gives four numbers."""
 _COUNTERS_PER_CALL = 2**24
 """Counters of one draw. A row holds at most four times as many values."""
+
+_USUAL_SHAPE = (3, 32, 32)
+"""Triton compiles anew where sizes are no multiples of 16; of images of 3 channels they mostly are.
+"""
+_TRIAL = threading.Lock()
 
 
 @lru_cache(maxsize=1)
@@ -119,16 +125,28 @@ def _launch(
         )  # fmt: skip
 
 
-@lru_cache(maxsize=8)
 def usable(device: str) -> bool:
-    """Whether this device can draw rows: tried once, with a few numbers."""
+    """Whether this device can draw rows; who calls while it is tried waits for the answer."""
+    with _TRIAL:
+        return _draws_rows(device)
+
+
+@lru_cache(maxsize=8)
+def _draws_rows(device: str) -> bool:
+    """Tried once, with a few numbers: noise on images, as most runs need it, so that the kernel
+    which is compiled here is the one that they use.
+    """
     if not device.startswith("cuda"):
         return False
     try:
         import torch
 
         keys = torch.arange(2, dtype=torch.int64, device=device)
-        drawn = numbers(keys, (2, 5), 0, normal=False)
+        x = torch.zeros((1, *_USUAL_SHAPE), dtype=torch.float32, device=device)
+        drawn = noised(
+            keys, x, torch.zeros_like(keys), 0,
+            normal=False, factor=1.0, shift=0.0, bounds=Interval(-1.0, 2.0),
+        )  # fmt: skip
         return bool(((drawn >= 0) & (drawn < 1)).all())
     except Exception:  # noqa: BLE001  no Triton, no compiler, another kind of GPU: blocks will do
         return False

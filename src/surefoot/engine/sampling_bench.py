@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from surefoot.engine.cuda_streams import synchronized, worker_stream
+from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_stream
 from surefoot.engine.device_arrays import concatenated, draw_rows, on_device_of
 from surefoot.engine.host_noise import HostNoise, host_noise
 from surefoot.engine.input_layout import draws_nothing, from_view, to_view
@@ -68,7 +68,7 @@ class SamplingBench(Generic[S]):
     def answer(self, tasks: Sequence[Task]) -> list[S]:
         """The evidence of each task; all tasks share one forward pass."""
         try:
-            with worker_stream(self._resident if self._named_by_row else None):
+            with memory_errors(), worker_stream(self._resident if self._named_by_row else None):
                 severities = self.severities(tasks)
         except MemoryError as error:
             raise OutOfMemory(

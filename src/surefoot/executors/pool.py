@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.executors.borrowed import Borrowed
+from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.executors.inline import Inline
 from surefoot.executors.late_processes import PATIENCE_SECONDS, LateProcesses
 from surefoot.executors.processes import Processes
@@ -39,13 +40,15 @@ class WorkerNote:
 class Work:
     """The bench that answers, how many work on it, and why threads would not help (`in_python`).
 
-    `on_device`: the model is on a GPU, which processes cannot share.
+    `on_device`: the model is on a GPU, which processes cannot share. `devices`: a bench for each
+    device, where there are several.
     """
 
     bench: Any
     workers: int
     in_python: str = ""
     on_device: bool = False
+    devices: Sequence[DeviceBench] = ()
 
 
 def cores() -> int:
@@ -81,14 +84,34 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
     """The executor for this work; one of the caller's own stays open when this is closed."""
     check_executor(executor)
     if executor is not None and not isinstance(executor, str):
+        if work.devices:
+            on_workers(_only_first(work))
         return Borrowed(executor, work.bench)
     if executor == PROCESSES:
         return _requested_processes(work, on_workers)
+    if work.devices and work.workers > 1:
+        return _devices(work, on_workers)
     if executor == THREADS or not work.in_python or work.workers == 1:
         return open_pool(work.workers)
 
     opening = _Opening(work)
     return LateProcesses(work.workers, opening, lambda: on_workers(opening.note), PATIENCE_SECONDS)
+
+
+def _devices(work: Work, on_workers: OnWorkers) -> Executor:
+    """Threads for as many devices as there are workers."""
+    names = [one.device for one in work.devices[: work.workers]]
+    on_workers(WorkerNote(f"{work.workers} threads on {len(names)} devices: {', '.join(names)}"))
+    return Devices(work.devices[: work.workers], work.workers)
+
+
+def _only_first(work: Work) -> WorkerNote:
+    first = work.devices[0].device
+    return WorkerNote(
+        f"of {len(work.devices)} devices only {first} is used, as an executor of your own gets one "
+        "copy of the model: leave out executor to use all",
+        fallback=True,
+    )
 
 
 def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:

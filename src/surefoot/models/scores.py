@@ -145,6 +145,11 @@ class SoftmaxModel:
         """As the model's, but for the scores."""
         return replace(self.model.signature, scores=Scores.PROBABILITIES)
 
+    @property
+    def replicas(self) -> tuple[SoftmaxModel, ...]:
+        """Of the model's copies on further devices."""
+        return tuple(map(SoftmaxModel, getattr(self.model, "replicas", ())))
+
     def place(self, x: NDArray[np.float32]) -> Array:
         """As the model does."""
         return self.model.place(x)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,9 +17,16 @@ from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
+from surefoot.models.torch_devices import copies_for, current_device, device_names, replicas
 from surefoot.models.torch_files import read_module, require_torch
 from surefoot.models.torch_module import logits_module
-from surefoot.models.torch_modules import first_line, module_digest, on_device, scores_tensor
+from surefoot.models.torch_modules import (
+    copy_module,
+    first_line,
+    module_digest,
+    on_device,
+    scores_tensor,
+)
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
@@ -47,7 +53,8 @@ class TorchModel:
 
     `full` is the same model in its own precision where this one runs in half of it. `private`: the
     module writes to its batch, and gets a copy of its own each time. `as_list`: it takes a list of
-    inputs, as the detectors of torchvision do. `file` is where it was read.
+    inputs, as the detectors of torchvision do. `file` is where it was read. `replicas` are copies
+    on further devices, which answer as this one does.
     """
 
     run: Any
@@ -59,10 +66,11 @@ class TorchModel:
     private: bool = False
     as_list: bool = False
     file: _File | None = None
+    replicas: tuple[TorchModel, ...] = field(default=(), repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process a module of a file is read again, from the same file."""
-        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        """In another process a module of a file is read again, from the same file, once."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)} | {"replicas": ()}
         return _reopened, (kept | {"run": None} if self.file else kept,)
 
     def place(self, x: NDArray[np.float32]) -> Array:
@@ -76,7 +84,7 @@ class TorchModel:
 
     def rows(self, x: Array) -> Array:
         """What the module returns."""
-        with model_errors(), require_torch().inference_mode():
+        with model_errors(), require_torch().inference_mode(), current_device(self.device):
             ready, before = self._ready(x), _writes_to(x)
             rows = self._read(self.run(list(ready) if self.as_list else ready), len(x))
             if _writes_to(x) != before:
@@ -102,7 +110,7 @@ class TorchModel:
     def margin_and_gradient(self, x: Array, labels: Array, rivals: Array) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = require_torch()
-        with model_errors(), torch.enable_grad():
+        with model_errors(), torch.enable_grad(), current_device(self.device):
             at = x.detach().clone().requires_grad_()
             scores = self.logits(at)
             row = torch.arange(len(x), device=x.device)
@@ -115,7 +123,7 @@ class TorchModel:
     def logits_and_gradient(self, x: Array, weigh: Weigh) -> tuple[Array, Array]:
         """By autograd, in the model's own precision where it runs in half of it."""
         torch = require_torch()
-        with model_errors(), torch.enable_grad():
+        with model_errors(), torch.enable_grad(), current_device(self.device):
             at = x.detach().clone().requires_grad_()
             logits = self.logits(at)
             weights = weigh(logits.detach(), torch.arange(len(x), device=x.device))
@@ -138,7 +146,7 @@ class TorchModel:
         """
         own = self.full or self
         try:
-            copied = replace(own, run=copy.deepcopy(own.run))
+            copied = replace(own, run=copy_module(own.run))
         except Exception as error:
             raise InvalidArgument(
                 f"an attack gets a copy of the model, and this module cannot be copied "
@@ -182,7 +190,9 @@ def wrap_module(
         own_shape, "a PyTorch module" if own_shape is None else "the exported module"
     )
     options.normalise.check(shape)
-    module, where, dtype = on_device(module, options.device)
+    names = device_names(options.device)
+    copies = copies_for(module, names[1:])
+    module, where, dtype = on_device(module, names[0] if names else None)
     draft = Signature(
         shape=shape,
         classes=0,
@@ -201,7 +211,10 @@ def wrap_module(
             f"{error} (inputs of shape {shape} were tried: if the model takes another, pass "
             "shape=, --shape)"
         ) from error
-    return _halved(model) if options.half else model
+    several = replicas(model, copies)
+    if options.half:
+        model, several = _halved(model), tuple(map(_halved, several))
+    return replace(model, replicas=several)
 
 
 def is_module(source: Any) -> bool:  # noqa: ANN401
@@ -265,7 +278,7 @@ def _halved(model: TorchModel) -> TorchModel:
     preparation = "; ".join(filter(None, [model.signature.preparation, "run in half precision"]))
     signature = replace(model.signature, preparation=preparation)
     try:
-        module = copy.deepcopy(model.run).half()
+        module = copy_module(model.run).half()
     except Exception as error:
         raise InvalidArgument(
             f"this model cannot run in half precision ({first_line(error)}): leave it out"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import warnings
 from typing import Any
 
 from surefoot.errors import InvalidArgument
@@ -36,6 +38,13 @@ def on_device(module: Any, device: str | None) -> tuple[Any, Any, Any]:  # noqa:
     if weights is None or not weights.is_floating_point():
         return module, where, torch.float32
     return module, where, weights.dtype
+
+
+def copy_module(module: Any) -> Any:  # noqa: ANN401
+    """A copy, weights and buffers too; PyTorch warns of its own exported modules meanwhile."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return copy.deepcopy(module)
 
 
 def first_line(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from surefoot.claims import Claim
 from surefoot.engine.bench import Bench
+from surefoot.engine.device_benches import device_benches, device_of
 from surefoot.engine.loop import Progress, measure
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.procedure import Joint, Procedure
@@ -69,7 +70,8 @@ def run_measurement(
     workers = measurement.workers
     if executor is not None and not measurement.requested:
         workers = cores()
-    work = Work(bench, workers, measurement.in_python, _on_device(bench))
+    on_gpu = getattr(device_of(bench), "type", "cpu") != "cpu"
+    work = Work(bench, workers, measurement.in_python, on_gpu, device_benches(bench))
     with open_work(work, executor, where.on_workers) as pool:
         return measure(
             measurement.procedures,
@@ -86,10 +88,3 @@ def run_measurement(
             time_limit=time_limit,
             on_time_up=on_time_up,
         )
-
-
-def _on_device(bench: Any) -> bool:  # noqa: ANN401
-    """Whether the model has memory of its own, as on a GPU."""
-    model = getattr(bench, "model", None)
-    device = getattr(getattr(model, "model", model), "device", None)
-    return getattr(device, "type", "cpu") != "cpu"

@@ -59,11 +59,12 @@ def batch_size(study: Setup, bench: SamplingBench[Any], subject: Subject, level:
 
 def workers_for(study: Setup, workers: int | None) -> int:
     """As many as help: on a GPU a second one prepares while the first one's batch is computed."""
+    devices = 1 + len(getattr(study.model, "replicas", ()))
     if workers:
         return workers
     if not study.model.signature.thread_safe:
-        return 1
-    return cores() if study.spec.generator == "sfc64" else min(2, cores())
+        return devices
+    return cores() if study.spec.generator == "sfc64" else devices * min(2, cores())
 
 
 def why_in_python(study: Setup) -> str:

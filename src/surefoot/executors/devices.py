@@ -1,0 +1,100 @@
+"""Threads for several devices: each has a bench of its own device and keeps it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from surefoot.errors import ModelFailed, WorkerFailed
+from surefoot.executors.self_check import answers_alike, self_check
+
+T = TypeVar("T")
+P = ParamSpec("P")
+_MOST_CHARACTERS = 200
+"""Of what a library says about a device that failed: one line of a terminal or two."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceBench:
+    """A bench whose model is on this device."""
+
+    device: str
+    bench: Any
+    opening: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def answer(self, tasks: Sequence[Any]) -> Sequence[Any]:
+        """The evidence of each task."""
+        with self._errors():
+            answers: Sequence[Any] = self.bench.answer(tasks)
+        return answers
+
+    def self_check(self) -> list[Any]:
+        """The answers to a few fixed questions."""
+        with self._errors():
+            return self_check(self.bench)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """An error names the device."""
+        try:
+            yield
+        except ModelFailed as error:
+            raise ModelFailed(f"{error} (on {self.device})") from error
+        except RuntimeError as error:  # as PyTorch raises what a GPU reports
+            text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+            raise WorkerFailed(
+                f"{self.device} failed ({text}): run the command again, on other devices (--device)"
+            ) from error
+
+
+class Devices(Executor):
+    """An executor whose threads are shared out evenly among devices, one after the other.
+
+    Only `bench.answer` can be submitted: a thread has the bench of its device. The first batch of a
+    device is answered alone, as inputs are put there with it; before it, the device answers a few
+    questions, which the first one answered too.
+    """
+
+    def __init__(self, benches: Sequence[DeviceBench], workers: int) -> None:
+        self._free: SimpleQueue[DeviceBench] = SimpleQueue()
+        for i in range(workers):
+            self._free.put(benches[i % len(benches)])
+        self._first, self._expected = benches[0], benches[0].self_check()
+        self._ready = {benches[0]}
+        self._own = threading.local()
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The answer to a batch, by whichever device is free first."""
+        answer: Any = self._answer
+        return self._threads.submit(answer, *args)
+
+    def _answer(self, tasks: Sequence[Any]) -> Sequence[Any]:
+        if not hasattr(self._own, "bench"):
+            self._own.bench = self._free.get_nowait()
+        own: DeviceBench = self._own.bench
+        if own not in self._ready:
+            with own.opening:
+                if own not in self._ready:
+                    self._check(own)
+                    answers = own.answer(tasks)
+                    self._ready.add(own)
+                    return answers
+        return own.answer(tasks)
+
+    def _check(self, own: DeviceBench) -> None:
+        if not answers_alike(own.self_check(), self._expected):
+            first = self._first.device
+            raise WorkerFailed(
+                f"the model or the perturbation answers otherwise on {own.device} than on {first}: "
+                f"use one of them (--device {first})"
+            )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Threads finish their batch."""
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
