@@ -6,6 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* On x86 the loader chooses the widest vectors that the processor has. Lanes round alike. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDEST
+#endif
+
 enum { SOME = 8192 }; /* numbers worked on together, so that they stay in a near cache */
 
 static inline float within(float v, float low, float high)
@@ -26,6 +33,17 @@ static inline uint64_t next(struct sfc64 *s)
     s->b = s->c + (s->c << 3);
     s->c = ((s->c << 24) | (s->c >> 40)) + number;
     return number;
+}
+
+/* x + (u * factor + shift) within the bounds, u being the upper 24 of 32 bits. */
+WIDEST static void add_shares(const float *restrict x, const uint32_t *restrict bits, int count,
+                              float factor, float shift, float low, float high,
+                              float *restrict out)
+{
+    for (int i = 0; i < count; i++) {
+        float u = (float)(int32_t)(bits[i] >> 8) * (1.0f / 16777216.0f);
+        out[i] = within(u * factor + shift + x[i], low, high);
+    }
 }
 
 /* Rows [start, stop) of a block of uniform noise on rows of `size` values: x + (u * factor + shift),
@@ -55,11 +73,7 @@ void add_uniform(float *restrict out, const float *restrict x, const uint64_t *k
         for (int done = 0; done < count;) {
             int line = size - place < count - done ? (int)(size - place) : count - done;
             const float *given = x + row * x_next + place;
-            const uint32_t *some = bits + done;
-            for (int i = 0; i < line; i++) {
-                float u = (float)(int32_t)(some[i] >> 8) * (1.0f / 16777216.0f);
-                out[i] = within(u * factor + shift + given[i], low, high);
-            }
+            add_shares(given, bits + done, line, factor, shift, low, high, out);
             out += line;
             done += line;
             place += line;

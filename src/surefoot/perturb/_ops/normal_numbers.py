@@ -11,7 +11,6 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +49,7 @@ def compiled_normals(library: Path = BESIDE) -> Filler | None:
 
     def fill(generator: np.random.Generator, out: NDArray[np.float32]) -> None:
         """As `generator.standard_normal`: the numbers, and the state that they leave."""
-        state: dict[str, Any] = generator.bit_generator.state
+        state = dict(generator.bit_generator.state)
         words = state["state"]["state"]
         halves = _Halves((ctypes.c_uint64 * 4)(*words.tolist()))
         halves.left, halves.upper = state["has_uint32"], state["uinteger"]
