@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from surefoot.engine.streams import stream
+from surefoot.perturb.image import digital
 from surefoot.perturb.image.digital import JPEG, Pixelate
 from surefoot.perturb.image.occlusion import Dropout, Occlusion
 from tests.unit.test_perturb_pixels import UNIT, image, perturbed
@@ -50,6 +51,14 @@ def test_jpeg_is_what_pillow_stores(channels, quality):
         Image.fromarray(whole.squeeze()).save(file, "JPEG", quality=quality)
         read = np.asarray(Image.open(file)).reshape(24, 35, channels).transpose(2, 0, 1)
         np.testing.assert_allclose(ours, read / 255, atol=1e-6)
+
+
+def test_jpeg_is_the_same_where_pillow_works_on_copies(monkeypatch):
+    """Also where the code of an image is longer than what an encoder writes at once."""
+    x = np.random.default_rng(1).random((2, 3, 230, 251), dtype=np.float32)
+    within = perturbed(JPEG(0.01), x)
+    monkeypatch.setattr(digital, "_codecs_within", lambda *_: None)
+    np.testing.assert_array_equal(within, perturbed(JPEG(0.01), x))
 
 
 # Hidden parts

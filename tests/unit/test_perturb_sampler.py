@@ -1,5 +1,6 @@
 """The compiled sampler gives what NumPy gives, bit for bit; and the other ways the same image."""
 
+import ctypes
 import runpy
 import shutil
 from pathlib import Path
@@ -11,9 +12,20 @@ import surefoot as sf
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import block_key, stream
 from surefoot.perturb import LinfNoise, UniformNoise
+from surefoot.perturb._ops import normal_numbers
 from surefoot.perturb._ops.added_noise import compiled_noise
 from surefoot.perturb._ops.edges import Edge
-from surefoot.perturb._ops.warp import _warp_by_grid_sample, _warp_by_takes, _warp_on_host, warp
+from surefoot.perturb._ops.filters.convolution import convolve
+from surefoot.perturb._ops.filters.kernels import line_kernels, line_reach, line_taps
+from surefoot.perturb._ops.filters.tap_sum import compiled_tap_sum, tap_sum_by_numpy
+from surefoot.perturb._ops.normal_numbers import compiled_normals
+from surefoot.perturb._ops.warp import (
+    _warp_by_grid_sample,
+    _warp_by_takes,
+    _warp_on_host,
+    places_of_projection,
+    warp,
+)
 from surefoot.perturb._ops.warp_cpu import compiled_sampler
 from surefoot.results import Interval
 from surefoot.tasks import Subject, Task
@@ -71,6 +83,59 @@ def test_long_and_many_rows_are_cut_where_nobody_sees(compiled, edge):
 
 
 @pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_projected_places_are_numpys_bit_for_bit(compiled, edge, size):
+    """Also across the horizon, where a divisor is 0, and beyond it, where it is negative."""
+    rng = np.random.default_rng(3)
+    for images, grids in ((3, 3), (1, 3), (3, 1)):
+        x = rng.random((images, 2, *size), dtype=np.float32)
+        sums = rng.uniform(-3, 9, (grids, 3, sum(size))).astype(np.float32)
+        for axis in (slice(size[0]), slice(size[0], None)):  # its least is at a corner
+            sums[:, 2, axis] = np.sort(np.rint(sums[:, 2, axis]))
+        ys, xs = places_of_projection(sums[:, :, : size[0]], sums[:, :, size[0] :])
+        truth = _warp_by_takes(x, ys, xs, edge, BOUNDS)
+        np.testing.assert_array_equal(compiled(x, sums, None, edge, BOUNDS), truth)
+
+
+@pytest.mark.parametrize(("images", "lines"), [(3, 3), (1, 4), (4, 1)])
+@pytest.mark.parametrize("size", [(9, 13), (1, 6), (5, 1), (1, 1), (40, 67)], ids=str)
+def test_lines_of_compiled_code_are_numpys_bit_for_bit(library, images, lines, size):
+    rng = np.random.default_rng(4)
+    x = rng.random((images, 2, *size), dtype=np.float32) - np.float32(0.5)
+    angles = rng.uniform(-0.78, 0.78, lines).astype(np.float32)
+    angles[0] = 0.0
+    kernels = line_kernels(angles, line_taps(np.array([6.0]), np.array([2.0]), 12))
+    centre = (line_reach(12), 11)
+    truth = tap_sum_by_numpy(x, kernels, centre)
+    ours = compiled_tap_sum(library)(x, kernels, centre)
+    np.testing.assert_array_equal(ours.view(np.uint32), truth.view(np.uint32))
+    np.testing.assert_allclose(ours, convolve(x, kernels, centre), atol=1e-6)
+
+
+@pytest.mark.parametrize("counts", [(1, 2, 3), (300_000, 1, 300_001)])
+def test_normal_numbers_of_compiled_code_are_numpys_bit_for_bit(library, counts):
+    """With other numbers before, between and after them."""
+    fill = compiled_normals(library)
+    ours, theirs = (np.random.Generator(np.random.SFC64(9)) for _ in range(2))
+    for count in counts:
+        out = np.empty(count, np.float32)
+        fill(ours, out)
+        truth = theirs.standard_normal(count, dtype=np.float32)
+        np.testing.assert_array_equal(out.view(np.uint32), truth.view(np.uint32))
+        assert ours.random(dtype=np.float32) == theirs.random(dtype=np.float32)
+
+
+def test_normal_numbers_that_are_not_numpys_are_not_used(library, monkeypatch):
+    """Where NumPy has no such function to call, and where it draws other numbers."""
+    monkeypatch.setattr(normal_numbers, "_numpy_function", lambda: None)
+    assert compiled_normals.__wrapped__(library) is None
+    other = ctypes.CDLL(np.random._generator.__file__).random_standard_uniform_f
+    address = ctypes.cast(other, ctypes.c_void_p)
+    monkeypatch.setattr(normal_numbers, "_numpy_function", lambda: address)
+    assert compiled_normals.__wrapped__(library) is None
+
+
+@pytest.mark.parametrize("edge", EDGES)
 def test_coordinates_that_are_no_places_read_nothing_else(compiled, edge):
     x = np.ones((1, 1, 6, 7), np.float32)
     odd = np.array([[[np.nan, np.inf, -np.inf, 1e30, -1e30, 3e9]]], np.float32)
@@ -90,9 +155,10 @@ def test_every_way_of_sampling_shows_the_same_image(torch, edge, grids):
 def test_no_library_and_one_of_another_source_are_not_used(compiled, tmp_path):
     assert compiled_sampler(tmp_path / "missing.so") is None
     script = runpy.run_path(str(SCRIPT))
+    first, *others = script["SOURCES"]
     other = tmp_path / "sampler.c"
-    other.write_text(script["SOURCE"].read_text() + "/* another */\n")
-    script["compile_sampler"].__globals__["SOURCE"] = other
+    other.write_text(first.read_text() + "/* another */\n")
+    script["compile_sampler"].__globals__["SOURCES"] = (other, *others)
     assert script["compile_sampler"](tmp_path / "other.so")
     assert compiled_sampler(tmp_path / "other.so") is None
 

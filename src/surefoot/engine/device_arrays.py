@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.subject import Array, Drawn
+from surefoot.subject import Array, Drawn, Outputs, to_host
 
 
 def on_device_of(like: Array, values: NDArray[Any]) -> Array:
@@ -35,3 +35,21 @@ def draw_rows(drawn: Drawn, start: int, stop: int) -> Drawn:
     if isinstance(drawn, tuple):
         return tuple(draw_rows(part, start, stop) for part in drawn)
     return drawn[start:stop]
+
+
+def nan_where_not_finite(outputs: Outputs, severity: Array) -> NDArray[np.floating]:
+    """The severities in main memory, NaN where an output is no finite number."""
+    if isinstance(outputs, list):
+        return np.asarray(severity, dtype=np.float64)
+    xp, on_host = array_namespace(outputs), isinstance(severity, np.ndarray)
+    if (
+        isinstance(outputs, np.ndarray)
+        and on_host
+        and np.issubdtype(severity.dtype, np.floating)
+        and np.isfinite(outputs).all()
+    ):
+        return np.asarray(severity)
+    finite = xp.all(xp.reshape(xp.isfinite(outputs), (len(outputs), -1)), axis=1)
+    if on_host:  # judged in main memory
+        xp, finite = np, to_host(finite)
+    return to_host(xp.where(finite, severity, xp.nan))

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Generic, TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.engine.cuda_streams import memory_errors, synchronized, worker_stream
-from surefoot.engine.device_arrays import concatenated, draw_rows, on_device_of
+from surefoot.engine.device_arrays import (
+    concatenated,
+    draw_rows,
+    nan_where_not_finite,
+    on_device_of,
+)
 from surefoot.engine.host_noise import HostNoise, host_noise
 from surefoot.engine.input_layout import draws_nothing, from_view, to_view
 from surefoot.engine.streams import (
@@ -74,8 +79,11 @@ class SamplingBench(Generic[S]):
             raise OutOfMemory(
                 f"{tasks[0]}: {error or 'no room for the perturbed inputs'}"
             ) from error
-        ends = np.cumsum([task.units for task in tasks])[:-1]
-        return [self.collect.of(part, self.prop.limit) for part in np.split(severities, ends)]
+        ends = accumulate(task.units for task in tasks)
+        return [
+            self.collect.of(severities[end - task.units : end], self.prop.limit)
+            for task, end in zip(tasks, ends, strict=True)
+        ]
 
     def severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
         """The severity of each trial, task after task.
@@ -97,14 +105,7 @@ class SamplingBench(Generic[S]):
         references = self._references_of(tasks, x, rows)
         outputs = self._outputs(x, tasks)
         severity = self._judge(outputs, references, tasks)
-        if isinstance(outputs, list):
-            severities = np.asarray(severity, dtype=np.float64)
-        else:
-            xp = array_namespace(outputs)
-            finite = xp.all(xp.reshape(xp.isfinite(outputs), (len(outputs), -1)), axis=1)
-            if isinstance(severity, np.ndarray):  # judged in main memory
-                xp, finite = np, to_host(finite)
-            severities = to_host(xp.where(finite, severity, xp.nan))
+        severities = nan_where_not_finite(outputs, severity)
         self._refuse_nan(severities, tasks)
         return severities
 
@@ -132,17 +133,17 @@ class SamplingBench(Generic[S]):
         return on_host
 
     def _outputs(self, x: Array, tasks: Sequence[Task]) -> Outputs:
-        name, signature = words_of_tasks(tasks), self.model.signature
+        signature = self.model.signature
         try:
             outputs = self.model.predict(x)
         except ModelFailed as error:
-            raise ModelFailed(f"{name}: {error}") from error
+            raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         except OutOfMemory as error:
-            raise OutOfMemory(f"{name}: {error}") from error
+            raise OutOfMemory(f"{words_of_tasks(tasks)}: {error}") from error
         if signature.classes and outputs.shape[1] != signature.classes:
             raise ModelFailed(
-                f"{name}: the model must return {signature.classes} scores for each "
-                f"input, got {outputs.shape[1]}"
+                f"{words_of_tasks(tasks)}: the model must return {signature.classes} scores for "
+                f"each input, got {outputs.shape[1]}"
             )
         return outputs
 
@@ -161,13 +162,18 @@ class SamplingBench(Generic[S]):
         noise = self._host_noise
         if noise is None or any(task.level == 0 for task in tasks):
             return concatenated([self.perturbed(task) for task in tasks])
-        ends = np.cumsum([task.units for task in tasks])
-        out = np.empty((ends[-1], *self.inputs.x.shape[1:]), dtype=np.float32)
-        for task, end in zip(tasks, ends.tolist(), strict=True):
-            rows = self.rows_of_task(task)
-            clean = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
-            noise.write(out[end - task.units : end], self.model.place(clean), task)
+        units = sum(task.units for task in tasks)
+        out = np.empty((units, *self.inputs.x.shape[1:]), dtype=np.float32)
+        for task, end in zip(tasks, accumulate(task.units for task in tasks), strict=True):
+            clean = self.model.place(self._clean_inputs(task))
+            noise.write(out[end - task.units : end], clean, task)
         return out
+
+    def _clean_inputs(self, task: Task) -> NDArray[np.float32]:
+        """The input of each trial, or the only one of all."""
+        rows = task.subject.rows
+        x: NDArray[np.float32] = self.inputs.x
+        return x[rows[0] : rows[0] + 1] if len(rows) == 1 else x[self.rows_of_task(task)]
 
     @cached_property
     def _host_noise(self) -> HostNoise | None:
@@ -258,8 +264,7 @@ class SamplingBench(Generic[S]):
         """The perturbed inputs of these trials: the same whatever else is in the batch."""
         if self._named_by_row:
             return self.perturbed_all([task])
-        rows = self.rows_of_task(task)
-        clean = self.inputs.x[rows[:1] if len(task.subject.rows) == 1 else rows]
+        clean = self._clean_inputs(task)
         view, block, bounds = self.perturbation.view, self.block, self.model.signature.bounds
         x = to_view(self.model.place(clean), self.inputs, view)
         parts = []

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engine.philox import noised, numbers, usable
+from surefoot.perturb._ops.normal_numbers import compiled_normals
 from surefoot.results import Interval
 from surefoot.subject import Additive, Array, Stream
 
@@ -28,6 +29,8 @@ _VALUES_PER_BLOCK = 65_536
 """Numbers of a block: 190 µs to draw, against 6 to 8 µs to set the generator."""
 _LONGEST_BLOCK = 1024
 """Trials of a block, so that small inputs do not draw numbers that no trial uses."""
+_MANY_NORMALS = 4096
+"""Normal numbers from which on compiled code draws them: below, moving the state takes longer."""
 _local = threading.local()
 
 
@@ -74,8 +77,13 @@ class NumpyStream:
         return self.generator.random(shape, dtype=np.float32)
 
     def normal(self, shape: tuple[int, ...]) -> Array:
-        """Standard normal (ziggurat)."""
-        return self.generator.standard_normal(shape, dtype=np.float32)
+        """Standard normal (ziggurat), by compiled code where many are drawn."""
+        fill = compiled_normals() if math.prod(shape) >= _MANY_NORMALS else None
+        if fill is None:
+            return self.generator.standard_normal(shape, dtype=np.float32)
+        out = np.empty(shape, dtype=np.float32)
+        fill(self.generator, out)
+        return out
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 from array_api_compat import array_namespace, device
 
 from surefoot.errors import InvalidArgument
@@ -24,7 +25,7 @@ class SameLabel:
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Best rival minus reference; a tie fails."""
-        return _rivals(scores, labels, 1) - _own(scores, labels)
+        return _lead_of_rivals(scores, labels)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class TrueLabel:
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Best rival minus reference; a tie fails."""
-        return _rivals(scores, labels, 1) - _own(scores, labels)
+        return _lead_of_rivals(scores, labels)
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,19 @@ class Confidence:
     def severity(self, scores: Array, labels: Array) -> Array:
         """1 minus the confidence in the label."""
         return 1 - _own(scores, labels)
+
+
+def _lead_of_rivals(scores: Array, labels: Array) -> Array:
+    """The best score among the other classes minus that of the label.
+
+    NumPy compares rows of many numbers faster than many rows of few: classes come first there.
+    """
+    if not isinstance(scores, np.ndarray) or not np.issubdtype(scores.dtype, np.floating):
+        return _rivals(scores, labels, 1) - _own(scores, labels)
+    by_class, rows = np.array(scores.T), np.arange(len(scores))
+    own = by_class[labels, rows]
+    by_class[labels, rows] = -np.inf
+    return by_class.max(axis=0) - own
 
 
 def _own(scores: Array, labels: Array) -> Array:

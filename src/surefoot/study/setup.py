@@ -47,7 +47,7 @@ from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores, Signature
 
-FORMAT = 4
+FORMAT = 5
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
 format have other names."""
 _DECIMALS = 6

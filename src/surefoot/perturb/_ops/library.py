@@ -1,7 +1,7 @@
 """The compiled library of perturbations, where there is one.
 
-`sampler.c` is compiled when the package is installed, if there is a C compiler. What it does NumPy
-does too, with the same values bit for bit.
+`sampler.c` and `noise.c` are compiled when the package is installed, if there is a C compiler. What
+they do NumPy does too, with the same values bit for bit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-_SOURCE = Path(__file__).with_name("sampler.c")
+_SOURCES = tuple(Path(__file__).with_name(name) for name in ("sampler.c", "noise.c"))
 BESIDE = Path(__file__).with_name("_sampler.so")
 """Where an installation puts it."""
 
@@ -24,6 +24,7 @@ def compiled_library(library: Path = BESIDE) -> ctypes.CDLL | None:
     except OSError:
         return None
     compiled.digest.restype = ctypes.c_longlong
-    if compiled.digest() != int(hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:15], 16):
+    code = b"".join(source.read_bytes() for source in _SOURCES)
+    if compiled.digest() != int(hashlib.sha256(code).hexdigest()[:15], 16):
         return None
     return compiled

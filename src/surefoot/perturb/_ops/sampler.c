@@ -1,11 +1,18 @@
-/* Images sampled between their pixels: what warp.py does with NumPy, rounded alike.
+/* Images sampled between their pixels and blurred along lines: what warp.py and tap_sum.py do with
+   NumPy, rounded alike.
 
    Compile without contracting products and sums (-ffp-contract=off): every value is then the one
    that NumPy gives, bit for bit. */
 
 #include <math.h>
 #include <stddef.h>
-#include <stdint.h>
+
+/* On x86 the loader chooses the widest vectors that the processor has. Lanes round alike. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDEST
+#endif
 
 enum { SOME = 8192 }; /* places worked on together, so that they stay in a near cache */
 
@@ -22,7 +29,7 @@ long long digest(void) { return DIGEST; }
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 
 /* The last pixel before each place, and how far beyond it the place is. */
-static void part(const float *at, ptrdiff_t step, int count, struct axis k, int *whole,
+WIDEST static void part(const float *at, ptrdiff_t step, int count, struct axis k, int *whole,
                  float *share)
 {
     float most = k.size - 1, high = most + k.beyond, period = 2 * (high + k.beyond);
@@ -59,7 +66,7 @@ static inline float within(float v, float low, float high)
 
 /* Places of a plane whose four neighbours lie within it. One beyond the last column is the first
    of the next row: its share is 0. The offsets are arguments so that compilers find vectors. */
-static void blend(const float *restrict x, const int *restrict index, const float *restrict right,
+WIDEST static void blend(const float *restrict x, const int *restrict index, const float *restrict right,
                   const float *restrict down, int count, int beside, int below, float low,
                   float high, float *restrict out)
 {
@@ -71,7 +78,7 @@ static void blend(const float *restrict x, const int *restrict index, const floa
 }
 
 /* The same for any places of a plane with `most` as its last pixel. */
-static void blend_at_the_end(const float *x, const int *index, const float *right,
+WIDEST static void blend_at_the_end(const float *x, const int *index, const float *right,
                              const float *down, int count, int below, int most, float low,
                              float high, float *out)
 {
@@ -82,8 +89,26 @@ static void blend_at_the_end(const float *x, const int *index, const float *righ
     }
 }
 
+/* A line of places of a perspective: what the row and the column add to the place, over what they
+   add to a third number. At the horizon, where that is 0, it counts as a millionth. */
+WIDEST static void project(const float *sums, int row, int rows, int columns, int from, int count,
+                    float *restrict y, float *restrict x)
+{
+    int all = rows + columns;
+    const float *high = sums + rows + from, *wide = high + all, *far = wide + all;
+    float a = sums[row], b = sums[all + row], c = sums[2 * all + row];
+    for (int i = 0; i < count; i++) {
+        float under = far[i] + c;
+        under = under < 1e-6f && under > -1e-6f ? 1e-6f : under;
+        y[i] = (high[i] + a) / under;
+        x[i] = (wide[i] + b) / under;
+    }
+}
+
 /* n images (channels, height, width), the next of which is x_next further on, at the rows ys
-   and columns xs; y and z are the steps to the next grid, row and column of either. */
+   and columns xs; y and z are the steps to the next grid, row and column of either. Where xs is
+   NULL, ys are the numbers of perspectives: for row, column and divisor of a place those of all
+   rows and then of all columns. */
 void sample(float *restrict out, const float *restrict x, const float *restrict ys,
             const float *restrict xs, ptrdiff_t n, ptrdiff_t channels, int height, int width,
             int rows, int columns, ptrdiff_t x_next, const ptrdiff_t *y, const ptrdiff_t *z,
@@ -94,16 +119,20 @@ void sample(float *restrict out, const float *restrict x, const float *restrict 
     ptrdiff_t made = (ptrdiff_t)rows * columns;
     int plane = height * width, broad = smaller(columns, SOME), lines = SOME / broad;
     int index[SOME], left[SOME];
-    float down[SOME], right[SOME];
+    float down[SOME], right[SOME], y_line[SOME], x_line[SOME];
     for (ptrdiff_t first = 0; first < n; first += alike)
         for (int top = 0; top < rows; top += lines)
             for (int from = 0; from < columns; from += broad) {
                 int count = 0, inside = 1, line = smaller(columns - from, broad);
                 for (int j = top; j < smaller(rows, top + lines); j++, count += line) {
-                    const float *at = ys + first * y[0] + j * y[1] + from * y[2];
+                    const float *at = y_line, *beside = x_line;
+                    if (xs) {
+                        at = ys + first * y[0] + j * y[1] + from * y[2];
+                        beside = xs + first * z[0] + j * z[1] + from * z[2];
+                    } else
+                        project(ys + first * y[0], j, rows, columns, from, line, y_line, x_line);
                     part(at, y[2], line, tall, index + count, down + count);
-                    at = xs + first * z[0] + j * z[1] + from * z[2];
-                    part(at, z[2], line, wide, left + count, right + count);
+                    part(beside, z[2], line, wide, left + count, right + count);
                 }
                 for (int i = 0; i < count; i++) {
                     index[i] = index[i] * width + left[i];
@@ -121,61 +150,39 @@ void sample(float *restrict out, const float *restrict x, const float *restrict 
             }
 }
 
-/* The state of an SFC64 generator, as NumPy has it, and the half of a number that is left. */
-struct sfc64 {
-    uint64_t a, b, c, count;
-};
-
-static inline uint64_t next(struct sfc64 *s)
+/* Planes of `wide` columns read at a few offsets, each times its weight, added one after the other.
+   Four at a time, so that sums are read and written less often. */
+WIDEST static void add_taps(const float *restrict at, const float *w, const int *offset, int taps,
+                     int count, float *restrict out)
 {
-    uint64_t number = s->a + s->b + s->count++;
-    s->a = s->b ^ (s->b >> 11);
-    s->b = s->c + (s->c << 3);
-    s->c = ((s->c << 24) | (s->c >> 40)) + number;
-    return number;
+    int t = 0;
+    for (int i = 0; i < count; i++)
+        out[i] = 0;
+    for (; t + 4 <= taps; t += 4) {
+        const float *a = at + offset[t], *b = at + offset[t + 1];
+        const float *c = at + offset[t + 2], *d = at + offset[t + 3];
+        for (int i = 0; i < count; i++)
+            out[i] = out[i] + a[i] * w[t] + b[i] * w[t + 1] + c[i] * w[t + 2] + d[i] * w[t + 3];
+    }
+    for (; t < taps; t++)
+        for (int i = 0; i < count; i++)
+            out[i] += at[offset[t] + i] * w[t];
 }
 
-/* Rows [start, stop) of a block of uniform noise on rows of `size` values: x + (u * factor + shift),
-   within the bounds. The numbers u are those that NumPy draws from SFC64 with this key: of each
-   number of 64 bits first the lower half, then the upper, 24 bits of each. x_next is the step to
-   the next row of x, 0 where all rows are the same. */
-void add_uniform(float *restrict out, const float *restrict x, const uint64_t *key, ptrdiff_t start,
-                 ptrdiff_t stop, ptrdiff_t size, ptrdiff_t x_next, float factor, float shift,
-                 float low, float high)
+/* n images (channels, height, width) under taps first[k] … first[k + 1] - 1 of each. A plane is
+   first laid into `frame` (tall, wide), which shows the rows and columns of these numbers. */
+void blur(float *restrict out, const float *restrict x, float *restrict frame,
+                 const int *row, const int *column, const float *weights, const int *offsets,
+                 const int *first, ptrdiff_t n, ptrdiff_t channels, int height, int width, int tall,
+                 int wide, ptrdiff_t x_next)
 {
-    struct sfc64 state = {key[0], key[1], key[2], 1};
-    ptrdiff_t skipped = start * size, left = (stop - start) * size, place = 0, row = 0;
-    uint32_t bits[SOME + 2];
-    int have = 0; /* numbers at the front of `bits` that are not used yet */
-    for (ptrdiff_t i = 0; i < skipped / 2; i++)
-        next(&state);
-    if (skipped % 2)
-        bits[have++] = next(&state) >> 32;
-    while (left > 0) {
-        int count = left < SOME ? (int)left : SOME;
-        while (have < count) {
-            uint64_t number = next(&state);
-            bits[have] = (uint32_t)number;
-            bits[have + 1] = (uint32_t)(number >> 32);
-            have += 2;
-        }
-        for (int done = 0; done < count;) {
-            int line = size - place < count - done ? (int)(size - place) : count - done;
-            const float *given = x + row * x_next + place;
-            const uint32_t *some = bits + done;
-            for (int i = 0; i < line; i++) {
-                float u = (float)(int32_t)(some[i] >> 8) * (1.0f / 16777216.0f);
-                out[i] = within(u * factor + shift + given[i], low, high);
-            }
-            out += line;
-            done += line;
-            place += line;
-            if (place == size)
-                place = 0, row++;
-        }
-        if (have > count)
-            bits[0] = bits[count];
-        have -= count;
-        left -= count;
+    for (ptrdiff_t p = 0; p < n * channels; p++) {
+        const float *plane = x + p / channels * x_next + p % channels * height * width;
+        int begin = first[p / channels], taps = first[p / channels + 1] - begin;
+        for (int j = 0; j < tall; j++)
+            for (int i = 0; i < wide; i++)
+                frame[j * wide + i] = plane[row[j] * width + column[i]];
+        for (int j = 0; j < height; j++, out += width)
+            add_taps(frame + j * wide, weights + begin, offsets + begin, taps, width, out);
     }
 }

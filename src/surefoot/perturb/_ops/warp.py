@@ -24,6 +24,8 @@ from surefoot.results import Interval
 from surefoot.subject import Array
 
 Places = NDArray[np.intp]
+_HORIZON = 1e-6
+"""The least divisor of a place of a perspective: at the horizon it is 0."""
 
 
 def warp(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> Array:
@@ -40,18 +42,53 @@ def warp(x: Array, ys: Array, xs: Array, edge: str, bounds: Interval | None) -> 
     fill = 0.0 if bounds is None else bounds.low
     if isinstance(x, np.ndarray):
         return _warp_on_host(x, ys, xs, how, fill, bounds)
-    has_gradient = any(part.requires_grad for part in (x, ys, xs))
-    if (
-        x.device.type == "cpu"
-        and x.itemsize == 4
-        and not has_gradient
-        and compiled_sampler() is not None
-    ):
+    if compiled_sampler() is not None and _is_plain_torch(x, ys, xs):
         out = _warp_on_host(x.numpy(), ys.numpy(), xs.numpy(), how, fill, bounds)
         return array_namespace(x).from_numpy(out)
     if x.is_cuda and x.itemsize == 4 and runs_on(str(x.device)):
         return warp_on_gpu(x, ys, xs, how, fill, bounds)
     return _warp_by_grid_sample(x, ys, xs, how, fill, bounds)
+
+
+def _is_plain_torch(x: Array, *others: Array) -> bool:
+    """Whether it is a Torch array of float32 in main memory that no gradient goes through."""
+    return (
+        not isinstance(x, np.ndarray)
+        and x.device.type == "cpu"
+        and x.itemsize == 4
+        and not any(part.requires_grad for part in (x, *others))
+    )
+
+
+def warp_projected(
+    x: Array, rows: Array, columns: Array, edge: str, bounds: Interval | None
+) -> Array:
+    """`warp` at the places of a perspective.
+
+    For the row of a place, its column and what divides both there is a sum of a number of the row
+    of the pixel, in `rows` (n, 3, height), and one of its column, in `columns` (n, 3, width).
+    """
+    compiled = compiled_sampler()
+    if compiled is not None and _is_plain_torch(x, rows, columns):
+        on_host = warp_projected(x.numpy(), rows.numpy(), columns.numpy(), edge, bounds)
+        return array_namespace(x).from_numpy(on_host)
+    plain = isinstance(x, np.ndarray) and x.dtype == rows.dtype == np.float32
+    if plain and compiled is not None and edge != Edge.BLACK and x[0, 0].size < 2**31:
+        sums = np.concatenate([rows, columns], axis=2)
+        return compiled(np.ascontiguousarray(x), sums, None, Edge(edge), bounds)
+    return warp(x, *places_of_projection(rows, columns), edge, bounds)
+
+
+def places_of_projection(rows: Array, columns: Array) -> tuple[Array, Array]:
+    """The rows and the columns where each pixel comes from."""
+    xp = array_namespace(rows)
+    ys, xs, under = (columns[:, i, None, :] + rows[:, i, :, None] for i in range(3))
+    down, across = max(under.shape[1] - 1, 1), max(under.shape[2] - 1, 1)
+    if not bool(xp.all(under[:, ::down, ::across] > _HORIZON)):  # least at a corner, being linear
+        under[xp.abs(under) < _HORIZON] = _HORIZON
+    ys /= under
+    xs /= under
+    return ys, xs
 
 
 def _warp_on_host(

@@ -20,7 +20,7 @@ from surefoot.perturb._ops.library import BESIDE, compiled_library
 from surefoot.results import Interval
 
 Images = NDArray[np.float32]
-Sampler = Callable[[Images, Images, Images, Edge, Interval | None], Images]
+Sampler = Callable[[Images, Images, Images | None, Edge, Interval | None], Images]
 
 _Steps = ctypes.c_ssize_t * 3
 
@@ -39,15 +39,24 @@ def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
         whole, real, real, real,
     ]  # fmt: skip
 
-    def sampled(x: Images, ys: Images, xs: Images, edge: Edge, bounds: Interval | None) -> Images:
-        """`x` (contiguous) at rows ys and columns xs; the edge is not black."""
-        n, (channels, height, width) = max(len(x), len(ys), len(xs)), x.shape[1:]
-        rows, columns = ys.shape[1], xs.shape[2]
+    def sampled(
+        x: Images, ys: Images, xs: Images | None, edge: Edge, bounds: Interval | None
+    ) -> Images:
+        """`x` (contiguous) at rows ys and columns xs; the edge is not black.
+
+        Without xs, ys (n or 1, 3, height + width) are the numbers of perspectives: see `sampler.c`.
+        """
+        n, (channels, height, width) = max(len(x), len(ys)), x.shape[1:]
+        if xs is None:
+            rows, columns, steps = height, width, (_Steps(_steps(ys)[0], 0, 1), _Steps(0, 0, 1))
+        else:
+            n, rows, columns = max(n, len(xs)), ys.shape[1], xs.shape[2]
+            steps = _steps(ys), _steps(xs)
         out: Images = np.empty((n, channels, rows, columns), dtype=np.float32)
         low, high = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
         sample(
-            out.ctypes.data, x.ctypes.data, ys.ctypes.data, xs.ctypes.data, n, channels, height,
-            width, rows, columns, 0 if len(x) == 1 else x[0].size, _steps(ys), _steps(xs),
+            out.ctypes.data, x.ctypes.data, ys.ctypes.data, None if xs is None else xs.ctypes.data,
+            n, channels, height, width, rows, columns, 0 if len(x) == 1 else x[0].size, *steps,
             edge in (Edge.MIRROR, Edge.SYMMETRIC), 0.5 * (edge is Edge.SYMMETRIC), low, high,
         )  # fmt: skip
         return out

@@ -28,6 +28,7 @@ from surefoot.perturb._ops.filters.matrices import (
     gaussian_filter,
     mirrored_filter_matrix,
 )
+from surefoot.perturb._ops.filters.tap_sum import sum_taps
 from surefoot.perturb._ops.filters.zoom_blur import zoom_blur, zoom_blur_per_row, zoom_count
 from surefoot.perturb._ops.levels import levels_on_host, restore_level_zero
 from surefoot.perturb._ops.severity import (
@@ -179,7 +180,7 @@ class MotionBlur:
             angles = (drawn[:1] if one else drawn) * 0 + math.radians(self.angle)
         kernels = line_kernels(angles, taps)
         return restore_level_zero(
-            clip(convolve(x, kernels, (line_reach(count), count - 1)), bounds), x, level
+            clip(sum_taps(x, kernels, (line_reach(count), count - 1)), bounds), x, level
         )
 
 

@@ -19,8 +19,12 @@ from surefoot.subject import Array, Level, View, to_host
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+Box = tuple[int, int, int, int]
 _FADED_IN = 0.01
 """The level from which on the image is the decoded one: quality 99."""
+
+_CODE_BYTES = 65_536
+"""Bytes of code that an encoder writes at once, as in Pillow's `tobytes`."""
 
 
 @perturbation
@@ -119,8 +123,7 @@ def _encode_and_decode_all(images: NDArray[np.uint8], qualities: list[int]) -> N
     lines, size = images.transpose(0, 2, 1, 3), (width, n * height)
     strip = Image.frombytes(mode, size, lines.tobytes(), "raw", order)
     for i, quality in enumerate(qualities):
-        box = (0, i * height, width, (i + 1) * height)
-        strip.paste(_encode_and_decode(strip.crop(box), quality), box)
+        _encode_and_decode(strip, (0, i * height, width, (i + 1) * height), quality)
     whole = np.frombuffer(strip.tobytes("raw", order), dtype=np.uint8).reshape(lines.shape)
     shares_read: NDArray[np.float32] = whole.transpose(0, 2, 1, 3).astype(np.float32, order="C")
     shares_read /= 255
@@ -138,14 +141,40 @@ def _quality(level: float) -> int:
     return min(max(round(100 * (1 - level)), 1), 99)
 
 
-def _encode_and_decode(image: Image, quality: int) -> Image:
-    """One image through the encoder and back.
+def _encode_and_decode(strip: Image, box: Box, quality: int) -> None:
+    """The part of the strip within the box is replaced by its decoded code, without a file."""
+    from PIL import Image
 
-    Both are called without a file, and the decoder gets the mode and size: that saves most of the
-    time on a small image.
+    codecs = _codecs_within(strip, box, quality)
+    if codecs is None:
+        part, mode = strip.crop(box), strip.mode
+        code = part.tobytes("jpeg", mode, quality)
+        strip.paste(Image.frombytes(mode, part.size, code, "jpeg", mode, ""), box)
+        return
+    encoder, decoder = codecs
+    code, status = b"", 0
+    while not status:
+        _, status, more = encoder.encode(max(_CODE_BYTES, 4 * strip.width))
+        code += more
+    rest, problem = decoder.decode(code)
+    if status < 0 or rest >= 0 or problem:
+        raise OSError(f"Pillow cannot encode and decode the image as JPEG of quality {quality}")
+
+
+def _codecs_within(strip: Image, box: Box, quality: int) -> tuple[Any, Any] | None:
+    """Pillow's encoder and decoder at work within the strip; None where it has no such way.
+
+    These are what `tobytes` and `frombytes` call. Without a copy of the part and an image around it
+    a small one takes two thirds of the time.
     """
     from PIL import Image
 
-    mode = image.mode
-    code = image.tobytes("jpeg", mode, quality)
-    return Image.frombytes(mode, image.size, code, "jpeg", mode, "")
+    mode = strip.mode
+    try:
+        encoder = Image._getencoder(mode, "jpeg", (mode, quality))
+        decoder = Image._getdecoder(mode, "jpeg", (mode, ""))
+        encoder.setimage(strip.im, box)
+        decoder.setimage(strip.im, box)
+    except (AttributeError, TypeError):
+        return None
+    return encoder, decoder

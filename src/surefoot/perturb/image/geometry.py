@@ -15,7 +15,7 @@ from array_api_compat import array_namespace
 from surefoot.perturb._ops.definition import NOTHING, Choices, Draw, Levels, Uniform, perturbation
 from surefoot.perturb._ops.edges import EDGES
 from surefoot.perturb._ops.pixel_axes import centred_axes, level_array
-from surefoot.perturb._ops.warp import warp
+from surefoot.perturb._ops.warp import warp, warp_projected
 from surefoot.results import Interval
 from surefoot.subject import Array, Level, View
 
@@ -159,19 +159,28 @@ class Perspective:
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Each pixel comes from where the inverse projection takes it."""
-        xp = array_namespace(x)
         tall, wide = max(x.shape[2] - 1, 1), max(x.shape[3] - 1, 1)
         across, along, weight = _projection(drawn * (0.5 * level_array(level, x)))
         down, right, middle, centre = centred_axes(x)
         down, right = down + middle, right + centre
-        under = (weight[0] / wide * right + weight[2]) + weight[1] / tall * down
-        if not bool(xp.all(under[:, ::tall, ::wide] > 1e-6)):  # least at a corner, being linear
-            under[xp.abs(under) < 1e-6] = 1e-6  # the horizon itself
-        xs = (across[0] * right + across[2] * wide) + across[1] * (wide / tall) * down
-        ys = (along[1] * down + along[2] * tall) + along[0] * (tall / wide) * right
-        xs /= under
-        ys /= under
-        return warp(x, ys, xs, self.edge, bounds)
+        rows = (
+            along[1] * down + along[2] * tall,
+            across[1] * (wide / tall) * down,
+            weight[1] / tall * down,
+        )
+        columns = (
+            along[0] * (tall / wide) * right,
+            across[0] * right + across[2] * wide,
+            weight[0] / wide * right + weight[2],
+        )
+        stack = array_namespace(x).stack
+        return warp_projected(
+            x,
+            stack([row[..., 0] for row in rows], axis=1),
+            stack([column[:, 0] for column in columns], axis=1),
+            self.edge,
+            bounds,
+        )
 
 
 def _projection(moves: Array) -> tuple[tuple[Array, Array, Array], ...]:
