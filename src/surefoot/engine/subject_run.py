@@ -189,7 +189,7 @@ class SubjectRun:
         """Send the evidence to the procedure, which asks the next question or concludes."""
         answers = [request.evidence() for request in self._requests]
         self.answered_trials += self.open_trials
-        self._open([])
+        self._requests, self.open_trials = [], 0
         several = isinstance(self.session.question, tuple)
         self.session.tell(answers if several else answers[0])
 
