@@ -17,6 +17,7 @@ from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
+from surefoot.store.garbage_collection import no_garbage_collection
 from surefoot.tasks import Subject, Task
 
 E = TypeVar("E")
@@ -75,9 +76,10 @@ def measure(
     """
     check_time_limit(time_limit, _procedures(procedure, subjects))
     limit = TimeLimit.from_now(time_limit)
-    runs = _start(procedure, subjects, journal)
-    every = list({id(run): run for run in runs.values()}.values())
-    queue = deque(task for run in every for task in run.advance())
+    with no_garbage_collection():
+        runs = _start(procedure, subjects, journal)
+        every = list({id(run): run for run in runs.values()}.values())
+        queue = deque(task for run in every for task in run.advance())
     running: dict[Future[Sequence[E]], list[Task]] = {}
     done: SimpleQueue[Future[Sequence[E]]] = SimpleQueue()
     replayed = _progress(every).trials

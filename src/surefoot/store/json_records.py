@@ -12,6 +12,9 @@ from surefoot.errors import StoreFailed
 from surefoot.store.records import Record, Source
 from surefoot.store.spec import StudySpec
 
+_AS_THEY_ARE = (str, int, bool, type(None))
+"""Types of most fields, whose values JSON takes as they are."""
+
 
 @lru_cache(maxsize=1)
 def _adapters() -> dict[type[Any], Any]:
@@ -27,7 +30,8 @@ def record_to_json(record: Record) -> str:
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  a dataclass within a record
     """Its fields: of 100,000 inputs, one after the other, and no copy of all of them."""
-    return {name: plain_numbers(getattr(value, name)) for name in _field_names(type(value))}
+    own = {name: getattr(value, name) for name in _field_names(type(value))}
+    return {n: v if type(v) in _AS_THEY_ARE else plain_numbers(v) for n, v in own.items()}
 
 
 @cache
