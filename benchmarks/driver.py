@@ -96,7 +96,7 @@ class OneByOne(Executor):
         self._waiting.put((future, fn, args))
         return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the thread."""
         self._waiting.put(None)
         self._thread.join()
@@ -173,7 +173,7 @@ def rows_of(kind: str, where: str | None, seed: int, stages: int) -> list[dict[s
 def peak_memory(workers: int) -> int:
     """Bytes that the driver of so many simulated workers has used at most, in a new process."""
     command = [sys.executable, __file__, "--memory-of", str(workers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 

@@ -96,20 +96,10 @@ def measure(
                 future = pool.submit(bench.answer, batch)
                 running[future] = batch
                 future.add_done_callback(done.put)
-            answers: list[tuple[Task, E]] = []
-            try:
-                for future in _completed(done):
-                    batch = running.pop(future)
-                    try:
-                        answers += zip(batch, future.result(), strict=True)
-                    except OutOfMemory as error:
-                        batch_size = min(batch_size, _half_size(batch, error))
-                        queue.extendleft(reversed(batch))
-                    except BrokenExecutor:  # a worker was killed; the pool replaces it, or says no
-                        queue.extendleft(reversed(batch))
-            finally:  # what other batches answered is kept where one of them failed
-                if answers:
-                    journal.append(answers)
+            if not running:  # the time was up before anything was submitted
+                break
+            ended = [(future, running.pop(future)) for future in _completed(done)]
+            answers, batch_size = _journalled(ended, journal, queue, batch_size)
             for task, evidence in answers:
                 if next_tasks := runs[task.subject.name].add_evidence(task, evidence):
                     queue.extendleft(reversed(next_tasks))
@@ -128,6 +118,33 @@ def _completed(done: SimpleQueue[Future[Sequence[E]]]) -> list[Future[Sequence[E
     while len(completed) < _MOST_TOGETHER and not done.empty():
         completed.append(done.get())
     return completed
+
+
+def _journalled(
+    ended: Sequence[tuple[Future[Sequence[E]], list[Task]]],
+    journal: Journal,
+    queue: deque[Task],
+    batch_size: int,
+) -> tuple[list[tuple[Task, E]], int]:
+    """What batches that have ended answered, once it is in the journal; and the batch size now.
+
+    The tasks of a batch that did not fit into memory, or whose worker was killed, go back into the
+    queue. Where a batch failed for good, what the others answered is in the journal.
+    """
+    answers: list[tuple[Task, E]] = []
+    try:
+        for future, batch in ended:
+            try:
+                answers += list(zip(batch, future.result(), strict=True))
+            except OutOfMemory as error:
+                batch_size = min(batch_size, _half_size(batch, error))
+                queue.extendleft(reversed(batch))
+            except BrokenExecutor:  # the pool replaces the worker, or says no
+                queue.extendleft(reversed(batch))
+    finally:
+        if answers:
+            journal.append(answers)
+    return answers, batch_size
 
 
 def _procedures(procedure: Recipe[R], subjects: Sequence[Subject]) -> list[Procedure[Any, Any, R]]:
