@@ -35,7 +35,7 @@ from surefoot.engine.loop import measure
 from surefoot.evidence import Counts
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
-from surefoot.store import open_store
+from surefoot.store import Journal, open_store
 from surefoot.tasks import Subject, Task
 from surefoot.testing.stores import example_spec
 
@@ -44,6 +44,7 @@ TARGET = 1_000
 LARGEST_GROWTH = 0.10
 """Of the driver's memory, from 1 worker to 1,000."""
 INPUTS = 1_000
+"""At least; and as many as batches that are under way, which each need an input of their own."""
 TRIALS = 64
 """Of one question."""
 QUESTIONS = 128
@@ -118,9 +119,11 @@ class Rate:
     processor: float
 
 
-def driven(journal: Any, pool: Executor, stages: int, batch: int, in_flight: int) -> Rate:  # noqa: ANN401
-    """One run of all inputs."""
-    subjects = [Subject(f"{i:06d}", (i,)) for i in range(INPUTS)]
+def driven(
+    journal: Journal, pool: Executor, stages: int, batch: int, in_flight: int, inputs: int
+) -> Rate:
+    """One run of so many inputs."""
+    subjects = [Subject(f"{i:06d}", (i,)) for i in range(inputs)]
     clock, processor = time.perf_counter(), time.process_time()
     results = measure(
         Pinned(Stages(stages), LEVEL),
@@ -132,7 +135,7 @@ def driven(journal: Any, pool: Executor, stages: int, batch: int, in_flight: int
         in_flight=in_flight,
     )
     taken = Rate(
-        -(-INPUTS * stages // batch),
+        -(-inputs * stages // batch),
         time.perf_counter() - clock,
         time.process_time() - processor,
     )
@@ -157,7 +160,14 @@ def rows_of(kind: str, where: str | None, seed: int, stages: int) -> list[dict[s
         pool = OneByOne() if pool_kind == "waiting" else Inline()
         digest = f"driver-{seed}-{stages}-{number}"
         with new_journal(where, digest) as journal, pool:
-            rate = driven(journal, pool, stages * (5 if batch > 1 else 1), batch, in_flight)
+            rate = driven(
+                journal,
+                pool,
+                stages * (5 if batch > 1 else 1),
+                batch,
+                in_flight,
+                max(INPUTS, in_flight),
+            )
         rows.append(
             {
                 "journal": kind,
@@ -182,7 +192,7 @@ def _print_memory(workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "run.db")
         with new_journal(file, "memory") as journal, OneByOne() as pool:
-            driven(journal, pool, QUICK_STAGES, 1, 1 if workers == 1 else 2 * workers)
+            driven(journal, pool, QUICK_STAGES, 1, 1 if workers == 1 else 2 * workers, 2 * MANY)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(peak if sys.platform == "darwin" else peak * 1024)
 
