@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from surefoot.results import Interval
 from surefoot.statistics import betting
-from surefoot.statistics.intervals import p_value_above
+from surefoot.statistics.intervals import _lower_end, _Sample, betting_trials, p_value_above
 
 WORLDS = {
     "mostly one": (lambda rng, n: np.where(rng.random(n) < 0.85, 1.0, rng.random(n)), 0.925),
@@ -158,3 +158,16 @@ def test_betting_narrows_with_more_values():
 
 def test_betting_on_no_values_says_nothing():
     assert betting(np.zeros(0), 0.05) == Interval(0.0, 1.0)
+
+
+def test_inputs_with_equal_numbers_of_trials_are_computed_once_to_the_same_bit():
+    rng = np.random.default_rng(4)
+    n = rng.choice([40, 70, 133, 1000], 500)
+    k = rng.binomial(n, rng.beta(3, 0.3, 500))
+    ones, counts = np.repeat([1.0, 0.0], 500), np.concatenate([k, n - k]).astype(float)
+    some, weights = counts > 0, np.tile(n.min() / n, 2)
+    low, above = (
+        _lower_end(_Sample(values[some], counts[some], weights[some]), 0.025)
+        for values in (ones, 1 - ones)
+    )
+    assert betting_trials(k, n, 0.05) == Interval(low, 1 - above)

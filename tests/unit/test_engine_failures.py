@@ -76,6 +76,54 @@ def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
     assert journal.replay()
 
 
+class Counted(MemoryJournal):
+    """Counts its transactions."""
+
+    appended = 0
+
+    def append(self, answers):
+        self.appended += 1
+        super().append(answers)
+
+
+class FailingBatch:
+    """A bench whose batch number `bad` fails in its own way."""
+
+    def __init__(self, bench, bad, how):
+        self.bench, self.bad, self.how, self.answered = bench, bad, how, []
+        self.block, self.calls = bench.block, 0
+
+    def answer(self, tasks):
+        self.calls += 1
+        if self.calls == self.bad:
+            return self.how(self.bench.answer(tasks))
+        self.answered += tasks
+        return self.bench.answer(tasks)
+
+
+def too_few(answers):
+    return answers[:-1]
+
+
+@pytest.mark.parametrize(("how", "error"), [(raising, ConnectionError), (too_few, ValueError)])
+def test_what_came_back_together_with_a_batch_that_failed_is_kept_and_nothing_of_it(how, error):
+    bench, journal = FailingBatch(study().bench(), 3, how), Counted()
+    with pytest.raises(error):
+        run(bench=bench, journal=journal, batch_size=40, in_flight=6)
+    kept = {(name, e.start, e.stop) for name, own in journal.replay().items() for e in own}
+    before_it = {(t.subject.name, t.start, t.stop) for t in bench.answered}
+    assert kept <= before_it
+    assert kept
+    assert journal.appended == 1
+
+
+def test_batches_that_came_back_together_are_one_transaction(plain):
+    alone, together = Counted(), Counted()
+    assert run(journal=alone, batch_size=20) == plain
+    assert run(journal=together, batch_size=20, in_flight=1000) == plain
+    assert together.appended < alone.appended / 4
+
+
 def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
     def nan(x):
         scores = linear(x)

@@ -1,6 +1,8 @@
 """The store: what goes in comes out, also after a crash; strangers are refused."""
 
 import dataclasses
+import json
+import math
 import sqlite3
 import threading
 from contextlib import closing
@@ -11,7 +13,7 @@ import sqlalchemy as sa
 import surefoot as sf
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
-from surefoot.store.json_records import record_from_json, record_to_json
+from surefoot.store.json_records import plain_numbers, record_from_json, record_to_json
 from surefoot.store.memory import MemoryJournal
 from surefoot.store.schema import META
 from surefoot.store.sql import SqlStore
@@ -41,6 +43,16 @@ def test_a_record_survives_the_store_and_json(finished):
     with closing(SqlStore(path, create=False)) as store:
         assert store.record() == result.record
         assert store.record(result.record.digest[:6]) == result.record
+
+
+def test_a_record_is_the_text_of_its_fields_with_null_for_what_has_no_end(finished):
+    open_end = sf.results.Interval(0.0, math.inf)
+    claims = tuple(dataclasses.replace(c, interval=open_end) for c in finished[1].record.claims)
+    record = dataclasses.replace(finished[1].record, claims=claims)
+    plain = json.dumps(plain_numbers(dataclasses.asdict(record)), ensure_ascii=False)
+    assert record_to_json(record) == plain
+    assert "null" in plain
+    assert "Infinity" not in plain
 
 
 def test_the_same_study_comes_from_the_store_without_running(finished):

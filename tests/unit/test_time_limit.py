@@ -72,6 +72,17 @@ def test_no_batch_begins_after_the_limit():
     assert 1 <= bench.batches <= 5
 
 
+def test_a_limit_that_passes_before_the_first_batch_ends_the_run():
+    ended = []
+    (curve,) = run(
+        time_limit=SHORT,
+        watch=lambda _: time.sleep(2 * SHORT),
+        on_time_up=lambda: ended.append(True),
+    )
+    assert curve.trials == 0
+    assert ended == [True]
+
+
 def test_a_run_that_ends_in_time_is_as_without_a_limit(whole):
     ended = []
     assert run(time_limit=LONG, on_time_up=lambda: ended.append(True), bench=Slow(0.0)) == [whole]

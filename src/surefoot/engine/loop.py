@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from surefoot.engine.batching import take_batch
@@ -16,6 +17,7 @@ from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
 from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
+from surefoot.store.garbage_collection import no_garbage_collection
 from surefoot.tasks import Subject, Task
 
 E = TypeVar("E")
@@ -24,6 +26,11 @@ Recipe = Procedure[Any, Any, R] | Mapping[str, Procedure[Any, Any, R]] | Joint[R
 """One procedure for every subject, one for each by name, or one for all of them together."""
 _PROGRESS_INTERVAL_SECONDS = 0.1
 """Between two reports of progress: smooth to the eye, and free next to a batch."""
+_PROGRESS_SHARE = 0.02
+"""Of the driver's time, at most, for reports: with 100,000 inputs they are seconds apart."""
+_MOST_TOGETHER = 64
+"""Batches that are journalled in one transaction, which costs as much as 30 rows; with more of them
+workers would wait for their next batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,43 +76,75 @@ def measure(
     """
     check_time_limit(time_limit, _procedures(procedure, subjects))
     limit = TimeLimit.from_now(time_limit)
-    runs = _start(procedure, subjects, journal)
-    queue = deque(task for run in _different(runs) for task in run.advance())
+    with no_garbage_collection():
+        runs = _start(procedure, subjects, journal)
+        every = list({id(run): run for run in runs.values()}.values())
+        queue = deque(task for run in every for task in run.advance())
     running: dict[Future[Sequence[E]], list[Task]] = {}
-    replayed = _progress(runs).trials
+    done: SimpleQueue[Future[Sequence[E]]] = SimpleQueue()
+    replayed = _progress(every).trials
     next_report = 0.0
     try:
         while running or (queue and not limit.reached):
-            if time.monotonic() >= next_report:
-                now = _until(limit, _progress(runs), replayed)
+            if (begun := time.monotonic()) >= next_report:
+                now = _until(limit, _progress(every), replayed)
                 watch(replace(now, doing=doing, unit=unit))
-                next_report = time.monotonic() + _PROGRESS_INTERVAL_SECONDS
+                taken = time.monotonic() - begun
+                next_report = begun + max(_PROGRESS_INTERVAL_SECONDS, taken / _PROGRESS_SHARE)
             while queue and len(running) < in_flight and not limit.reached:
                 batch = take_batch(queue, batch_size, block)
-                running[pool.submit(bench.answer, batch)] = batch
-            completed, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in completed:
-                batch = running.pop(future)
-                try:
-                    answers = list(zip(batch, future.result(), strict=True))
-                except OutOfMemory as error:
-                    batch_size = min(batch_size, _half_size(batch, error))
-                    queue.extendleft(reversed(batch))
-                    continue
-                except BrokenExecutor:  # a worker was killed; the pool replaces it, or says no
-                    queue.extendleft(reversed(batch))
-                    continue
-                journal.append(answers)
-                for task, evidence in answers:
-                    next_tasks = runs[task.subject.name].add_evidence(task, evidence)
+                future = pool.submit(bench.answer, batch)
+                running[future] = batch
+                future.add_done_callback(done.put)
+            if not running:  # the time was up before anything was submitted
+                break
+            ended = [(future, running.pop(future)) for future in _completed(done)]
+            answers, batch_size = _journalled(ended, journal, queue, batch_size)
+            for task, evidence in answers:
+                if next_tasks := runs[task.subject.name].add_evidence(task, evidence):
                     queue.extendleft(reversed(next_tasks))
-        if _conclude_unfinished(runs):
+        if _conclude_unfinished(every):
             on_time_up()
-        watch(replace(_progress(runs), doing=doing, unit=unit))
+        watch(replace(_progress(every), doing=doing, unit=unit))
     finally:
         for future in running:
             future.cancel()
-    return [run.session.result for run in _different(runs)]
+    return [run.session.result for run in every]
+
+
+def _completed(done: SimpleQueue[Future[Sequence[E]]]) -> list[Future[Sequence[E]]]:
+    """Wait for a batch that has ended; it, and those that have ended as well."""
+    completed = [done.get()]
+    while len(completed) < _MOST_TOGETHER and not done.empty():
+        completed.append(done.get())
+    return completed
+
+
+def _journalled(
+    ended: Sequence[tuple[Future[Sequence[E]], list[Task]]],
+    journal: Journal,
+    queue: deque[Task],
+    batch_size: int,
+) -> tuple[list[tuple[Task, E]], int]:
+    """What batches that have ended answered, once it is in the journal; and the batch size now.
+
+    The tasks of a batch that did not fit into memory, or whose worker was killed, go back into the
+    queue. Where a batch failed for good, what the others answered is in the journal.
+    """
+    answers: list[tuple[Task, E]] = []
+    try:
+        for future, batch in ended:
+            try:
+                answers += list(zip(batch, future.result(), strict=True))
+            except OutOfMemory as error:
+                batch_size = min(batch_size, _half_size(batch, error))
+                queue.extendleft(reversed(batch))
+            except BrokenExecutor:  # the pool replaces the worker, or says no
+                queue.extendleft(reversed(batch))
+    finally:
+        if answers:
+            journal.append(answers)
+    return answers, batch_size
 
 
 def _procedures(procedure: Recipe[R], subjects: Sequence[Subject]) -> list[Procedure[Any, Any, R]]:
@@ -141,14 +180,9 @@ def _start(
     return runs
 
 
-def _different(runs: dict[str, SubjectRun]) -> list[SubjectRun]:
-    """Each run once, in the order of its first subject."""
-    return list({id(run): run for run in runs.values()}.values())
-
-
-def _conclude_unfinished(runs: dict[str, SubjectRun]) -> bool:
+def _conclude_unfinished(runs: Sequence[SubjectRun]) -> bool:
     """Let every procedure that still asks conclude now; whether there was one."""
-    unfinished = [run for run in _different(runs) if not run.finished]
+    unfinished = [run for run in runs if not run.finished]
     for run in unfinished:
         run.conclude()
     return bool(unfinished)
@@ -171,12 +205,11 @@ def _until(limit: TimeLimit, progress: Progress, replayed: int) -> Progress:
     return replace(progress, expected=int(min(progress.expected, most)))
 
 
-def _progress(runs: dict[str, SubjectRun]) -> Progress:
+def _progress(runs: Sequence[SubjectRun]) -> Progress:
     """Trials done; trials expected if unfinished subjects take as many as the finished ones."""
-    every = _different(runs)
-    finished = [run.answered_trials for run in every if run.finished]
-    unfinished = [run for run in every if not run.finished]
+    finished = [run.answered_trials for run in runs if run.finished]
+    unfinished = [run for run in runs if not run.finished]
     typical = sum(finished) / len(finished) if finished else 0.0
     expected = sum(max(run.requested_trials, typical, run.forecast) for run in unfinished)
     done = sum(run.requested_trials - run.missing_trials for run in unfinished)
-    return Progress(sum(finished) + done, int(sum(finished) + expected), len(finished), len(every))
+    return Progress(sum(finished) + done, int(sum(finished) + expected), len(finished), len(runs))

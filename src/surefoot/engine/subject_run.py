@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -17,24 +16,20 @@ _Place = tuple[str, float]
 """The name of a subject, and a level."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Request:
     """Trials [start, stop) of a subject at a level that a question asks for, and their evidence."""
 
     subject: Subject
-    level: float
+    place: _Place
     start: int
     stop: int
     known: object
     entries: list[Entry] = field(default_factory=list)
 
-    @property
-    def place(self) -> _Place:
-        return self.subject.name, self.level
-
-    @property
-    def trials(self) -> int:
-        return self.stop - self.start
+    def task(self, start: int, stop: int) -> Task:
+        """Some of these trials, to be run."""
+        return Task(self.subject, self.place[1], start, stop, self.known)
 
     def covers(self, entry: Entry) -> bool:
         """Whether all trials of the entry belong to this request."""
@@ -42,6 +37,8 @@ class _Request:
 
     def evidence(self) -> Any:  # noqa: ANN401  any evidence that adds up
         """The evidence of all trials, added up in their order."""
+        if len(self.entries) == 1:
+            return self.entries[0].evidence
         return reduce(add, (e.evidence for e in sorted(self.entries, key=lambda e: e.start)))
 
 
@@ -50,6 +47,19 @@ class SubjectRun:
 
     A question is answered once all its trials have evidence.
     """
+
+    __slots__ = (
+        "_next_trial",
+        "_requests",
+        "_requests_at",
+        "_unused",
+        "answered_trials",
+        "forecast",
+        "missing_trials",
+        "open_trials",
+        "session",
+        "subjects",
+    )
 
     def __init__(
         self,
@@ -64,11 +74,13 @@ class SubjectRun:
         self.missing_trials = 0
         self._requests: list[_Request] = []
         self._requests_at: dict[_Place, list[_Request]] = {}
-        self._next_trial: dict[_Place, int] = defaultdict(int)
-        self._unused: dict[_Place, list[Entry]] = defaultdict(list)
+        self._next_trial: dict[_Place, int] = {}
+        self._unused: dict[_Place, list[Entry]] = {}
         for name, entries in journalled.items():
             for entry in entries:
-                self._unused[name, entry.level].append(entry)
+                self._unused.setdefault((name, entry.level), []).append(entry)
+        for unused in self._unused.values():
+            unused.sort(key=_start_then_longest)
 
     def advance(self) -> list[Task]:
         """Answer questions from the journal as far as it goes; return the tasks to run next.
@@ -76,29 +88,26 @@ class SubjectRun:
         No tasks: the procedure has concluded.
         """
         tasks: list[Task] = []
-        while not self.finished and not tasks:
+        while not tasks and self.session.question is not None:
             self._open([self._request(ask) for ask in self._asks()])
+            if not self._unused:  # as in most of a run
+                self.missing_trials = self.open_trials
+                return [request.task(request.start, request.stop) for request in self._requests]
             for request in self._requests:
                 tasks += self._use_journal(request)
             for request in self._requests:
-                place = request.place
-                if place in self._unused:
-                    unused = self._unused[place]
-                    self._unused[place] = [e for e in unused if not request.covers(e)]
+                self._remove_used(request)
             if not tasks:
                 self._answer()
-        self._refuse_unused({r.place for r in self._requests} if tasks else set(self._unused))
+        if self._unused:
+            self._refuse_unused({r.place for r in self._requests} if tasks else set(self._unused))
         return tasks
 
     def add_evidence(self, task: Task, evidence: object) -> list[Task]:
         """Keep the evidence of one task; the next tasks once the question is complete."""
-        request = next(
-            r
-            for r in self._requests_at[task.subject.name, task.level]
-            if r.start <= task.start < r.stop
-        )
+        request = self._requests[0] if len(self._requests) == 1 else self._request_of(task)
         request.entries.append(Entry(task.level, task.start, task.stop, evidence))
-        self.missing_trials -= task.units
+        self.missing_trials -= task.stop - task.start
         if self.missing_trials:
             return []
         self._answer()
@@ -126,14 +135,16 @@ class SubjectRun:
     def _open(self, requests: list[_Request]) -> None:
         """These are the requests of the open question; no trial of them has evidence yet."""
         self._requests, self._requests_at = requests, {}
+        self.open_trials = self.missing_trials = 0
         for request in requests:
-            self._requests_at.setdefault(request.place, []).append(request)
-        self.open_trials = sum(request.trials for request in requests)
-        self.missing_trials = 0
+            self.open_trials += request.stop - request.start
+        if len(requests) > 1:
+            for request in requests:
+                self._requests_at.setdefault(request.place, []).append(request)
 
-    def _asks(self) -> list[Ask]:
+    def _asks(self) -> tuple[Ask, ...]:
         question = self.session.question
-        return list(question) if isinstance(question, tuple) else [question] if question else []
+        return question if isinstance(question, tuple) else (question,) if question else ()
 
     def _request(self, ask: Ask) -> _Request:
         if ask.units < 1:
@@ -142,28 +153,48 @@ class SubjectRun:
             )
         subject = self.subjects[ask.subject]
         place = subject.name, ask.level
-        start = self._next_trial[place] if ask.start is None else ask.start
+        next_trial = self._next_trial.get(place, 0)
+        start = next_trial if ask.start is None else ask.start
         stop = start + ask.units
-        self._next_trial[place] = max(self._next_trial[place], stop)
-        return _Request(subject, ask.level, start, stop, ask.known)
+        self._next_trial[place] = max(next_trial, stop)
+        return _Request(subject, place, start, stop, ask.known)
+
+    def _request_of(self, task: Task) -> _Request:
+        """The request of the open question that the task is part of."""
+        return next(
+            r
+            for r in self._requests_at[task.subject.name, task.level]
+            if r.start <= task.start < r.stop
+        )
 
     def _use_journal(self, request: _Request) -> list[Task]:
         """Give the request what the journal holds of it; tasks for the rest."""
         entries = self._unused.get(request.place, [])
         request.entries, gaps = _cover(entries, request.start, request.stop)
         self.missing_trials += sum(stop - start for start, stop in gaps)
-        return [Task(request.subject, request.level, *gap, request.known) for gap in gaps]
+        return [request.task(*gap) for gap in gaps]
+
+    def _remove_used(self, request: _Request) -> None:
+        """Forget the entries of trials that the request has asked for."""
+        unused = self._unused.get(request.place)
+        if unused is None:
+            return
+        left = [entry for entry in unused if not request.covers(entry)]
+        if left:
+            self._unused[request.place] = left
+        else:
+            del self._unused[request.place]
 
     def _answer(self) -> None:
         """Send the evidence to the procedure, which asks the next question or concludes."""
         answers = [request.evidence() for request in self._requests]
-        self.answered_trials = self.requested_trials
-        self._open([])
+        self.answered_trials += self.open_trials
+        self._requests, self.open_trials = [], 0
         several = isinstance(self.session.question, tuple)
         self.session.tell(answers if several else answers[0])
 
     def _refuse_unused(self, places: set[_Place]) -> None:
-        unused = next((place for place in places if self._unused.get(place)), None)
+        unused = next((place for place in places if place in self._unused), None)
         if unused is not None:
             raise ReplayMismatch(
                 f"the store holds trials of input {unused[0]} that this procedure does not "
@@ -171,14 +202,19 @@ class SubjectRun:
             )
 
 
+def _start_then_longest(entry: Entry) -> tuple[int, int]:
+    """The order in which entries are laid side by side."""
+    return entry.start, -entry.stop
+
+
 def _cover(
     entries: list[Entry], start: int, stop: int
 ) -> tuple[list[Entry], list[tuple[int, int]]]:
-    """Entries that lie in [start, stop) without overlap, and the gaps between them."""
+    """Sorted entries that lie in [start, stop) without overlap, and the gaps between them."""
     chosen: list[Entry] = []
     gaps: list[tuple[int, int]] = []
     position = start
-    for entry in sorted(entries, key=lambda e: (e.start, -e.stop)):
+    for entry in entries:
         if entry.start < position or entry.stop > stop:
             continue
         if entry.start > position:

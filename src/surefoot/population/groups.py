@@ -75,13 +75,17 @@ def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[n
 
     Each is computed once, however often it is repeated: a forecast repeats them many times.
     """
-    known = {
-        id(one): float(np.mean([value(member) for member in one.members]))
+    once = distinct(sampled)
+    known = [
+        float(np.mean([value(member) for member in one.members]))
         if isinstance(one, Group)
         else value(one)
-        for one in distinct(sampled)
-    }
-    return np.array([known[id(one)] for one in sampled], dtype=np.float64)
+        for one in once
+    ]
+    if len(once) == len(sampled):
+        return np.array(known, dtype=np.float64)
+    by_object = dict(zip(map(id, once), known, strict=True))
+    return np.array([by_object[id(one)] for one in sampled], dtype=np.float64)
 
 
 def distinct(sampled: Sequence[R]) -> list[R]:

@@ -61,8 +61,9 @@ def betting_trials(
     ones = np.repeat([1.0, 0.0], len(n))
     counts = np.concatenate([k, n - k])
     some = counts > 0
-    kept_sample = _Sample(ones[some], counts[some], weights[some])
-    failed = _Sample(1.0 - kept_sample.values, kept_sample.counts, kept_sample.weights)
+    pairs, which = np.unique((ones + 1j * weights)[some], return_inverse=True)
+    kept_sample = _Sample(pairs.real, counts[some], pairs.imag, which)
+    failed = _Sample(1.0 - pairs.real, counts[some], pairs.imag, which)
     low = _lower_end(kept_sample, error / 2)
     return Interval(low, max(low, 1.0 - _lower_end(failed, error / 2)))
 
@@ -85,11 +86,16 @@ def p_value_above(values: NDArray[np.floating], mean: float, error: float) -> fl
 
 @dataclass(frozen=True)
 class _Sample:
-    """Different values, how often each came, and what part of the stake is laid on it."""
+    """Different values, how often each came, and what part of the stake is laid on it.
+
+    Where many counts have the same value and weight, `which` is the place of each count's own:
+    what is computed of them is computed once.
+    """
 
     values: Floats
     counts: Floats
     weights: Floats
+    which: NDArray[np.intp] | None = None
 
     @classmethod
     def of(cls, x: Floats) -> _Sample:
@@ -107,7 +113,10 @@ def _log_capital(sample: _Sample, m: float, error: float) -> float:
     stakes = np.concatenate([[1.0], np.minimum(1.0, best)])
     gains = sample.weights * (sample.values / m - 1)
     with np.errstate(divide="ignore"):
-        logs = np.log1p(np.multiply.outer(stakes, gains)) @ sample.counts + np.log(_SHARES)
+        each = np.log1p(np.multiply.outer(stakes, gains))
+    if sample.which is not None:
+        each = np.take(each, sample.which, axis=1)
+    logs = each @ sample.counts + np.log(_SHARES)
     top = float(logs.max())
     return top + math.log(float(np.exp(logs - top).sum())) if top > -math.inf else top
 

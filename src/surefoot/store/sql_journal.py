@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_to_text
+from surefoot.store.garbage_collection import no_garbage_collection
 from surefoot.store.schema import JOURNAL, RUNS
 from surefoot.tasks import Entry, Task
 
@@ -43,18 +43,6 @@ _COUNT = (
 def now() -> str:
     """The time of a write."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """For the many objects of a journal, none of them garbage: a fifth of the time to read it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class SqlJournal:
@@ -88,7 +76,7 @@ class SqlJournal:
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
-        with _no_garbage_collection():
+        with no_garbage_collection():
             return self._database.read(self._replay)
 
     def adopt(self, earlier: SqlJournal) -> None:

@@ -19,16 +19,16 @@ def adopt_evidence(study: Setup, store: Store) -> str:
     """
     if study.needs is not Needs.SAMPLES:
         return ""
-    own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
-    groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
-    earlier = [
+    alike = [
         record
         for record in store.finished()
-        if record.digest != study.digest
-        and _same_question(record.spec, study.spec)
-        and _adds_to(record, own)
-        and _whole_groups(record, groups)
+        if record.digest != study.digest and _same_question(record.spec, study.spec)
     ]
+    if not alike:
+        return ""
+    own = dict(zip(study.fitted.ids, study.fitted.row_digests(), strict=True))
+    groups = dict(zip(study.fitted.ids, study.fitted.groups, strict=False))
+    earlier = [r for r in alike if _adds_to(r, own) and _whole_groups(r, groups)]
     if not earlier:
         return ""
     largest = max(earlier, key=lambda record: len(record.inputs))
