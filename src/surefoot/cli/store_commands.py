@@ -11,7 +11,7 @@ import typer
 
 from surefoot.cli import options as o
 from surefoot.cli.output import present
-from surefoot.cli.terminal import HOLDS, open_console, print_table
+from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_stderr
 from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
 
@@ -88,8 +88,9 @@ def replay(
     from surefoot.study.read_store import read_study
 
     check_file(save)
-    study = read_study(store, run, trust=trust)
-    repeated = study.replay(subject, trial)
+    with prints_to_stderr():
+        study = read_study(store, run, trust=trust)
+        repeated = study.replay(subject, trial)
     if save is not None:
         _save(Path(save), study, repeated.perturbed)
     answer = {
