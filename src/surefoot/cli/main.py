@@ -34,6 +34,8 @@ from surefoot.cli.terminal import close_quietly, keep_results_apart, stdout_is_c
 from surefoot.errors import Stopped, SurefootError
 from surefoot.user_code import ignore_number_warnings, raised_words
 
+_MOST_LETTERS = 400
+"""Of a word in a sentence: longer than any path, shorter than a number that fills the terminal."""
 _INTERRUPTED = 130
 """What typer makes of a KeyboardInterrupt."""
 _STOPPED = "stopped: the evidence so far is in the store; the same command continues the run"
@@ -148,6 +150,7 @@ def _is_closed_pipe(error: BaseException | None) -> bool:
 def _fail(sentence: str) -> int:
     from surefoot.store.locations import public_location
 
-    one_line = public_location(" ".join(sentence.split()))
+    words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
+    one_line = public_location(" ".join(words))
     sys.stderr.write(f"surefoot: {one_line}\n")
     return ERROR

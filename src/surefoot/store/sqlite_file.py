@@ -27,6 +27,8 @@ def open_file(url: str, create: bool) -> Database:
     where = path_of(url)
     if not create and not where.is_file():
         raise StoreFailed(f"there is no store at {where}: check the path")
+    if where.exists() and not where.is_file():
+        raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():
         raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
     sealed = not create and not os.access(where.parent, os.W_OK)
