@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
+import zipfile
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from surefoot.models.scores import both_classes, complete_signature, model_error
 from surefoot.models.torch_files import read_module, require_torch
 from surefoot.models.torch_module import logits_module
 from surefoot.models.torch_modules import first_line, module_digest, on_device, scores_tensor
+from surefoot.models.trial_load import try_in_child
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
@@ -213,9 +216,29 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     """The model in an exported, scripted or (trusted only) pickled file."""
     options.refuse_output()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not options.trust:
+        _try_file(path, options)
     module, file = read_module(path, options.trust), _File(path, options.trust, digest)
     model = wrap_module(module, options, digest, export_input_shape(path))
     return replace(model, file=file, full=model.full and replace(model.full, file=file))
+
+
+def _try_file(path: Path, options: LoadOptions) -> None:
+    """Refuse an unknown file that takes too much memory or time for its first answer."""
+    torch = require_torch()
+    if not zipfile.is_zipfile(path):
+        return  # refused in a moment: a pickle
+    own = export_input_shape(path)
+    shape = options.input_shape(own, "a PyTorch module" if own is None else "the exported module")
+    if own is not None:  # before the child, which would import it for itself alone
+        importlib.import_module("torch.export")._trace  # noqa: B018
+
+    def answer_one() -> None:
+        module = read_module(path, False)
+        with torch.inference_mode():
+            module(torch.zeros((1, *shape)))
+
+    try_in_child(path, answer_one, 4 * math.prod(shape))
 
 
 def _reopened(kept: dict[str, Any]) -> TorchModel:
