@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import math
-import zipfile
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from surefoot.models.scores import both_classes, complete_signature, model_error
 from surefoot.models.torch_files import read_module, require_torch
 from surefoot.models.torch_module import logits_module
 from surefoot.models.torch_modules import first_line, module_digest, on_device, scores_tensor
-from surefoot.models.trial_load import try_in_child
+from surefoot.models.trial_load import try_file
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
@@ -181,9 +179,7 @@ def wrap_module(
             "the module is in training mode, where dropout and batch norm make its answers "
             "random: call module.eval() first"
         )
-    shape = options.input_shape(
-        own_shape, "a PyTorch module" if own_shape is None else "the exported module"
-    )
+    shape = options.input_shape(own_shape, _what(own_shape))
     options.normalise.check(shape)
     module, where, dtype = on_device(module, options.device)
     draft = Signature(
@@ -207,6 +203,10 @@ def wrap_module(
     return _halved(model) if options.half else model
 
 
+def _what(own_shape: tuple[int | None, ...] | None) -> str:
+    return "a PyTorch module" if own_shape is None else "the exported module"
+
+
 def is_module(source: Any) -> bool:  # noqa: ANN401
     """Whether it is a PyTorch module, without importing PyTorch."""
     return hasattr(source, "state_dict") and hasattr(source, "forward")
@@ -216,29 +216,12 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     """The model in an exported, scripted or (trusted only) pickled file."""
     options.refuse_output()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if not options.trust:
-        _try_file(path, options)
-    module, file = read_module(path, options.trust), _File(path, options.trust, digest)
-    model = wrap_module(module, options, digest, export_input_shape(path))
-    return replace(model, file=file, full=model.full and replace(model.full, file=file))
-
-
-def _try_file(path: Path, options: LoadOptions) -> None:
-    """Refuse an unknown file that takes too much memory or time for its first answer."""
-    torch = require_torch()
-    if not zipfile.is_zipfile(path):
-        return  # refused in a moment: a pickle
     own = export_input_shape(path)
-    shape = options.input_shape(own, "a PyTorch module" if own is None else "the exported module")
-    if own is not None:  # before the child, which would import it for itself alone
-        importlib.import_module("torch.export")._trace  # noqa: B018
-
-    def answer_one() -> None:
-        module = read_module(path, False)
-        with torch.inference_mode():
-            module(torch.zeros((1, *shape)))
-
-    try_in_child(path, answer_one, 4 * math.prod(shape))
+    if not options.trust:
+        try_file(path, options.input_shape(own, _what(own)))
+    module, file = read_module(path, options.trust), _File(path, options.trust, digest)
+    model = wrap_module(module, options, digest, own)
+    return replace(model, file=file, full=model.full and replace(model.full, file=file))
 
 
 def _reopened(kept: dict[str, Any]) -> TorchModel:

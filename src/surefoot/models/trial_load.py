@@ -7,15 +7,20 @@ Copying a process is cheap and safe on Linux only; elsewhere files are read with
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import signal
 import sys
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
+from surefoot.models.torch_files import read_module, require_torch
 from surefoot.user_code import error_text
 
 CPU_SECONDS = 60
@@ -36,6 +41,23 @@ _WAY_OUT = (
     "convert the model to ONNX, or pass --trust (trust=True) if you made the file yourself and "
     "this machine is large enough"
 )
+
+
+def try_file(path: Path, shape: tuple[int, ...]) -> None:
+    """Refuse a PyTorch file that takes too much memory or time for its first answer."""
+    if not zipfile.is_zipfile(path):
+        return  # refused in a moment: a pickle
+    torch = require_torch()
+    if path.suffix.lower() == ".pt2":  # here, since a child would import it for itself alone
+        with suppress(ImportError):
+            importlib.import_module("torch._export.serde.serialize")
+
+    def answer_one() -> None:
+        module = read_module(path, trust=False)
+        with torch.inference_mode():
+            module(torch.zeros((1, *shape)))
+
+    try_in_child(path, answer_one, 4 * math.prod(shape))
 
 
 def try_in_child(path: Path, run: Callable[[], object], input_bytes: int) -> None:
