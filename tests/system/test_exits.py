@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
+import surefoot as sf
+from surefoot.errors import StoreFailed
+
 CODE = """
 import os, sys, asyncio
 import numpy as np
@@ -80,18 +83,25 @@ def test_no_code_but_ours_chooses_the_exit_code(own, words, says):
 def endless_model(path):
     """A Loop whose condition stays true."""
     body = helper.make_graph(
-        [helper.make_node("Identity", ["on"], ["out"])],
+        [
+            helper.make_node("Identity", ["on"], ["out"]),
+            helper.make_node("Identity", ["carried"], ["rows"]),
+        ],
         "body",
         [
             helper.make_tensor_value_info("i", TensorProto.INT64, []),
             helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("carried", TensorProto.FLOAT, None),
         ],
-        [helper.make_tensor_value_info("out", TensorProto.BOOL, [])],
+        [
+            helper.make_tensor_value_info("out", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("rows", TensorProto.FLOAT, None),
+        ],
     )
     graph = helper.make_graph(
         [
-            helper.make_node("Loop", ["", "true"], [], body=body),
-            helper.make_node("Flatten", ["x"], ["y"]),
+            helper.make_node("Flatten", ["x"], ["flat"]),
+            helper.make_node("Loop", ["", "true", "flat"], ["y"], body=body),
         ],
         "endless",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 28, 28])],
@@ -139,8 +149,6 @@ def test_ctrl_c_ends_native_code_that_does_not_return(workspace):
 
 
 def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeypatch):
-    import surefoot as sf
-
     folder = workspace.folder
     words = (folder / "model.onnx", folder / "test.npz", "linf:0.1")
     more = {"first": 2, "width": 0.5, "store": str(folder / "s.db")}
@@ -149,5 +157,5 @@ def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeyp
     again = sf.estimate(*words, **more)
     assert again.from_store
     assert again.claims == first.claims
-    with pytest.raises(sf.SurefootError, match=r"cannot be written .*use another store"):
+    with pytest.raises(StoreFailed, match=r"cannot be written .*use another store"):
         sf.estimate(*words, **more, seed=7)
