@@ -138,4 +138,4 @@ def _write(
     try:
         whole.save(path)
     except (OSError, ValueError) as error:
-        raise ReportFailed(f"{path} cannot be written ({error})") from error
+        raise ReportFailed(f"{path} cannot be written ({error}): choose another place") from error

@@ -210,7 +210,9 @@ def _save(path: Path, study: Study, x: object) -> None:
             )
             path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
     except OSError as error:
-        raise ReportFailed(f"{path} cannot be written ({error.strerror or error})") from error
+        raise ReportFailed(
+            f"{path} cannot be written ({error.strerror or error}): choose another place"
+        ) from error
 
 
 def _save_item(path: Path, item: object) -> None:

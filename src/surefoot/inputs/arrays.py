@@ -48,7 +48,9 @@ def from_arrays(
             "the others are one input"
         )
     if values.size == 0:
-        raise InvalidArgument(f"{source} holds no inputs: the array has shape {values.shape}")
+        raise InvalidArgument(
+            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
+        )
     divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
     if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
         raise InvalidArgument(

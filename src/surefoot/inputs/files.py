@@ -104,6 +104,7 @@ def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: A
     if name not in stored.files:
         raise InvalidArgument(
             f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
+            "; name one of them"
         )
     array: NDArray[Any] = stored[name]
     return array

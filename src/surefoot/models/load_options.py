@@ -76,6 +76,7 @@ class LoadOptions:
         if self.device is not None:
             raise InvalidArgument(
                 f"device {self.device!r}: only PyTorch models can be moved to a device"
+                ": leave it out"
             )
         if self.half:
             raise InvalidArgument("half precision is for PyTorch models: leave it out")

@@ -266,7 +266,9 @@ def _output_name(path: Path, session: Any, name: str | None, scores: Scores | No
     names = [o.name for o in outputs]
     if name is not None:
         if name not in names:
-            raise InvalidArgument(f"{path} has no output {name!r}: it has {', '.join(names)}")
+            raise InvalidArgument(
+                f"{path} has no output {name!r}: it has {', '.join(names)}; name one of them"
+            )
         return name
     whole = () if scores is None or scores.of_classes else ("tensor(int", "tensor(uint")
     for kind in ("tensor(float", "tensor(double", "seq(map(", *whole):

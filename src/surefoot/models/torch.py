@@ -109,7 +109,10 @@ class TorchModel:
             row = torch.arange(len(x), device=x.device)
             margin = scores[row, labels] - scores[row, rivals]
             if not margin.requires_grad:
-                raise ModelFailed("no gradient flows from its scores back to its input")
+                raise ModelFailed(
+                    "no gradient flows from its scores back to its input"
+                    ": leave out detach, argmax and the like in it, or use a method that samples"
+                )
             (slope,) = torch.autograd.grad(margin.sum(), at)
             return margin.detach(), slope.float()
 

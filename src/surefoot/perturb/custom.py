@@ -91,7 +91,10 @@ class Batched:
         _check_shape(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
         if not bool(xp.all(xp.isfinite(out))):
-            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
+            raise InvalidArgument(
+                f"{self.name} returned NaN or infinite values at level {level}"
+                ": let it return finite numbers"
+            )
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
         return clip(out, bounds)
@@ -186,7 +189,10 @@ class OneByOne:
         _check_shape(self.name, result, row.shape)
         perturbed = from_format(result, self.input_format, bounds or UNIT)
         if not np.isfinite(perturbed).all():
-            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
+            raise InvalidArgument(
+                f"{self.name} returned NaN or infinite values at level {level}"
+                ": let it return finite numbers"
+            )
         return perturbed
 
     def _perturb_items(

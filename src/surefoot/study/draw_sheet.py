@@ -58,7 +58,9 @@ def read_image(path: str | Path) -> NDArray[np.float32]:
 def _first_image(path: str) -> NDArray[np.float32]:
     inputs = load_inputs(path)
     if not inputs.frame:
-        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
+        raise InvalidArgument(
+            f"{path} holds no images but rows of shape {inputs.x.shape[1:]}: give an image file"
+        )
     image: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
     if image.min() < 0 or image.max() > 1:
         raise InvalidArgument(
