@@ -51,7 +51,7 @@ def _is_bounded(nodes: list[ast.AST]) -> bool:
 
 
 def _exponents(node: ast.AST) -> list[ast.AST | None]:
-    """The exponent where it is a power or a shift, None where it cannot be told; else nothing."""
+    """The exponent where it is a power or a shift, None where it is not known; else nothing."""
     match node:
         case ast.BinOp(op=ast.Pow() | ast.LShift(), right=exponent):
             return [exponent]
