@@ -5,6 +5,10 @@ class SurefootError(Exception):
     """Base of all errors raised on purpose."""
 
 
+class Stopped(BaseException):
+    """The user or the system stopped the run: no error, and no code of the user may catch it."""
+
+
 class InvalidArgument(SurefootError, ValueError):
     """A value the caller passed cannot mean anything."""
 

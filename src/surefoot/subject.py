@@ -23,6 +23,10 @@ Level = Any
 """A number, or an array of one number a row."""
 
 
+LARGEST_NUMBER = 1e30
+"""Of bounds, levels and scales: float32 holds it, and sums and differences of such numbers too."""
+
+
 def to_host(array: Array) -> NDArray[Any]:
     """The array in main memory, as NumPy; itself where it is there already."""
     return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, print_findings
+from surefoot.cli.terminal import HOLDS, print_findings, prints_to_stderr
 from surefoot.commands import doctor as function
 
 BAD = 3
@@ -33,7 +33,8 @@ def doctor(
 
     Example: surefoot doctor model.onnx test.npz --bounds 0,1
     """
-    checkup = function.doctor(model, data, perturb, **options)
+    with prints_to_stderr():
+        checkup = function.doctor(model, data, perturb, **options)
     if json:
         typer.echo(jsonlib.dumps([asdict(f) for f in checkup.findings], ensure_ascii=False))
     else:

@@ -6,11 +6,9 @@ import signal
 import threading
 from types import FrameType
 
+from surefoot.errors import Stopped
+
 _stop_requested = threading.Event()
-
-
-class Stopped(BaseException):
-    """The user or the system stopped the run."""
 
 
 def handle_signals() -> None:
@@ -22,6 +20,11 @@ def handle_signals() -> None:
 def _stop(signum: int, frame: FrameType | None) -> None:
     _stop_requested.set()
     raise Stopped
+
+
+def stop_requested() -> bool:
+    """Whether Python has noticed the signal."""
+    return _stop_requested.is_set()
 
 
 def raise_if_stopped() -> None:

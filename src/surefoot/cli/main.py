@@ -26,12 +26,19 @@ from surefoot.cli import (
     store_commands,
     tail,
 )
-from surefoot.cli.interrupts import Stopped, handle_signals
+from surefoot.cli.exit_codes import ERROR, own_exit_code
+from surefoot.cli.interrupts import handle_signals
 from surefoot.cli.once import OnceCommand
-from surefoot.cli.terminal import close_quietly
-from surefoot.errors import SurefootError
+from surefoot.cli.stop_watch import watch_signals
+from surefoot.cli.terminal import close_quietly, keep_results_apart, stdout_is_closed
+from surefoot.errors import Stopped, SurefootError
+from surefoot.user_code import ignore_number_warnings, raised_words
 
-ERROR = 3
+_MOST_LETTERS = 400
+"""Of a word in a sentence: longer than any path, shorter than a number that fills the terminal."""
+_INTERRUPTED = 130
+"""What typer makes of a KeyboardInterrupt."""
+_STOPPED = "stopped: the evidence so far is in the store; the same command continues the run"
 UsageError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # click's own base class, or the copy inside typer
@@ -100,12 +107,15 @@ def _root(
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    keep_results_apart()
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")
+    watch_signals(ERROR, f"surefoot: {_STOPPED}")
+    ignore_number_warnings()
     code: object = 0
     try:
-        code = app(prog_name="surefoot", standalone_mode=False)
+        with own_exit_code():
+            code = app(prog_name="surefoot", standalone_mode=False)
         sys.stdout.flush()
     except SurefootError as error:
         sys.exit(_fail(str(error)))
@@ -115,33 +125,32 @@ def main() -> None:
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
         sys.exit(_fail(sentence + way_out))
     except (Stopped, typer.Abort):
-        sys.exit(
-            _fail(
-                "stopped: the evidence so far is in the store; the same command continues the run"
-            )
-        )
-    except BrokenPipeError:
-        close_quietly()  # in `surefoot … | head` nothing went wrong
+        sys.exit(_fail(_STOPPED))
     except SystemExit as error:
-        if not _is_closed_pipe(error):
+        if not _is_closed_pipe(error.__context__):
             sys.exit(_fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that"))
         close_quietly()
     except OSError as error:
+        if _is_closed_pipe(error):
+            close_quietly()  # in `surefoot … | head` nothing went wrong
+            sys.exit(0)
         sys.exit(_fail(f"{error.filename or 'the system'}: {error.strerror or error}"))
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
-        sys.exit(_fail(f"a fault in surefoot, please report it: {type(error).__name__}: {error}"))
+        sys.exit(_fail(f"a fault in surefoot, please report it: {raised_words(error)}"))
+    if code == _INTERRUPTED:
+        sys.exit(_fail(_STOPPED))
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _is_closed_pipe(error: SystemExit) -> bool:
-    """Whether rich or typer made this exit from a closed pipe."""
-    cause = error.__context__
-    return isinstance(cause, OSError) and cause.errno == errno.EPIPE
+def _is_closed_pipe(error: BaseException | None) -> bool:
+    """Whether writing failed since nobody reads; rich and typer make an exit of that."""
+    return isinstance(error, OSError) and error.errno == errno.EPIPE and stdout_is_closed()
 
 
 def _fail(sentence: str) -> int:
     from surefoot.store.locations import public_location
 
-    one_line = public_location(" ".join(sentence.split()))
+    words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
+    one_line = public_location(" ".join(words))
     sys.stderr.write(f"surefoot: {one_line}\n")
     return ERROR

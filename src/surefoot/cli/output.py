@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from surefoot.cli.progress import progress_on_stderr
-from surefoot.cli.terminal import close_quietly, print_view
+from surefoot.cli.terminal import close_quietly, print_view, prints_to_stderr
 from surefoot.commands.caller import Caller
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ def run_command(
         display=progress_on_stderr,
         announce=_say,
         remark=_say,
-        on_interrupt=partial(_print_interrupted, as_json=json),
+        on_interrupt=partial(_print_interrupted, results=sys.stdout, as_json=json),
         on_workers=lambda note: _say(str(note)),
     )
-    result = function(*arguments, **options, caller=caller)
+    with prints_to_stderr():
+        result = function(*arguments, **options, caller=caller)
     store = options["running"].store
     say_what_is_from_store(result, store)
     for group in options.values():
@@ -72,13 +74,14 @@ def _say(sentence: str) -> None:
     sys.stderr.write(f"{sentence}\n")
 
 
-def _print_interrupted(result: Result, *, as_json: bool) -> None:
+def _print_interrupted(result: Result, *, results: TextIO, as_json: bool) -> None:
     """Print the brackets of an interrupted run."""
-    if as_json:
-        typer.echo(result.to_json())
-        return
-    typer.echo("Interrupted. The brackets so far:\n")
-    print_view(result.view)
+    with redirect_stdout(results):
+        if as_json:
+            typer.echo(result.to_json())
+            return
+        typer.echo("Interrupted. The brackets so far:\n")
+        print_view(result.view)
 
 
 def say_what_is_from_store(result: Result, store: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS, open_console, print_table
+from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_stderr
 from surefoot.commands.output_files import check_file
 from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument, ReportFailed
@@ -67,8 +67,9 @@ def perturb(
 
     pixels = read_image(image)
     chosen = None if levels is None else as_numbers("levels", levels)
-    perturbation, columns = perturbation_and_levels(name, pixels.shape[1:], chosen)
-    _write(pixels, perturbation, columns, rows, seed, path)
+    with prints_to_stderr():
+        perturbation, columns = perturbation_and_levels(name, pixels.shape[1:], chosen)
+        _write(pixels, perturbation, columns, rows, seed, path)
     if json:
         typer.echo(jsonlib.dumps({"sheet": path, "levels": columns, "samples": rows}))
         return HOLDS
@@ -137,4 +138,4 @@ def _write(
     try:
         whole.save(path)
     except (OSError, ValueError) as error:
-        raise ReportFailed(f"{path} cannot be written ({error})") from error
+        raise ReportFailed(f"{path} cannot be written ({error}): choose another place") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from surefoot.cli import options as o
-from surefoot.cli.terminal import HOLDS
+from surefoot.cli.terminal import HOLDS, prints_to_stderr
 from surefoot.commands import plan as function
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def plan(
 
     Example: surefoot plan model.onnx test.npz --perturb linf:8/255 --precision 0.02
     """
-    forecast = function.plan(model, data, perturb, **options)
+    with prints_to_stderr():
+        forecast = function.plan(model, data, perturb, **options)
     if json:
         typer.echo(jsonlib.dumps(asdict(forecast)))
     else:

@@ -12,7 +12,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.output import present
 from surefoot.cli.store_check import print_check, print_repair
-from surefoot.cli.terminal import HOLDS, open_console, print_table
+from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_stderr
 from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
 
@@ -102,8 +102,9 @@ def replay(
     from surefoot.study.read_store import read_study
 
     check_file(save)
-    study = read_study(store, run, trust=trust)
-    repeated = study.replay(subject, trial)
+    with prints_to_stderr():
+        study = read_study(store, run, trust=trust)
+        repeated = study.replay(subject, trial)
     if save is not None:
         _save(Path(save), study, repeated.perturbed)
     answer = {
@@ -223,7 +224,9 @@ def _save(path: Path, study: Study, x: object) -> None:
             )
             path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
     except OSError as error:
-        raise ReportFailed(f"{path} cannot be written ({error.strerror or error})") from error
+        raise ReportFailed(
+            f"{path} cannot be written ({error.strerror or error}): choose another place"
+        ) from error
 
 
 def _save_item(path: Path, item: object) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import sys
+from contextlib import AbstractContextManager, redirect_stdout
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +40,41 @@ def print_view(view: View) -> None:
         console.print(f"\n{title}", style="bold", markup=False)
         for line in lines:
             console.print(line, style=_STYLES.get(title), markup=False)
+
+
+def keep_results_apart() -> None:
+    """What libraries write to descriptor 1 goes to stderr; `sys.stdout` alone still writes results.
+
+    It is not undone: a library may write what it has buffered as late as the process ends.
+    """
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:  # closed by the shell: `surefoot … >&-`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+            setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper):
+        return  # replaced by a program that calls us
+    stream.flush()
+    results = os.dup(stream.fileno())
+    os.dup2(2, 1)
+    sys.stdout = io.TextIOWrapper(
+        os.fdopen(results, "wb"), stream.encoding, "replace", line_buffering=stream.line_buffering
+    )
+
+
+def prints_to_stderr() -> AbstractContextManager[object]:
+    """While code of the user runs: what it prints is no result."""
+    return redirect_stdout(sys.stderr)
+
+
+def stdout_is_closed() -> bool:
+    """Whether nobody reads the standard output any more, as in `surefoot … | head`."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return True  # no such call on this system, or no descriptor
 
 
 def close_quietly() -> None:

@@ -16,7 +16,7 @@ def check_file(path: str | Path | None) -> None:
     if target.is_dir():
         raise InvalidArgument(f"{path} is a folder: name a file, such as {Path(path) / 'out.html'}")
     if not target.parent.is_dir():
-        raise InvalidArgument(f"there is no folder {target.parent} for {path}")
+        raise InvalidArgument(f"there is no folder {target.parent} for {path}: create it first")
     if target.exists() and not target.is_file():
         raise InvalidArgument(f"{path} is not a regular file: choose another place")
     _try_writing(path, target.parent, f".{target.name}.")
@@ -43,7 +43,7 @@ def check_folder(path: str | Path | None) -> None:
     if target.exists() and not target.is_dir():
         raise InvalidArgument(f"{path} is a file: name a folder to write into")
     if not target.is_dir() and not target.parent.is_dir():
-        raise InvalidArgument(f"there is no folder {target.parent} for {path}")
+        raise InvalidArgument(f"there is no folder {target.parent} for {path}: create it first")
     _try_writing(path, target if target.is_dir() else target.parent, ".")
 
 

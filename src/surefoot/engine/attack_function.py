@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from surefoot.engine.attack_search import Candidates, Float32Array, Targets
 from surefoot.engine.unchanged_model import answers, changed
-from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.errors import InvalidArgument
 from surefoot.models.torch_module import fixed_parameters
 from surefoot.region.attack_method import AttackFunction
 from surefoot.subject import Ball, Model, to_host
+from surefoot.user_code import named_errors
 
 if TYPE_CHECKING:
     from surefoot.verify.margin_descent import ClippedBall
@@ -56,7 +57,7 @@ class FunctionSearch:
         self, x: Float32Array, labels: NDArray[np.int64], radius: float
     ) -> NDArray[np.floating]:
         own: Any = getattr(self.model, "torch_module", None)
-        with seeded(self.seed), _named_errors(self.attack.name):
+        with seeded(self.seed), named_errors(self.attack.name):
             if own is None:
                 answer = self.attack.function(
                     _scores_of(self.model), x.copy(), labels.copy(), radius
@@ -64,7 +65,7 @@ class FunctionSearch:
             else:
                 answer = self._on_tensors(own(), x, labels, radius)
         self._check_shape(answer, x.shape)
-        with _named_errors(self.attack.name):
+        with named_errors(self.attack.name):
             points = to_host(answer)
         if points.dtype.kind not in _REAL_NUMBERS:
             raise InvalidArgument(
@@ -126,20 +127,6 @@ def seeded(seed: int) -> Iterator[None]:
         finally:
             random.setstate(python)
             np.random.set_state(numpy)  # noqa: NPY002
-
-
-@contextmanager
-def _named_errors(name: str) -> Iterator[None]:
-    """An error of the user's function becomes one sentence with its name."""
-    try:
-        yield
-    except SurefootError:
-        raise
-    except SystemExit as error:
-        raise InvalidArgument(f"{name} called sys.exit({error.code!r})") from error
-    except Exception as error:
-        message = " ".join(str(error).split())[:200]
-        raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error
 
 
 def _near(answer: Float32Array, inside: Float32Array, ball: ClippedBall) -> NDArray[np.bool_]:

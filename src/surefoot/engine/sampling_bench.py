@@ -153,6 +153,7 @@ class SamplingBench(Generic[S]):
             row = int(np.argmin(np.isfinite(rows)))
             raise ModelFailed(
                 f"{words_of_trial(row, tasks)}: the model returned NaN or an infinite score"
+                "; let it give finite scores, or check the scale of the inputs"
             )
 
     def perturbed_all(self, tasks: Sequence[Task]) -> Array:

@@ -18,10 +18,9 @@ from surefoot.errors import InvalidArgument
 from surefoot.executors.self_check import answers_alike, self_check
 from surefoot.input_set import Inputs
 from surefoot.models.code_files import import_file, is_file_module
+from surefoot.user_code import error_text
 
 _MAIN = "__main__"
-_MOST_CHARACTERS = 200
-"""Of what Python says about an object that cannot be sent: one line of a terminal or two."""
 _WAY_OUT = (
     "write the functions and classes that it uses into a file, mine.py, and import them from it, "
     "or use executor threads (--executor threads)"
@@ -65,7 +64,7 @@ def pack(bench: Any) -> Package:  # noqa: ANN401
     except CannotSend:
         raise
     except Exception as error:
-        text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+        text = error_text(error)
         raise CannotSend(
             f"the model or the perturbation cannot be sent to other processes ({text}): {_WAY_OUT}"
         ) from error

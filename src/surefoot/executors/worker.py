@@ -12,6 +12,7 @@ from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.executors.sending import CannotSend, Package
+from surefoot.user_code import error_text, ignore_number_warnings
 
 _state: dict[str, Any] = {}
 """Of this process: its bench, or why it has none."""
@@ -20,6 +21,7 @@ _state: dict[str, Any] = {}
 def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for each process
     """Open the bench; an error is kept for whoever asks, since a process that ends says nothing."""
     _state["begun"] = True
+    ignore_number_warnings()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -30,7 +32,7 @@ def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for e
     except SurefootError as error:
         _state["error"] = error
     except BaseException as error:  # noqa: BLE001  whatever code of the user raises
-        text = " ".join(str(error).split())
+        text = error_text(error)
         _state["error"] = CannotSend(
             f"a worker process cannot load what it was sent ({type(error).__name__}: {text}): use "
             "executor threads (--executor threads)"

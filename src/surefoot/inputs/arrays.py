@@ -12,6 +12,7 @@ from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.object_values import on_host
+from surefoot.subject import LARGEST_NUMBER
 
 
 def from_arrays(
@@ -47,16 +48,19 @@ def from_arrays(
             "the others are one input"
         )
     if values.size == 0:
-        raise InvalidArgument(f"{source} holds no inputs: the array has shape {values.shape}")
-    divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
-    if not 0 < divisor < np.inf:
         raise InvalidArgument(
-            f"scale must be a finite number above 0, got {divisor}: values are divided by it"
+            f"{source} holds no inputs: the array has shape {values.shape}; give at least one"
+        )
+    divisor = scale if scale is not None else (255.0 if values.dtype == np.uint8 else 1.0)
+    if not 1 / LARGEST_NUMBER <= divisor <= LARGEST_NUMBER:
+        raise InvalidArgument(
+            f"scale must be a finite number above 0 that float32 holds, got {divisor}: values are "
+            "divided by it; pass 255 for pixels"
         )
     with np.errstate(over="ignore"):
         points = values.astype(np.float32)
     if divisor != 1:
-        points = points / np.float32(divisor)
+        points /= np.float32(divisor)  # in place: a second copy would double the memory
     names = (
         tuple(f"{i:0{len(str(max(len(points) - 1, 1)))}d}" for i in range(len(points)))
         if ids is None

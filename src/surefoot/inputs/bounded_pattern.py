@@ -50,6 +50,7 @@ class BoundedPattern:
         if len(self.text) > _LONGEST:
             raise InvalidArgument(
                 f"a {self.title} has at most {_LONGEST} characters, got {len(self.text)}"
+                ": shorten it"
             )
         try:
             return re.compile(self.text)

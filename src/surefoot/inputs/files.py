@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import MOST_BYTES
+from surefoot.user_code import error_text
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
@@ -63,13 +63,15 @@ def from_npz(
                 scale=scale,
                 targets=targets,
             )
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, MemoryError) as error:
-        raise InvalidArgument(f"{path} cannot be read as .npz ({error})") from error
+    except InvalidArgument:
+        raise
     except ValueError as error:
-        if isinstance(error, InvalidArgument):
-            raise
         raise InvalidArgument(
             f"{path} holds arrays of Python objects or is damaged ({error}): save plain numbers"
+        ) from error
+    except Exception as error:  # damaged, encrypted, or written by another program
+        raise InvalidArgument(
+            f"{path} cannot be read as .npz ({error_text(error)}): save it again with numpy.savez"
         ) from error
 
 
@@ -102,6 +104,7 @@ def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: A
     if name not in stored.files:
         raise InvalidArgument(
             f"{path} has no array {name!r} for the targets: it holds {', '.join(stored.files)}"
+            "; name one of them"
         )
     array: NDArray[Any] = stored[name]
     return array
@@ -109,14 +112,18 @@ def _named_array(path: Path, stored: Any, name: str) -> NDArray[Any]:  # noqa: A
 
 def read_npy(path: Path) -> NDArray[Any]:
     """The array in an .npy file."""
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise InvalidArgument(f"{path} is no plain file: save the array in one")
     try:
         _refuse_huge(path, path.stat().st_size)
         with path.open("rb") as file:
             loaded: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    except (OSError, EOFError, ValueError, MemoryError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        raise InvalidArgument(f"{path} cannot be read as .npy ({error})") from error
+    except InvalidArgument:
+        raise
+    except Exception as error:  # damaged, or no array
+        raise InvalidArgument(
+            f"{path} cannot be read as .npy ({error_text(error)}): save it again with numpy.save"
+        ) from error
     return loaded
 
 

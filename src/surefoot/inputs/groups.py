@@ -141,6 +141,7 @@ def _npz_array(source: Any, name: str, *, needed: bool) -> Any:  # noqa: ANN401
         return None
     raise InvalidArgument(
         f"there is no array {name!r} for groups in {source}: it holds {', '.join(keys.values())}"
+        "; name one of them"
     )
 
 

@@ -73,14 +73,14 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
     """
     if size is not None and min(size) < 1:
         raise InvalidArgument(f"size must be (height, width) in pixels, both ≥ 1, got {size}")
-    headers = [_read(image, _header) for image in images]
+    headers = [read_opened(image, _header) for image in images]
     of_model = frame_of(shape)
     target = size or of_model.size or _common_size(images, headers)
     grey = all(h.grey for h in headers) if of_model.channels is None else of_model.channels == 1
     _refuse_huge(source, len(images) * math.prod(target) * (4 if grey else 12))
     rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
     for row, image in zip(rows, images, strict=True):
-        row[...] = _read(image, lambda opened: _values(opened, target, grey))
+        row[...] = read_opened(image, lambda opened: _values(opened, target, grey))
     return Pixels(rows, _reading(headers, target, grey))
 
 
@@ -114,14 +114,17 @@ def frame_of(shape: Shape) -> ImageFrame:
     return ImageFrame(None if height is None or width is None else (height, width), channels)
 
 
-def _read(image: ImageSource, get: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+def read_opened(image: ImageSource, get: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    """What `get` makes of an image; one that cannot be read is refused."""
     from PIL import Image
 
     try:
         with image.open() as opened:
             return get(opened)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InvalidArgument(f"{image.name} cannot be read as an image ({error})") from error
+        raise InvalidArgument(
+            f"{image.name} cannot be read as an image ({error}): save it again, or leave it out"
+        ) from error
 
 
 def _header(opened: Any) -> _Header:  # noqa: ANN401  an image of Pillow

@@ -17,6 +17,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MISSING = ("", "nan")
 _LARGEST = 2**31 - 1
 """No classifier has more classes; above it float labels would lose digits sooner or later."""
+_SMALL = "number the classes 0, 1, 2 and so on"
 _LIST = "the class names in the order of the model's outputs (--class-names, class_names=)"
 Where = Callable[[int], str]
 
@@ -89,6 +90,10 @@ def _text(value: Any, source: str, where: str) -> str:  # noqa: ANN401
     if value is not None and not isinstance(value, str | int | float | np.integer | np.floating):
         raise InvalidArgument(
             f"{source}, {where}: a label is {type(value).__name__}: give class numbers or names"
+        )
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise InvalidArgument(
+            f"{source}, {where}: a label is too large for a class number: {_SMALL}"
         )
     text = "" if value is None else str(value).strip()
     if text.lower() in _MISSING:
@@ -183,7 +188,7 @@ def _whole(
             (np.isnan(values), "is missing: give every input a label, or leave out all labels"),
             (values != np.floor(values), "is no whole number: give class numbers or names"),
             (values < 0, "is negative: classes count from 0; leave out inputs without a class"),
-            (values > _LARGEST, "is too large for a class number"),
+            (values > _LARGEST, f"is too large for a class number: {_SMALL}"),
         )
     for wrong, why in kinds:
         if wrong.any():

@@ -77,6 +77,7 @@ def load_inputs(
         if scale is not None or size is not None:
             raise InvalidArgument(
                 "these are items: --scale (scale=) and --size (size=) are for arrays and images"
+                "; leave them out"
             )
         inputs = _items(source, labels, ids, names, read_as, digest)
     elif digest is not None:
@@ -87,7 +88,9 @@ def load_inputs(
         media = MediaOptions(names, scale, size, shape, length, labels, label_pattern, targets)
         inputs = _with_ids(_from_path(Path(source), media, group_column), ids)
     elif label_pattern is not None or length is not None:
-        raise InvalidArgument("label_pattern and length are for files of images or sounds")
+        raise InvalidArgument(
+            "label_pattern and length are for files of images or sounds: leave them out"
+        )
     else:
         options = DatasetOptions(names, scale, size, shape, first, targets)
         inputs = _in_memory(source, labels, ids, options, group_column)
@@ -151,11 +154,13 @@ def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
     suffix = "folder" if path.is_dir() else path.suffix.lower()
     if suffix in (".npz", ".npy"):
         if size is not None:
-            raise InvalidArgument(f"{path} holds arrays: --size (size=) resizes images only")
+            raise InvalidArgument(
+                f"{path} holds arrays: --size (size=) resizes images only; leave it out"
+            )
         if media.length is not None or media.label_pattern is not None:
             raise InvalidArgument(
                 f"{path} holds arrays: --length and --label-pattern are for files of images or "
-                "sounds"
+                "sounds; leave them out"
             )
         label_values = read_npy(Path(labels)) if isinstance(labels, str | Path) else labels
         read = from_npz if suffix == ".npz" else from_npy

@@ -77,12 +77,17 @@ def from_csv(path: Path, options: MediaOptions) -> Inputs:
                 "cell that holds a comma in quotation marks"
             )
         if len(row) <= max(at, of or 0) or not all(row[i].strip() for i in (at, of or at)):
-            raise InvalidArgument(f"{path}: row {number} lacks a file or a label")
+            raise InvalidArgument(
+                f"{path}: row {number} lacks a file or a label: fill it in, or leave the row out"
+            )
     names = [row[at] for row in rows]
     files = [path.parent / name for name in names]
     missing = next((file for file in files if not file.is_file()), None)
     if missing is not None:
-        raise InvalidArgument(f"{path} names {missing}, which does not exist")
+        raise InvalidArgument(
+            f"{path} names {missing}, which does not exist"
+            ": correct the path, which begins beside the CSV"
+        )
     again = next((i for i, name in enumerate(names) if name in set(names[:i])), None)
     if again is not None:
         raise InvalidArgument(
@@ -147,7 +152,9 @@ def _media(
     if is_sound(files[0]):
         return _of_sounds(path, files, labels, ids, options)
     if options.length is not None:
-        raise InvalidArgument(f"{path} holds images: --length (length=) is for sounds")
+        raise InvalidArgument(
+            f"{path} holds images: --length (length=) is for sounds; leave it out"
+        )
     pixels = stack_images(image_files(files), str(path), options.size, options.shape)
     inputs = from_arrays(
         pixels.values,

@@ -12,6 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.class_names import ClassNames
 from surefoot.inputs.label_pattern import LabelPattern
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.user_code import INTERRUPTS, raised_words
 
 IMAGE_SUFFIXES = {
     ".png",
@@ -123,9 +124,11 @@ def _label(file: Path, label_of: LabelOf | LabelPattern) -> Any:  # noqa: ANN401
         return label_of.label(file)
     try:
         return label_of(file)
-    except Exception as error:
+    except INTERRUPTS:
+        raise
+    except BaseException as error:
         raise InvalidArgument(
-            f"{file}: the function of labels raised {type(error).__name__} ({error}): let it "
+            f"{file}: the function of labels {raised_words(error)}: let it "
             "return a class number or name"
         ) from error
 

@@ -123,7 +123,7 @@ def _of_classes(inputs: Inputs, classes: tuple[int, ...]) -> NDArray[np.intp]:
     if missing:
         raise InvalidArgument(
             f"{inputs.source} holds no input of class {missing[0]}: it has "
-            f"{', '.join(map(str, np.unique(labels)))}"
+            f"{', '.join(map(str, np.unique(labels)))}; choose among them"
         )
     return np.flatnonzero(np.isin(labels, classes))
 

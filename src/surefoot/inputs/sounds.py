@@ -64,7 +64,7 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
         cut += samples is not None and samples < values.shape[1]
         sounds.append(values if samples is None else values[:, :samples].copy())
     if first is None:
-        raise InvalidArgument(f"{source} holds no sounds")
+        raise InvalidArgument(f"{source} holds no sounds: give .wav files")
     lengths = [sound.shape[1] for sound in sounds]
     if length is None and len(set(lengths)) > 1:
         other = next(i for i, n in enumerate(lengths) if n != lengths[0])

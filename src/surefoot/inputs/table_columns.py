@@ -240,5 +240,5 @@ def _table(
     ids: tuple[str, ...],
 ) -> Table:
     if not len(frame):
-        raise InvalidArgument(f"{source} holds no inputs: it has no row")
+        raise InvalidArgument(f"{source} holds no inputs: it has no row; give at least one")
     return Table(source, tuple(column(i) for i in range(frame.shape[1])), ids)

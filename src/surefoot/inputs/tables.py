@@ -98,7 +98,9 @@ def from_table_file(
 ) -> Inputs:
     """Inputs from a .csv or .parquet file; the rest as for `from_frame`."""
     if size is not None:
-        raise InvalidArgument(f"{path} is a table: --size (size=) resizes images only")
+        raise InvalidArgument(
+            f"{path} is a table: --size (size=) resizes images only; leave it out"
+        )
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
     return _inputs(_without(table, leave_out, labels), labels, None, class_names, scale, targets)
 
@@ -173,6 +175,7 @@ def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | 
         some = ", ".join(headings[:_LISTED]) + (", …" if len(headings) > _LISTED else "")
         raise InvalidArgument(
             f"{table.source} has no column {labels!r} for the labels: its columns are {some}"
+            "; name one of them"
         )
     rest = [column for i, column in enumerate(table.columns) if i != place]
     return rest, table.columns[place]
@@ -180,7 +183,7 @@ def _split(table: Table, labels: Any) -> tuple[list[TableColumn], TableColumn | 
 
 def _check_headings(headings: list[str], source: str) -> None:
     if not headings:
-        raise InvalidArgument(f"{source} has no columns")
+        raise InvalidArgument(f"{source} has no columns: write their names in the first row")
     if len(headings) == 1 and (";" in headings[0] or "\t" in headings[0]):
         raise InvalidArgument(
             f"{source} has one column {headings[0]!r}: separate columns by commas"
@@ -237,7 +240,9 @@ def _read_csv(path: Path) -> Table:
                 "cell that holds a comma in quotation marks"
             )
     if not rows:
-        raise InvalidArgument(f"{path} holds no inputs: it has the names of columns but no row")
+        raise InvalidArgument(
+            f"{path} holds no inputs: it has the names of columns but no row; give at least one"
+        )
     columns = [
         text_column(heading, [row[i] for row in rows], str(path))
         for i, heading in enumerate(header)

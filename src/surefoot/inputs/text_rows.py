@@ -29,7 +29,9 @@ def json_row(path: Path, number: int, line: str) -> dict[str, Any]:
     except InvalidArgument:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidArgument(f"{path}, line {number} is no JSON ({error})") from error
+        raise InvalidArgument(
+            f"{path}, line {number} is no JSON ({error}): write one object a line"
+        ) from error
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         what = f"the fields {', '.join(map(str, row))}" if isinstance(row, dict) else "no object"
         raise InvalidArgument(

@@ -8,7 +8,6 @@ new archive of the checked parts: torch and Python can disagree on what a crafte
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import re
@@ -19,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
+from surefoot.models.formulas import is_formula
 
 _MOST_BYTES = 16 * 2**30
 """Of an unpacked archive, so that a crafted one cannot fill the memory."""
+_MOST_TEXT_BYTES = 2**28
+"""Of the code in an archive, the one part that PyTorch compresses."""
 _MOST_NESTING = 100
 """Of a program's JSON: far below Python's own limit of recursion."""
 
@@ -33,9 +35,11 @@ def read_parts(path: Path) -> Parts:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if not m.is_dir()]
-            if sum(m.file_size for m in members) > _MOST_BYTES:
+            most = min(_MOST_BYTES, 2 * path.stat().st_size + _MOST_TEXT_BYTES)
+            if sum(m.file_size for m in members) > most:
                 raise InvalidArgument(
-                    f"{path} unpacks to more than {_MOST_BYTES // 2**30} GiB: export it again"
+                    f"{path} unpacks to more than {most / 2**30:.1f} GiB, though PyTorch does not "
+                    "compress weights: export it again"
                 )
             names = [m.filename.partition("/")[2] or m.filename for m in members]
             # torch finds parts whatever their case
@@ -104,28 +108,6 @@ _OPERATOR = re.compile(
     re.ASCII,
 )
 _FORBIDDEN = {"as_operator", "as_custom_obj", "custom_obj", "class_fqn"}
-_CALLS = re.compile(
-    r"Symbol|Integer|Float|Rational|Add|Mul|Pow|Max|Min|Mod|max|min|abs|floor|ceiling|And|Or|Not"
-    r"|Equality|Unequality|(Strict)?(Less|Greater)Than|Eq|Ne|Lt|Le|Gt|Ge|Where|Identity|ToFloat"
-    r"|FloorDiv|CleanDiv|CeilDiv|TrueDiv|IntTrueDiv|FloatTrueDiv|PythonMod|ModularIndexing"
-    r"|(Ceil|Floor|Trunc|Round)ToInt|TruncToFloat|RoundDecimal|[LR]Shift|PowByNatural|FloatPow"
-)
-_ATTRIBUTES = {"size", "stride", "storage_offset"}
-_ARITHMETIC = (
-    ast.Expression,
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.Subscript,
-    ast.Name,
-    ast.keyword,
-    ast.boolop,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.expr_context,
-)
 
 
 def is_export(parts: Parts) -> bool:
@@ -218,35 +200,12 @@ def _known(text: str, key: str, argument: bool) -> bool:
         case "target":
             return _OPERATOR.fullmatch(text) is not None
         case "expr_str" | "guards_code":
-            return _is_formula(text)
+            return is_formula(text)
         case "in_spec" | "out_spec":
             return _is_plain_tree(text)
         case "as_string" | "as_strings" if argument:
             return True
     return _WORD.fullmatch(text) is not None
-
-
-def _is_formula(text: str) -> bool:
-    """Whether it is arithmetic on sizes and numbers."""
-    if re.search(r"[\\#\r\n]", text):
-        return False
-    try:
-        return all(_is_arithmetic(node) for node in ast.walk(ast.parse(text, mode="eval")))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-
-
-def _is_arithmetic(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            return _CALLS.fullmatch(name) is not None
-        case ast.Call(func=ast.Attribute(attr=name)) | ast.Attribute(attr=name):
-            return name in _ATTRIBUTES
-        case ast.Constant(value=str(text)):
-            return re.fullmatch(r"\w+", text, re.ASCII) is not None
-        case ast.Constant(value=value):
-            return isinstance(value, int | float)
-    return isinstance(node, _ARITHMETIC)
 
 
 def _is_plain_tree(text: str) -> bool:

@@ -239,7 +239,9 @@ def _output_name(where: str, metadata: Metadata, options: LoadOptions) -> str | 
     names = [one.name for one in outputs]
     if name is not None:
         if outputs and name not in names:
-            raise InvalidArgument(f"{where} has no output {name!r}: it has {', '.join(names)}")
+            raise InvalidArgument(
+                f"{where} has no output {name!r}: it has {', '.join(names)}; name one of them"
+            )
         return name
     if not outputs:
         return None

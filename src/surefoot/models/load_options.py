@@ -12,7 +12,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Feature
 from surefoot.models.normalise import Normalise
 from surefoot.results import Interval
-from surefoot.subject import Scores
+from surefoot.subject import LARGEST_NUMBER, Scores
 
 Numbers = Sequence[float] | float | None
 
@@ -76,6 +76,7 @@ class LoadOptions:
         if self.device is not None:
             raise InvalidArgument(
                 f"device {self.device!r}: only PyTorch models can be moved to a device"
+                ": leave it out"
             )
         if self.half:
             raise InvalidArgument("half precision is for PyTorch models: leave it out")
@@ -119,7 +120,12 @@ def interval(bounds: Sequence[float] | Interval | None) -> Interval | None:
         return bounds
     if len(bounds) != 2 or not -math.inf < bounds[0] < bounds[1] < math.inf:
         raise InvalidArgument(
-            f"bounds are two finite numbers, the lower first, got {tuple(bounds)}"
+            f"bounds are two finite numbers, the lower first, got {tuple(bounds)}: write 0,1"
+        )
+    if bounds[0] < -LARGEST_NUMBER or bounds[1] > LARGEST_NUMBER:
+        raise InvalidArgument(
+            f"bounds must lie within ±{LARGEST_NUMBER:g}, got {tuple(bounds)}: give the range that "
+            "the values can have, or leave bounds out"
         )
     return Interval(float(bounds[0]), float(bounds[1]))
 

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.subject import Array
+from surefoot.subject import LARGEST_NUMBER, Array
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,14 @@ class Normalise:
             raise InvalidArgument(f"std must be finite and above 0, got {self.std}")
         if not all(math.isfinite(m) for m in self.mean):
             raise InvalidArgument(f"mean must be finite, got {self.mean}")
+        small = 1 / LARGEST_NUMBER
+        if any(abs(m) > LARGEST_NUMBER for m in self.mean) or not all(
+            small <= s <= LARGEST_NUMBER for s in self.std
+        ):
+            raise InvalidArgument(
+                f"mean {self.mean} and std {self.std} are beyond float32: give those with which "
+                "the model was trained"
+            )
 
     @property
     def is_identity(self) -> bool:

@@ -22,6 +22,7 @@ from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.models.torch_module import differentiable
 from surefoot.subject import Array, Scores, Signature, Weigh
+from surefoot.user_code import error_text
 
 _DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
@@ -223,7 +224,7 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
     try:
         return quiet_session(path)
     except Exception as error:
-        text = " ".join(str(error).split())[:200]
+        text = error_text(error)
         raise InvalidArgument(
             f"{path} cannot be read as an ONNX model ({text}): export it again, or check that "
             "the download is complete"
@@ -265,7 +266,9 @@ def _output_name(path: Path, session: Any, name: str | None, scores: Scores | No
     names = [o.name for o in outputs]
     if name is not None:
         if name not in names:
-            raise InvalidArgument(f"{path} has no output {name!r}: it has {', '.join(names)}")
+            raise InvalidArgument(
+                f"{path} has no output {name!r}: it has {', '.join(names)}; name one of them"
+            )
         return name
     whole = () if scores is None or scores.of_classes else ("tensor(int", "tensor(uint")
     for kind in ("tensor(float", "tensor(double", "seq(map(", *whole):

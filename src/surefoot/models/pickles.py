@@ -13,6 +13,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.models.load_options import LoadOptions
 from surefoot.subject import Model
+from surefoot.user_code import INTERRUPTS, error_text
 
 
 def open_pickle(
@@ -38,7 +39,9 @@ def _read(path: Path) -> Any:  # noqa: ANN401
             return importlib.import_module("joblib").load(path)
         with path.open("rb") as file:
             return pickle.load(file)  # noqa: S301  the caller said the file is trusted
-    except Exception as error:
+    except INTERRUPTS:
+        raise
+    except BaseException as error:
         raise InvalidArgument(
-            f"{path} cannot be unpickled ({error}): save the model again"
+            f"{path} cannot be unpickled ({error_text(error)}): save the model again"
         ) from error

@@ -26,6 +26,7 @@ from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
 from surefoot.models.scores import both_classes, complete_signature, model_errors
 from surefoot.subject import Array, Scores, Signature
+from surefoot.user_code import INTERRUPTS, error_text, raised_words
 
 _READ_ONLY = re.compile(r"read-?\s?only|not writ[ea]|non-writ[ea]", re.IGNORECASE)
 """What NumPy, Cython, Numba, memoryview and PyTorch say of an array that cannot be written to."""
@@ -72,7 +73,7 @@ class PythonModel:
         try:
             return self.run(_locked(x))
         except Exception as error:
-            if not _READ_ONLY.search(str(error)):
+            if not _READ_ONLY.search(error_text(error)):
                 raise
             return self.run(x.copy())  # it writes for some batches only
 
@@ -96,7 +97,7 @@ def _writes(run: Callable[[NDArray[Any]], Any], x: NDArray[Any]) -> tuple[bool, 
         try:
             answer = run(_locked(batch))
         except Exception as error:
-            if not _READ_ONLY.search(str(error)):
+            if not _READ_ONLY.search(error_text(error)):
                 raise
             return True, run(x.copy())
     warned = [w for w in caught if _READ_ONLY.search(str(w.message))]
@@ -261,15 +262,13 @@ def import_object(name: str) -> Any:  # noqa: ANN401
         raise
     except (ImportError, AttributeError) as error:
         raise InvalidArgument(
-            f"{name} names nothing that can be imported ({error}): write package.module:function "
-            "or file.py:function"
+            f"{name} names nothing that can be imported ({error_text(error)}): write "
+            "package.module:function or file.py:function"
         ) from error
-    except SystemExit as error:
+    except INTERRUPTS:
+        raise
+    except BaseException as error:
         raise InvalidArgument(
-            f"{name} cannot be imported: its module called sys.exit({error.code!r})"
-        ) from error
-    except Exception as error:
-        raise InvalidArgument(
-            f"{name} cannot be imported: its module raised {type(error).__name__} ({error})"
+            f"{name} cannot be imported: its module {raised_words(error)}: correct it there"
         ) from error
     return value

@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootE
 from surefoot.object_values import digest_of_object
 from surefoot.results import Interval
 from surefoot.subject import Array, Model, Outputs, Scores, Signature
+from surefoot.user_code import INTERRUPTS, error_text, raised_words
 
 _MEMORY_WORDS = ("out of memory", "failed to allocate", "bad_alloc", "bad allocation")
 PROBES = 8
@@ -32,18 +33,13 @@ def model_errors() -> Iterator[None]:
     """Turn whatever the model raises into one of our two errors."""
     try:
         yield
-    except SurefootError:
+    except (SurefootError, *INTERRUPTS):
         raise
-    except MemoryError as error:
-        raise OutOfMemory(str(error) or "out of memory") from error
-    except SystemExit as error:
-        raise ModelFailed(f"the model called sys.exit({error.code!r})") from error
-    except Exception as error:
-        if any(sign in str(error).lower() for sign in _MEMORY_WORDS):
-            raise OutOfMemory(str(error)) from error
-        text = " ".join(str(error).split())
-        text = text if len(text) <= 300 else f"{text[:100]} … {text[-190:]}"
-        raise ModelFailed(f"the model raised {type(error).__name__}: {text}") from error
+    except BaseException as error:
+        text = error_text(error)
+        if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _MEMORY_WORDS):
+            raise OutOfMemory(text) from error
+        raise ModelFailed(f"the model {raised_words(error)}") from error
 
 
 def softmax(logits: Array) -> Array:
@@ -73,7 +69,10 @@ def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32
     """A few arbitrary inputs to see what a model returns; always the same ones."""
     rng = np.random.default_rng(_PROBE_SEED)
     low, high = (bounds.low, bounds.high) if bounds else (0.0, 1.0)
-    return rng.uniform(low, high, (PROBES, *shape)).astype(np.float32)
+    rows = np.empty((PROBES, *shape), dtype=np.float32)
+    for row in rows:  # one at a time: in float64 all of them would take three times the memory
+        row[...] = rng.uniform(low, high, shape)
+    return rows
 
 
 def complete_signature(

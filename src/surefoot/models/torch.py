@@ -27,6 +27,7 @@ from surefoot.models.torch_modules import (
     on_device,
     scores_tensor,
 )
+from surefoot.models.trial_load import try_file
 from surefoot.subject import Array, Outputs, Scores, Signature, Weigh
 
 
@@ -116,7 +117,10 @@ class TorchModel:
             row = torch.arange(len(x), device=x.device)
             margin = scores[row, labels] - scores[row, rivals]
             if not margin.requires_grad:
-                raise ModelFailed("no gradient flows from its scores back to its input")
+                raise ModelFailed(
+                    "no gradient flows from its scores back to its input"
+                    ": leave out detach, argmax and the like in it, or use a method that samples"
+                )
             (slope,) = torch.autograd.grad(margin.sum(), at)
             return margin.detach(), slope.float()
 
@@ -186,9 +190,7 @@ def wrap_module(
             "the module is in training mode, where dropout and batch norm make its answers "
             "random: call module.eval() first"
         )
-    shape = options.input_shape(
-        own_shape, "a PyTorch module" if own_shape is None else "the exported module"
-    )
+    shape = options.input_shape(own_shape, _what(own_shape))
     options.normalise.check(shape)
     names = device_names(options.device)
     copies = copies_for(module, names[1:])
@@ -217,6 +219,10 @@ def wrap_module(
     return replace(model, replicas=several)
 
 
+def _what(own_shape: tuple[int | None, ...] | None) -> str:
+    return "a PyTorch module" if own_shape is None else "the exported module"
+
+
 def is_module(source: Any) -> bool:  # noqa: ANN401
     """Whether it is a PyTorch module, without importing PyTorch."""
     return hasattr(source, "state_dict") and hasattr(source, "forward")
@@ -226,8 +232,11 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     """The model in an exported, scripted or (trusted only) pickled file."""
     options.refuse_output()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    own = export_input_shape(path)
+    if not options.trust:
+        try_file(path, options.input_shape(own, _what(own)))
     module, file = read_module(path, options.trust), _File(path, options.trust, digest)
-    model = wrap_module(module, options, digest, export_input_shape(path))
+    model = wrap_module(module, options, digest, own)
     return replace(model, file=file, full=model.full and replace(model.full, file=file))
 
 

@@ -20,6 +20,7 @@ from surefoot.models.archive import (
     plain_script,
     read_parts,
 )
+from surefoot.user_code import error_text
 
 
 def require_torch() -> Any:  # noqa: ANN401  the module
@@ -65,7 +66,7 @@ def _loaded(path: Path, load: Callable[[], Any]) -> Any:  # noqa: ANN401
         with _collection_paused():
             return load()
     except Exception as error:
-        text = " ".join(str(error).split())[:200]
+        text = error_text(error)
         raise InvalidArgument(
             f"{path} cannot be read as a PyTorch model ({text}): export it again"
         ) from error

@@ -134,5 +134,7 @@ def _common_view(parts: Sequence[Perturbation]) -> View:
     """Plain values can be images or signals as well; images and signals exclude each other."""
     views = {part.view for part in parts} - {View.VALUES}
     if len(views) > 1:
-        raise InvalidArgument("perturbations of images and of signals cannot be combined")
+        raise InvalidArgument(
+            "perturbations of images and of signals cannot be combined: use those of one kind"
+        )
     return views.pop() if views else View.VALUES

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.errors import InvalidArgument
 from surefoot.function_source import describe_function
 from surefoot.items import as_item_array, copy_item, is_image
 from surefoot.perturb._ops.arrays import clip, copy_rows
@@ -20,6 +20,7 @@ from surefoot.perturb._ops.input_formats import InputFormat, as_array, from_form
 from surefoot.perturb._ops.levels import level_per_row
 from surefoot.results import UNIT, Interval
 from surefoot.subject import Array, Level, Stream, View, to_host
+from surefoot.user_code import named_errors
 
 
 @perturbation
@@ -85,29 +86,18 @@ class Batched:
             drawn = drawn.view()
             drawn.flags.writeable = False
         strength = level_per_row(level, rows)
-        with _named_errors(self.name):
+        with named_errors(self.name):
             out = self.function(rows, drawn, strength)
         _check_shape(self.name, out, (len(drawn), *x.shape[1:]))
         out = xp.astype(out, xp.float32)
         if not bool(xp.all(xp.isfinite(out))):
-            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
+            raise InvalidArgument(
+                f"{self.name} returned NaN or infinite values at level {level}"
+                ": let it return finite numbers"
+            )
         if not isinstance(level, int | float):
             out = xp.where(strength == 0, x, out)
         return clip(out, bounds)
-
-
-@contextmanager
-def _named_errors(name: str) -> Iterator[None]:
-    """An error of the user's function becomes one sentence with its name."""
-    try:
-        yield
-    except SurefootError:
-        raise
-    except SystemExit as error:
-        raise InvalidArgument(f"{name} called sys.exit({error.code!r})") from error
-    except Exception as error:
-        message = " ".join(str(error).split())[:200]
-        raise InvalidArgument(f"{name} raised {type(error).__name__}: {message}") from error
 
 
 @perturbation
@@ -194,12 +184,15 @@ class OneByOne:
         self, row: NDArray[np.float32], seed: int, level: float, bounds: Interval | None
     ) -> NDArray[np.float32]:
         image = to_format(row, self.input_format, bounds or UNIT)
-        with _named_errors(self.name):
+        with named_errors(self.name):
             result = as_array(self.function(image, np.random.default_rng(seed), level))
         _check_shape(self.name, result, row.shape)
         perturbed = from_format(result, self.input_format, bounds or UNIT)
         if not np.isfinite(perturbed).all():
-            raise InvalidArgument(f"{self.name} returned NaN or infinite values at level {level}")
+            raise InvalidArgument(
+                f"{self.name} returned NaN or infinite values at level {level}"
+                ": let it return finite numbers"
+            )
         return perturbed
 
     def _perturb_items(
@@ -211,7 +204,7 @@ class OneByOne:
             for i, (halves, level) in enumerate(zip(drawn, levels, strict=True)):
                 item = rows[i if len(rows) == len(drawn) else 0]
                 if level:
-                    with _named_errors(self.name):
+                    with named_errors(self.name):
                         rng = np.random.default_rng(_seed(halves))
                         result = self.function(copy_item(item), rng, level)
                     _check_type(self.name, result, item)

@@ -15,6 +15,7 @@ from surefoot.function_source import describe_function
 from surefoot.object_values import on_host, split_numbers
 from surefoot.properties.reference_outputs import few_words, reference_named
 from surefoot.subject import Outputs, Reference, Scores
+from surefoot.user_code import named_errors
 
 _BETWEEN = 0.5
 """The limit of a severity that is 0 or 1."""
@@ -91,13 +92,8 @@ class Kept:
         return np.array([self._one(one, output) for one, output in pairs], dtype=np.float64)
 
     def _one(self, reference: Any, output: Any) -> float:  # noqa: ANN401
-        try:
+        with named_errors(self.name):
             answer = self.function(reference, output)
-        except SystemExit as error:
-            raise InvalidArgument(f"{self.name} called sys.exit({error.code!r})") from error
-        except Exception as error:
-            text = " ".join(str(error).split())[:_MOST_TEXT]
-            raise InvalidArgument(f"{self.name} raised {type(error).__name__}: {text}") from error
         answer = answer.item() if hasattr(answer, "item") and np.size(answer) == 1 else answer
         if self.below is None:
             if isinstance(answer, bool):

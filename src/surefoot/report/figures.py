@@ -51,7 +51,9 @@ def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
     try:
         where.write_bytes(content)
     except OSError as error:
-        raise ReportFailed(f"{where} cannot be written ({error.strerror or error})") from error
+        raise ReportFailed(
+            f"{where} cannot be written ({error.strerror or error}): choose another place"
+        ) from error
     return where
 
 

@@ -64,7 +64,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         mask = os.umask(0)
         os.umask(mask)
         Path(beside).chmod(0o666 & ~mask)
-        Path(beside).replace(path.resolve())
+        Path(beside).replace(os.path.realpath(path))
     except OSError as error:
         if beside:
             Path(beside).unlink(missing_ok=True)

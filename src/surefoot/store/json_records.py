@@ -101,7 +101,10 @@ def _checked(kind: type[Any], text: str, name: str) -> Any:  # noqa: ANN401
         return _adapters()[kind].validate_python(value, strict=False)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not isinstance(error, ValidationError):
-            raise StoreFailed(f"{name} is damaged: {error}") from error
+            raise StoreFailed(
+                f"{name} is damaged: {error}"
+                ": restore the store from a copy, or use another (store=, --store)"
+            ) from error
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreFailed(f"{name} is damaged: {where}: {first['msg']}") from error

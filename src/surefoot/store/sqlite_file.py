@@ -24,13 +24,18 @@ _LOCK_RETRY_SECONDS = 0.02
 
 
 def open_file(url: str, create: bool) -> Database:
-    """The database in this file; without `create` the file must exist."""
+    """The database in this file; without `create` the file must exist.
+
+    In a folder that cannot be written it is only read: a finished run can still be shown.
+    """
     where = path_of(url)
     if not create and not where.is_file():
         raise StoreFailed(f"there is no store at {where}: check the path")
+    if where.exists() and not where.is_file():
+        raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():
         raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
-    sealed = not create and not os.access(where.parent, os.W_OK)
+    sealed = where.is_file() and not os.access(where.parent, os.W_OK)
     name = f"file:{quote(str(where))}?immutable=1" if sealed else str(where)
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
@@ -96,5 +101,8 @@ def _sentence(where: Path, message: str) -> str:
             "(store=, --store)"
         )
     if "readonly" in text or "unable to open" in text:
-        return f"{where} cannot be written ({message}): check its permissions"
+        return (
+            f"{where} cannot be written ({message}): check its permissions, or use another store "
+            "(store=, --store)"
+        )
     return f"{where}: {message}"

@@ -24,6 +24,7 @@ from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
+from surefoot.study.option_values import MOST_DIGITS
 from surefoot.study.result import Result
 
 SPLIT, LABEL, TRAINING = "split", "label", "training"
@@ -152,7 +153,7 @@ def rows_by_label(
     classes: dict[str, list[InputRow]] = {}
     for row, one in zip(rows, inputs, strict=True):
         classes.setdefault(row.label, []).append(one)
-    numbered = all(label.isdecimal() for label in classes)
+    numbered = all(label.isdecimal() and len(label) <= MOST_DIGITS for label in classes)
     order = sorted(classes, key=(lambda label: (int(label), label)) if numbered else None)
     return {label: classes[label] for label in order}
 

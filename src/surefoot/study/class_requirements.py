@@ -18,6 +18,7 @@ from surefoot.study.class_groups import (
     groups_within_classes,
     sampled_of,
 )
+from surefoot.study.option_values import MOST_DIGITS
 from surefoot.study.sampling_claims import FAILURE, verdict_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _class_of(key: object, names: Mapping[int, str]) -> str:
     text = str(key).strip()
     if text in names.values():
         return text
-    if text.isdecimal() and int(text) in names:
+    if text.isdecimal() and len(text) <= MOST_DIGITS and int(text) in names:
         return names[int(text)]
     near = get_close_matches(text, names.values(), n=_NEAR)
     near = near or [n for n in names.values() if text and text.lower() in n.lower()][:_NEAR]

@@ -209,7 +209,9 @@ def _check_same_points(records: Mapping[str, Record]) -> None:
             continue
         _refuse_other_parts(name, first, other, record, ("property", "bounds"), "model")
         if _other_inputs(first, record):
-            raise InvalidArgument(f"{name} and {other} were studied on different inputs")
+            raise InvalidArgument(
+                f"{name} and {other} were studied on different inputs: study both on the same"
+            )
 
 
 def _value(member: Member) -> float:
@@ -229,7 +231,9 @@ def _check_same_question(records: Mapping[str, Record], along: str) -> None:
         _refuse_other_parts(name, first, other, record, _SHARED, along)
         mine, theirs = ({r.id: (r.label, r.group) for r in one.inputs} for one in (first, record))
         if mine != theirs or _other_inputs(first, record):
-            raise InvalidArgument(f"{name} and {other} were studied on different inputs")
+            raise InvalidArgument(
+                f"{name} and {other} were studied on different inputs: study both on the same"
+            )
         a, b = (one.study.perturbation for one in (first, record))
         if along == LEVELS:
             a, b = (replace(p, options=_without_level(p.options)) for p in (a, b))

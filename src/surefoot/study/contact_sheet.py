@@ -30,7 +30,10 @@ def samples(
 ) -> NDArray[np.float32]:
     """(levels, n, channels, height, width): the same n draws at every level."""
     if perturbation.view is View.SERIES:
-        raise InvalidArgument(f"{perturbation.kind} is for signals: it cannot be shown on an image")
+        raise InvalidArgument(
+            f"{perturbation.kind} is for signals: it cannot be shown on an image"
+            "; choose one for images (`surefoot perturb --list`)"
+        )
     x = image[None].astype(np.float32)
     source = stream(seed, "sheet", perturbation.kind, 0, x)
     drawn = perturbation.draw(source, n, x.shape[1:])

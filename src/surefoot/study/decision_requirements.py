@@ -35,7 +35,9 @@ def of_these(record: Record, local: Sequence[Any], least: float, error: float) -
             "KappaTest; or require a mean, such as 0.95"
         )
     if not 0 <= least <= 1:
-        raise InvalidArgument(f"a share of these inputs lies between 0 and 1, got {least:g}")
+        raise InvalidArgument(
+            f"a share of these inputs lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
+        )
     verdict, reason = verdict_of(robust_of_these(local, least, error))
     return replace(
         counted,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from surefoot.engine.input_layout import to_view
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import load_inputs
+from surefoot.inputs.images import image_files, read_opened
 from surefoot.perturb._ops.levels import level_of
 from surefoot.study.contact_sheet import sheet
 from surefoot.study.own_perturbation import own_text
@@ -46,20 +47,20 @@ def read_image(path: str | Path) -> NDArray[np.float32]:
     """An image file, or the first image of .npz or .npy, as channels × height × width in 0 to 1."""
     if Path(path).suffix.lower() in (".npz", ".npy"):
         return _first_image(str(path))
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as opened:
-            pixels = np.asarray(opened.convert("RGB"), dtype=np.float32) / np.float32(255)
-    except (OSError, UnidentifiedImageError) as error:
-        raise InvalidArgument(f"{path} cannot be read as an image ({error})") from error
+    if not Path(path).is_file():  # opening a pipe would wait for ever
+        raise InvalidArgument(f"there is no image file {path}: check the path")
+    (image,) = image_files([Path(path)])
+    pixels = read_opened(image, lambda opened: np.asarray(opened.convert("RGB"), dtype=np.float32))
+    pixels = pixels / np.float32(255)
     return np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
 
 
 def _first_image(path: str) -> NDArray[np.float32]:
     inputs = load_inputs(path)
     if not inputs.frame:
-        raise InvalidArgument(f"{path} holds no images but rows of shape {inputs.x.shape[1:]}")
+        raise InvalidArgument(
+            f"{path} holds no images but rows of shape {inputs.x.shape[1:]}: give an image file"
+        )
     image: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
     if image.min() < 0 or image.max() > 1:
         raise InvalidArgument(

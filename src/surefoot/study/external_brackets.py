@@ -28,6 +28,7 @@ from surefoot.study.bracket_groups import (
 )
 from surefoot.study.comparison import join_results
 from surefoot.study.comparison_claims import CURVES
+from surefoot.study.option_values import MOST_DIGITS
 from surefoot.study.quantile_estimator import with_estimator
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.radii_summaries import mean_claims
@@ -183,6 +184,7 @@ def _row(row: PublishedBracket, group: GroupOfRows) -> InputRow:
     bracket: Bracket = replace(
         row.bracket, reason=row.bracket.reason or "published", seconds=row.seconds
     )
-    label = int(row.label) if row.label.isdecimal() else None
+    plain = row.label.isdecimal() and len(row.label) <= MOST_DIGITS
+    label = int(row.label) if plain else None
     predicted = -1 if label is None else label
     return InputRow(group.id_of(row), label, predicted, bracket, group=group.unit_of(row))

@@ -244,8 +244,11 @@ def _class_numbers(classes: str | Sequence[int | str] | None, inputs: Inputs) ->
     for part in (text.strip() for text in option_values.texts(classes)):
         if part in inputs.class_names:
             numbers.append(inputs.class_names.index(part))
-        elif part.isdecimal():
+        elif part.isdecimal() and len(part) <= option_values.MOST_DIGITS:
             numbers.append(int(part))
         else:
-            raise InvalidArgument(f"there is no class {part!r} in {inputs.source}")
+            raise InvalidArgument(
+                f"there is no class {part[:60]!r} in {inputs.source}: give numbers or names of "
+                "classes"
+            )
     return tuple(numbers)

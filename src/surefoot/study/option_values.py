@@ -20,6 +20,10 @@ def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401
     return tuple(float(part) for part in np.atleast_1d(np.asarray(value, dtype=float)))
 
 
+MOST_DIGITS = 18
+"""Of a whole number: what 64 bits hold. Python refuses to read texts of thousands of digits."""
+
+
 def texts(value: str | Sequence[Any] | None) -> list[str]:
     """Parts of a text with commas, or of a sequence."""
     if value is None:
@@ -31,7 +35,8 @@ def _integers(value: str | Sequence[Any], separator: str) -> list[int] | None:
     """Positive integers; None if one is not."""
     parts = value.lower().split(separator) if isinstance(value, str) else list(value)
     texts = [str(part).strip() for part in parts]
-    return [int(text) for text in texts] if all(map(str.isdecimal, texts)) else None
+    plain = all(text.isdecimal() and len(text) <= MOST_DIGITS for text in texts)
+    return [int(text) for text in texts] if plain else None
 
 
 def shape(value: str | Sequence[int] | None) -> tuple[int, ...] | None:

@@ -253,7 +253,9 @@ def at_level(text: str, level: float) -> str:
         text = text.replace(",", ":,", 1)  # options without a level: rotation,edge=black
     kind, _, rest = text.partition(":")
     if "|" in text or len(parts_of(text)) > 1:
-        raise InvalidArgument(f"levels are for one perturbation, not for {text!r}")
+        raise InvalidArgument(
+            f"levels are for one perturbation, not for {text!r}: give one, such as blur:0..2"
+        )
     written, comma, options = rest.partition(",")
     if ".." not in written:
         return f"{_text(kind, level)}{comma}{options}"

@@ -14,7 +14,9 @@ from surefoot.store.records import Record
 def of_precision(record: Record, least: float) -> Claim:
     """Of the mean that was asked for, by its interval, which holds whenever trials stopped."""
     if not 0 <= least <= 1:
-        raise InvalidArgument(f"a required share lies between 0 and 1, got {least:g}")
+        raise InvalidArgument(
+            f"a required share lies between 0 and 1, got {least:g}: write 0.95 for 95 %"
+        )
     claim, most = record.claims[0], 1 - least
     around = claim.interval or UNIT
     claim = replace(claim, requirement=most, reason="", value=None)

@@ -57,7 +57,10 @@ def with_estimator(result: Result, name: str, gamma: float | None = None) -> Res
 def _with_headline(record: Record, name: str, gamma: float | None) -> Record:
     radii, before = record.details, _headline(record)
     if not isinstance(radii, Radii):
-        raise InvalidArgument(f"estimator (--estimator) {name} is for critical radii")
+        raise InvalidArgument(
+            f"estimator (--estimator) {name} is for critical radii"
+            ": leave it out, or use surefoot critical"
+        )
     if before.about.groups:
         raise InvalidArgument(
             f"estimator (--estimator) {name} takes inputs for independent, and these are in "

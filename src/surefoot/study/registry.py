@@ -99,7 +99,7 @@ def parse_property(text: str) -> Property:
         )
     names = [f.name for f in fields(PROPERTIES[kind])]
     if value and not names:
-        raise InvalidArgument(f"{kind} takes no value, got {value!r}")
+        raise InvalidArgument(f"{kind} takes no value, got {value!r}: leave it out")
     options = _property_options(kind, value, names) if value else {}
     parsed: Property = PROPERTIES[kind](**options)
     return parsed

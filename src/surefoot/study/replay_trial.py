@@ -35,15 +35,19 @@ class Replay:
 def replay(study: Setup, subject: str, trial: int) -> Replay:
     """The same perturbation as in the run."""
     if study.needs not in (Needs.SAMPLES, Needs.MEAN):
-        raise InvalidArgument(f"{type(study.method).__name__} has no trials at one level to replay")
+        raise InvalidArgument(
+            f"{type(study.method).__name__} has no trials at one level to replay"
+            ": replay a run of estimate or certify"
+        )
     bench = study.bench()
     subjects = {s.name: s for s in study.fitted.subjects()}
     if subject not in subjects:
         raise InvalidArgument(
             f"there is no input {subject!r} among the {len(subjects)} of this study"
+            "; `surefoot show --json` lists their ids"
         )
     if trial < 0:
-        raise InvalidArgument(f"trials count from 0, got {trial}")
+        raise InvalidArgument(f"trials count from 0, got {trial}: give 0 or more")
     task = Task(subjects[subject], study.level, trial, trial + 1)
     x = bench.perturbed(task)
     output = bench.outputs(x, [task])[0]

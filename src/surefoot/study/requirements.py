@@ -125,7 +125,9 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
     Each curve's intervals hold at its own error, so that all verdicts together hold at the sum.
     """
     if not 0 <= least <= 1:
-        raise InvalidArgument(f"a share of the levels lies between 0 and 1, got {least:g}")
+        raise InvalidArgument(
+            f"a share of the levels lies between 0 and 1, got {least:g}: write 0.25 for a quarter"
+        )
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
     height = curve_quantity(record.study.property.kind)
     words = record.study.words.perturbation

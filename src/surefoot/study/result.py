@@ -70,7 +70,10 @@ class Result:
         """What is said of one input, by itself."""
         row = next((row for row in self.inputs if row.id == name), None)
         if row is None:
-            raise InvalidArgument(f"there is no input {name!r} among the {len(self.inputs)} here")
+            raise InvalidArgument(
+                f"there is no input {name!r} among the {len(self.inputs)} here"
+                "; their ids are in result.inputs"
+            )
         method = self.record.study.method
         claim = claim_about(row, self._randomness, method.kind, method.number("kappa"))
         return as_in_records((claim,), [self.record])[0]

@@ -55,14 +55,20 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_executor(self.executor)
         if self.batch is not None and self.batch < 1:
-            raise InvalidArgument(f"a batch holds at least one trial, got {self.batch}")
+            raise InvalidArgument(
+                f"a batch holds at least one trial, got {self.batch}"
+                ": leave it out, or pass 1 or more"
+            )
 
 
 def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Result:  # noqa: ANN401
     """The whole flow. Nothing is written before the preflight passes."""
     check_time_limit(options.time_limit, [study.method])
     if attack is not None and study.needs is not Needs.SAMPLES:
-        raise InvalidArgument(f"{type(study.method).__name__}: an attack goes beside sampling only")
+        raise InvalidArgument(
+            f"{type(study.method).__name__}: an attack goes beside sampling only"
+            "; leave it out, or use estimate or certify"
+        )
     attack = None if attack is None else as_attack(attack)
     findings = () if store_exists(where) else preflight(study)
     with closing(open_store(where)) as store:

@@ -56,6 +56,7 @@ class ExternalVerifier:
         except ValueError as error:
             raise InvalidArgument(
                 f"the verifier's command {self.command!r} cannot be split into words ({error})"
+                ": close its quotation marks"
             ) from error
         named = set(_PLACE.findall(self.command))
         if not words or not {"onnx", "vnnlib"} <= named or named - set(_PLACES):

@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import copy_rows
 from surefoot.perturb._ops.levels import is_zero
 from surefoot.results import Interval
-from surefoot.subject import Array, Drawn, Level, Perturbation, Stream
+from surefoot.subject import LARGEST_NUMBER, Array, Drawn, Level, Perturbation, Stream
 
 Choices = Mapping[str, tuple[str, ...]]
 """The words that a field may have, by the name of the field."""
@@ -103,10 +103,11 @@ def check_level(perturbation: Perturbation) -> None:
         raise InvalidArgument(
             f"{perturbation.kind}: level must be a number such as 0.1, got {level!r}"
         )
-    if level is None or (math.isfinite(level) and 0 <= level <= highest):
+    if level is None or 0 <= level <= min(highest, LARGEST_NUMBER):
         return
     unit: str = getattr(perturbation.levels, "unit", "")
-    span = "finite and ≥ 0" if math.isinf(highest) else f"in [0, {highest:g}]"
+    large = f" and at most {LARGEST_NUMBER:g}" if math.isfinite(level) and level > 0 else ""
+    span = f"finite and ≥ 0{large}" if math.isinf(highest) else f"in [0, {highest:g}]"
     raise InvalidArgument(
         f"{perturbation.kind}: level must be {span}{unit and f' ({unit})'}, got {level}"
     )

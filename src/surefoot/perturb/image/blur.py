@@ -62,7 +62,7 @@ class GaussianBlur:
     level: float | None = None
     kind: ClassVar[str] = "blur"
     view: ClassVar[View] = View.IMAGE
-    levels: ClassVar[Levels] = Levels(unit="pixels")
+    levels: ClassVar[Levels] = Levels(1000.0, "pixels")  # flat; memory grows with the level
     draw: ClassVar[Draw] = NOTHING
     phrase: ClassVar[str] = "Gaussian blur of standard deviation {level} pixels"
     presets: ClassVar[Presets] = {

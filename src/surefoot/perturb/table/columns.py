@@ -178,9 +178,14 @@ def load_features(source: str | Path | Mapping[str, Any]) -> tuple[Column, ...]:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"the features cannot be read from {path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidArgument(f"{path} is no TOML file: {error}") from error
+        raise InvalidArgument(
+            f"the features cannot be read from {path} ({error}): give a UTF-8 file of features"
+        ) from error
+    except (ValueError, RecursionError) as error:  # of TOML, or a number of thousands of digits
+        text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InvalidArgument(
+            f"{path} is no TOML file ({text}): write [[feature]] and name = … for every column"
+        ) from error
     entries = content.get("feature")
     if not isinstance(entries, list) or not entries:
         raise InvalidArgument(

@@ -91,7 +91,7 @@ def _by_column(
             if name not in places:
                 raise InvalidArgument(
                     f"table: {inputs.source} has no column {name!r}: its columns are "
-                    f"{', '.join(c.name for c in columns)}"
+                    f"{', '.join(c.name for c in columns)}; name one of them"
                 )
         first = places[names[0]]
         if [places[name] for name in names] != list(range(first, first + len(names))):
@@ -100,7 +100,9 @@ def _by_column(
                 f"other in {inputs.source}, in this order"
             )
         if first in stated:
-            raise InvalidArgument(f"table: column {names[0]!r} is described twice")
+            raise InvalidArgument(
+                f"table: column {names[0]!r} is described twice: describe it once"
+            )
         stated[first] = feature
     return stated
 
@@ -129,7 +131,7 @@ def _category(own: Feature, column: DataColumn) -> Feature:
     if unknown:
         raise InvalidArgument(
             f"table: column {column.name!r} has no category {unknown[0]!r}: it has "
-            f"{', '.join(names)}"
+            f"{', '.join(names)}; name one of them"
         )
     if own.values and not own.categories:
         raise InvalidArgument(

@@ -1,0 +1,161 @@
+"""Exit codes and stdout belong to surefoot, whatever the code of the user or a library does."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, save
+
+import surefoot as sf
+from surefoot.errors import StoreFailed
+
+CODE = """
+import os, sys, asyncio
+import numpy as np
+
+def scores(x):
+    return np.ascontiguousarray(x.reshape(len(x), -1)[:, :20:2])
+
+def prints(x):
+    print("printed")
+    os.write(1, b"written")
+    os.system("echo started")
+    return scores(x)
+
+def leaves(x):
+    os._exit(0)
+
+def refuted(x):
+    os._exit(1)
+
+class Mute(BaseException):
+    def __str__(self):
+        raise ValueError
+
+def mute(x):
+    if os.getpid() != PARENT:
+        raise Mute
+    return scores(x)
+
+PARENT = int(os.environ.setdefault("TEST_PARENT", str(os.getpid())))
+"""
+WORDS = ("test.npz", "--perturb", "linf:0.1", "--first", "2", "--width", "0.5", "--bounds", "0,1",
+         "--shape", "1,28,28")  # fmt: skip
+
+
+@pytest.fixture
+def own(workspace):
+    (workspace.folder / "mine.py").write_text(CODE)
+    (workspace.folder / "cancels.py").write_text("import asyncio\nraise asyncio.CancelledError\n")
+    return workspace
+
+
+def test_stdout_holds_the_result_alone(own):
+    done = own.run("estimate", "mine.py:prints", *WORDS, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trials"] > 0
+    assert {"printed", "writtenstarted"} <= set(done.stderr.split())
+    checks = own.run("doctor", "mine.py:prints", *WORDS[:3], *WORDS[-4:], "--json")
+    assert json.loads(checks.stdout), checks.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("mine.py:leaves",), "os._exit(0): remove that"),
+        (("mine.py:refuted", "--require", "0.9"), "os._exit(1): remove that"),
+        (("cancels.py:model",), "its module raised CancelledError: correct it there"),
+        (("mine.py:mute", "--executor", "processes", "--workers", "2"), "Mute"),
+    ],
+)
+def test_no_code_but_ours_chooses_the_exit_code(own, words, says):
+    done = own.run("estimate", words[0], *WORDS, *words[1:])
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert says in done.stderr
+    assert "fault" not in done.stderr
+    assert not done.stdout
+
+
+def endless_model(path):
+    """A Loop whose condition stays true."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["on"], ["out"]),
+            helper.make_node("Identity", ["carried"], ["rows"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("carried", TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("out", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("rows", TensorProto.FLOAT, None),
+        ],
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("Flatten", ["x"], ["flat"]),
+            helper.make_node("Loop", ["", "true", "flat"], ["y"], body=body),
+        ],
+        "endless",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 28, 28])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 784])],
+        [numpy_helper.from_array(np.array(True), "true")],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+IN_NATIVE_CODE = """
+import sys
+import onnxruntime
+import surefoot.cli.stop_watch as watch
+from surefoot.cli.main import main
+
+watch.SECONDS_TO_NOTICE = 0.2
+run = onnxruntime.InferenceSession.run
+
+def announced(*arguments):
+    print("running", file=sys.stderr, flush=True)
+    return run(*arguments)
+
+onnxruntime.InferenceSession.run = announced
+main()
+"""
+
+
+def test_ctrl_c_ends_native_code_that_does_not_return(workspace):
+    endless_model(workspace.folder / "model.onnx")
+    words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:0.1")
+    with subprocess.Popen(
+        [sys.executable, "-c", IN_NATIVE_CODE, *words],
+        cwd=workspace.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr.readline() == "running\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert err == (
+        "surefoot: stopped: the evidence so far is in the store; the same command continues the "
+        "run\n"
+    )
+    assert out == ""
+
+
+def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeypatch):
+    folder = workspace.folder
+    words = (folder / "model.onnx", folder / "test.npz", "linf:0.1")
+    more = {"first": 2, "width": 0.5, "store": str(folder / "s.db")}
+    first = sf.estimate(*words, **more)
+    monkeypatch.setattr("surefoot.store.sqlite_file.os.access", lambda *_: False)
+    again = sf.estimate(*words, **more)
+    assert again.from_store
+    assert again.claims == first.claims
+    with pytest.raises(StoreFailed, match=r"cannot be written .*use another store"):
+        sf.estimate(*words, **more, seed=7)

@@ -1,0 +1,169 @@
+"""Values and files that nobody means: one sentence with the way out, in little memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.inputs.labels import read_labels
+from surefoot.models.scores import PROBES, probe
+from surefoot.perturb.table.columns import load_features
+from surefoot.study import option_values
+from surefoot.study.draw_sheet import read_image
+from surefoot.user_code import error_text, named_errors
+
+
+def rows(x: np.ndarray) -> np.ndarray:
+    return x[:, :2]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"bounds": (-1e308, 1e308)},
+        {"bounds": (0, 1e39)},
+        {"mean": 1e300},
+        {"std": 1e-300},
+    ],
+)
+def test_numbers_beyond_float32_are_refused_by_name(more) -> None:
+    with pytest.raises(InvalidArgument, match=f"{next(iter(more))}.*(give|leave)"):
+        sf.load_model(rows, shape=(3,), **more)
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_a_scale_that_makes_all_inputs_alike_is_refused(scale: float) -> None:
+    with pytest.raises(InvalidArgument, match="scale must be"):
+        sf.load_inputs(np.ones((2, 3)), scale=scale)
+
+
+@pytest.mark.parametrize("text", ["blur:1e30", "l2:1e300"])
+def test_a_level_beyond_all_images_is_refused(text: str) -> None:
+    from surefoot.study.parse_perturbation import parse_perturbation
+
+    with pytest.raises(InvalidArgument, match="level must be"):
+        parse_perturbation(text)
+
+
+def damaged(path: Path, kind: str) -> Path:
+    """An .npz file whose parts are encrypted, of a foreign compression, or changed."""
+    np.savez(path, x=np.ones((4, 3), np.float32), y=np.arange(4))
+    content = bytearray(path.read_bytes())
+    local, central = content.find(b"PK\x03\x04"), content.find(b"PK\x01\x02")
+    if kind == "encrypted":
+        content[local + 6] |= 1
+        content[central + 8] |= 1
+    elif kind == "foreign":
+        content[local + 8] = content[central + 10] = 99
+    elif kind == "header":
+        start = content.find(b"{'descr'")
+        content[start : start + 8] = b"(((((((("
+    else:
+        content[180] ^= 255
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["encrypted", "foreign", "header", "changed"])
+def test_a_damaged_npz_is_one_sentence(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"a\.npz .*: save"):
+        sf.load_inputs(damaged(tmp_path / "a.npz", kind))
+
+
+def test_numbers_of_thousands_of_digits_are_refused(tmp_path: Path) -> None:
+    long = "1" * 5000
+    with pytest.raises(InvalidArgument, match="number the classes 0, 1, 2"):
+        read_labels([10**5000, 1], "data")
+    with pytest.raises(InvalidArgument, match="number the classes 0, 1, 2"):
+        read_labels([long, "1"], "data")
+    for option in (option_values.shape, option_values.size):
+        with pytest.raises(InvalidArgument, match=r"must be .* as"):
+            option(long)
+    for text in (f"a = {long}", f"a = {'[' * 5000}{']' * 5000}"):
+        (tmp_path / "f.toml").write_text(text)
+        with pytest.raises(InvalidArgument, match=r"is no TOML file .*: write \[\[feature\]\]"):
+            load_features(tmp_path / "f.toml")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("labels.npy", "image.png"):
+        os.mkfifo(tmp_path / name)
+    np.save(tmp_path / "x.npy", np.ones((2, 3)))
+    with pytest.raises(InvalidArgument, match="is no plain file: save"):
+        sf.load_inputs(tmp_path / "x.npy", tmp_path / "labels.npy")
+    with pytest.raises(InvalidArgument, match=r"no image file .*: check the path"):
+        read_image(tmp_path / "image.png")
+
+
+def most_bytes(run) -> int:
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_pixels_take_little_more_memory_than_the_inputs_they_become() -> None:
+    pixels = np.zeros((20, 500, 500), np.uint8)
+    assert most_bytes(lambda: sf.load_inputs(pixels)) < 1.5 * 4 * pixels.size
+
+
+def test_the_first_inputs_of_a_large_model_are_drawn_one_at_a_time() -> None:
+    shape = (1, 1000, 1000)
+    drawn = probe(shape, None)
+    whole = np.random.default_rng(20240607).uniform(0, 1, (PROBES, *shape)).astype(np.float32)
+    assert np.array_equal(drawn, whole), "models in memory would get another digest"
+    assert most_bytes(lambda: probe(shape, None)) < 1.5 * drawn.nbytes
+
+
+class Mute(Exception):
+    """Its text cannot be had."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class Base(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (asyncio.CancelledError(), "raised CancelledError"),
+        (Base("oh"), "raised Base: oh"),
+        (Mute(), "raised Mute"),
+        (GeneratorExit(), "raised GeneratorExit"),
+        (StopIteration(), "raised StopIteration"),
+        (SystemExit(0), r"called sys.exit\(0\)"),
+    ],
+)
+def test_whatever_a_model_raises_is_a_sentence_about_the_model(error, says) -> None:
+    def model(x: np.ndarray) -> np.ndarray:
+        raise error
+
+    with pytest.raises(ModelFailed, match=f"the model {says}"):
+        sf.load_model(model, shape=(3,))
+    with pytest.raises(InvalidArgument, match=f"mine {says}"), named_errors("mine"):
+        raise error
+
+
+def test_an_interrupt_passes_through_the_code_of_the_user() -> None:
+    def model(x: np.ndarray) -> np.ndarray:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sf.load_model(model, shape=(3,))
+
+
+def test_a_long_text_of_an_error_keeps_its_beginning_and_its_end() -> None:
+    text = error_text(ValueError("begin " + "x" * 9999 + " end"))
+    assert text.startswith("begin") and text.endswith("end") and len(text) < 400
