@@ -81,9 +81,9 @@ def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[n
         else value(one)
         for one in distinct(sampled)
     }
-    return np.array([known[id(one)] for one in sampled], dtype=np.float64)
+    return np.fromiter(map(known.__getitem__, map(id, sampled)), np.float64, len(sampled))
 
 
 def distinct(sampled: Sequence[R]) -> list[R]:
     """Each of these objects once."""
-    return list({id(one): one for one in sampled}.values())
+    return list(dict(zip(map(id, sampled), sampled, strict=True)).values())
