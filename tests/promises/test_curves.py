@@ -133,17 +133,22 @@ def run(curve: StepCurve, assume: str, seed: int, thresholds=(0.8,), **more):
     return drive(procedure, ordered(curve, seed)).curve
 
 
-@pytest.mark.parametrize(("name", "assume"), CASES)
-def test_an_interval_covers_the_exact_share(name, assume):
-    false = 0
-    for seed in range(20):
-        curve = placed(name, 300, seed % 4)
-        result = run(curve, assume, seed)
-        (reading,) = result.readings
-        assert result.contradiction == ""
-        assert reading.guarantee.footing is Footing.CONDITIONAL
-        false += not within(curve.share_at_least(0.8), reading.interval)
-    assert not false_too_often(false, 20, ERROR)
+@pytest.mark.parametrize("assume", ALL)
+def test_an_interval_covers_the_exact_share(assume):
+    """In each world by itself, 10 orders: 5 false ones are too many. And in all worlds together:
+    intervals that are false in 0.2 of the runs everywhere are noticed with probability 0.9 or more.
+    """
+    false = {name: 0 for name, met in CASES if met == assume}
+    for name in false:
+        for seed in range(10):
+            curve = placed(name, 300, seed % 4)
+            result = run(curve, assume, seed)
+            (reading,) = result.readings
+            assert result.contradiction == "", name
+            assert reading.guarantee.footing is Footing.CONDITIONAL, name
+            false[name] += not within(curve.share_at_least(0.8), reading.interval)
+    assert not [name for name, times in false.items() if false_too_often(times, 10, ERROR)]
+    assert not false_too_often(sum(false.values()), 10 * len(false), ERROR)
 
 
 @pytest.mark.parametrize(("name", "assume"), CASES)

@@ -251,8 +251,11 @@ def test_a_store_that_was_tampered_with_runs_no_code(folder, change, monkeypatch
     assert not (folder / "runs.txt").exists()
 
 
-def test_a_file_named_like_a_module_of_python_does_not_replace_it(tmp_path):
+def test_a_file_named_like_a_module_of_python_does_not_replace_it(tmp_path, monkeypatch):
     """Worker processes take over the import path: there the user's file must come last."""
-    (tmp_path / "random.py").write_text(CODE)
-    parse_perturbation(f"{tmp_path}/random.py:halve:0.5")
-    assert sys.path.index(str(tmp_path)) > sys.path.index(os.path.dirname(os.__file__))
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    (folder / "random.py").write_text(CODE)
+    parse_perturbation(f"{folder}/random.py:halve:0.5")
+    assert sys.path.index(str(folder)) > sys.path.index(os.path.dirname(os.__file__))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -45,16 +46,21 @@ def never() -> bool:
     return False
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(batch=4), TreeSettings(steps=0)])
-def test_every_way_of_growing_proves_only_what_is_true(seed: int, settings: TreeSettings) -> None:
+@cache
+def known_radius(seed: int) -> tuple[Network, np.ndarray, float]:
+    """A random network, an input and its exact radius, which takes a second to compute."""
     rng = np.random.default_rng(60 + seed)
     network = random_network(rng, 3, [3, 3, 2], 3, [0.0])
     x = rng.uniform(0, 1, 3)
-    label = network.label(x)
-    exact = exact_radius(network, x, label, 0.0, 1.0)
-    question = margin_question(network, label)
+    return network, x, exact_radius(network, x, network.label(x), 0.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(batch=4), TreeSettings(steps=0)])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_way_of_growing_proves_only_what_is_true(seed: int, settings: TreeSettings) -> None:
+    network, x, exact = known_radius(seed)
+    question = margin_question(network, network.label(x))
     problem = attack_problem(question, x, 0.0, 1.0)
     for share in (0.95, 1.2):
         radius = share * (exact if np.isfinite(exact) else 1.0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values
+from surefoot.curves.levels import FINE, ROUNDING, Grid, Level, Values, mean_of
 from surefoot.curves.published import geometry
 from surefoot.errors import InvalidArgument
 
@@ -106,7 +106,7 @@ class Assumption:
         raised: dict[int, float] = {}
         for a, m, b in zip(levels, levels[1:], levels[2:], strict=False):
             n = min(a.first, m.first, b.first)
-            before, here, after = (float(level.values[:n].mean()) for level in (a, m, b))
+            before, here, after = (mean_of(level.values[:n]) for level in (a, m, b))
             beyond = max(min(before, after) - here, here - max(before, after))
             if m.sampling.fresh:  # other draws at every level: what these alone may make
                 beyond -= NOISE_DEVIATIONS * math.sqrt(max(here * (1 - here), 1 / n) * 2 / n)

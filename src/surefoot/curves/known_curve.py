@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from surefoot.curves.assumptions import Assumption
-from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values
+from surefoot.curves.levels import ROUNDING, Grid, Level, Sampling, Values, mean_of
 from surefoot.evidence import Outcomes, Severities
 from surefoot.procedure import Ask
 from surefoot.results import Interval
@@ -50,6 +50,10 @@ class KnownCurve:
         self.raised: dict[int, float] = {}
         self._bounds: dict[tuple[int, int], Interval] = {}
         self._implied: dict[int, tuple[Values, Values]] = {}
+        self._full: list[Level] = []
+        self._complete: dict[int, bool] = {}
+        self._estimates: dict[int, float] = {}
+        self._doubts: dict[int, float] = {}
 
     @property
     def checks(self) -> set[int]:
@@ -66,10 +70,11 @@ class KnownCurve:
 
     def complete(self, place: int) -> bool:
         """Whether every input is known at a place, evaluated or implied."""
-        if self.levels[place].full or not self.by_input:
-            return self.levels[place].full
-        least, most = self.implied(place)
-        return bool((least == most).all())
+        if place not in self._complete:
+            self._complete[place] = self.levels[place].full or (
+                self.by_input and bool(np.equal(*self.implied(place)).all())
+            )
+        return self._complete[place]
 
     def sure_of_neighbours(self, place: int) -> bool:
         """Whether a level of the scan and the two beside it were evaluated in full."""
@@ -93,8 +98,8 @@ class KnownCurve:
         if not self.by_input or level.full:
             return known
         least, most = self.implied(place)
-        low = max(known.low, float(least.mean()))
-        return Interval(low, max(low, min(known.high, float(most.mean()))))
+        low = max(known.low, mean_of(least))
+        return Interval(low, max(low, min(known.high, mean_of(most))))
 
     def implied(self, place: int) -> tuple[Values, Values]:
         """The least and the most each input can be worth, if it only gets worse outwards."""
@@ -176,16 +181,26 @@ class KnownCurve:
 
     def estimate(self, place: int) -> float:
         """The accuracy at a place, by how the same inputs did at the nearest level in full."""
+        if place not in self._estimates:
+            self._estimates[place] = self._estimate(place)
+        return self._estimates[place]
+
+    def _estimate(self, place: int) -> float:
         level = self.levels[place]
         if self.by_input and not level.first:
             return self.bounds(place).low
         if level.full or self.sampling.fresh:
             return level.estimate
         nearest = self._nearest_full(place)
-        return nearest.estimate + level.estimate - float(nearest.values[: level.first].mean())
+        return nearest.estimate + level.estimate - mean_of(nearest.values[: level.first])
 
     def doubt(self, place: int) -> float:
         """About the standard deviation of the estimate."""
+        if place not in self._doubts:
+            self._doubts[place] = self._doubt(place)
+        return self._doubts[place]
+
+    def _doubt(self, place: int) -> float:
         level, n = self.levels[place], self.levels[place].first
         if self.sampling.fresh:
             return math.sqrt(max(level.estimate * (1 - level.estimate), 1 / n) / n)
@@ -193,18 +208,28 @@ class KnownCurve:
         return math.sqrt(max(changed, 1 / n) / n * (1 - n / self.sampling.size))
 
     def _nearest_full(self, place: int) -> Level:
-        full = [p for p in self.levels if self.levels[p].full]
-        return self.levels[min(full, key=lambda p: abs(p - place))]
+        return min(self._full, key=lambda level: abs(level.place - place))
 
     def put(self, asks: Sequence[Ask], answers: Sequence[Outcomes | Severities]) -> None:
         """Keep the answers."""
-        self._implied.clear()
         by_level = {level.level: level for level in self.levels.values()}
         for ask, answer in zip(asks, answers, strict=True):
             by_level[ask.level].put(ask.start or 0, answer.goodness)
         scan = sorted(p for p in self.grid.scan(2 * self.assumption.cells) if p in self.levels)
         known = [self.levels[p] for p in scan if self.levels[p].first]
         self.raised = self.assumption.raised(known, self.grid.centre)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was computed from the levels and the assumption before one of them changed."""
+        self._full = [level for level in self.levels.values() if level.full]
+        for computed in (self._implied, self._complete, self._estimates, self._doubts):
+            computed.clear()
+
+    def fall_back(self, assumption: Assumption, contradiction: str) -> None:
+        """Assume something else from now on, because the data contradict what was assumed."""
+        self.assumption, self.contradiction = assumption, contradiction
+        self._forget()
 
     def contradicted(self) -> str:
         """What in the data contradicts the assumption; nothing if nothing does."""

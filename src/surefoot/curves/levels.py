@@ -184,7 +184,12 @@ class Level:
     @property
     def estimate(self) -> float:
         """The mean of the trials that were run in order."""
-        return float(self.values[: self.first].mean()) if self.first else math.nan
+        return mean_of(self.values[: self.first]) if self.first else math.nan
+
+
+def mean_of(values: Values) -> float:
+    """Their mean, as `values.mean()` computes it, in a third of its time where they are few."""
+    return float(np.add.reduce(values)) / len(values)
 
 
 def _stratified(values: Values, reference: Values, error: float) -> Interval:

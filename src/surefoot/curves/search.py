@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.curves.assumptions import Assumption
 from surefoot.curves.known_curve import CLEAR, Gap, KnownCurve
-from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, ROUNDING
+from surefoot.curves.levels import FINE, MOST_NOISY_LEVELS, ROUNDING, mean_of
 from surefoot.procedure import Ask
 
 WORTH_A_LEVEL = 8
@@ -29,7 +29,7 @@ def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
     if asks := [ask for p in scan if not known.level(p).first for ask in _look(known, p)]:
         return tuple(asks)
     if contradiction := known.contradicted():
-        known.assumption, known.contradiction = Assumption(), contradiction
+        known.fall_back(Assumption(), contradiction)
         return next_asks(known)
     return next((tuple(asks) for asks in _wanted(known) if asks), ())
 
@@ -71,8 +71,9 @@ def _open_sides(known: KnownCurve, gaps: Sequence[Gap], threshold: float) -> lis
         seems = CLEAR if known.estimate(place) >= threshold - ROUNDING else -CLEAR
         if not known.complete(place) and side in {0, -seems}:
             wanted.append(place)
+    checks = known.checks
     for gap in gaps:
-        for place in known.checks:
+        for place in checks:
             if gap.a < place < gap.b and gap.above is not None:
                 beyond = known.estimate(place) - threshold
                 clear = CHECK_DOUBTS * known.doubt(place)
@@ -137,7 +138,7 @@ def _last_place(
         asks, values = known.sketch(middle)
         if asks:
             return asks, end
-        if (float(values.mean()) >= target - ROUNDING) == above:
+        if (mean_of(values) >= target - ROUNDING) == above:
             end = middle
         else:
             other = middle

@@ -85,9 +85,9 @@ def averages(sampled: Sequence[Any], value: Callable[[Any], float]) -> NDArray[n
     if len(once) == len(sampled):
         return np.array(known, dtype=np.float64)
     by_object = dict(zip(map(id, once), known, strict=True))
-    return np.array([by_object[id(one)] for one in sampled], dtype=np.float64)
+    return np.fromiter(map(by_object.__getitem__, map(id, sampled)), np.float64, len(sampled))
 
 
 def distinct(sampled: Sequence[R]) -> list[R]:
     """Each of these objects once."""
-    return list({id(one): one for one in sampled}.values())
+    return list(dict(zip(map(id, sampled), sampled, strict=True)).values())

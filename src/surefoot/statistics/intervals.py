@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.results import Interval
+from surefoot.statistics.last_cell import last_cell
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +25,8 @@ _SIZES = 2.0 ** np.arange(2, 17)
 """The other bets are each the best for so many values of the largest variance: 4 to 65,536."""
 _SHARES = np.concatenate([[_FULL], (1 - _FULL) * 0.8 ** np.arange(15) * 0.2 / (1 - 0.8**15)])
 """A fifth less for each doubling: small numbers are commoner, and lose more by a wrong bet."""
-_STEPS = 36
-"""Halvings of [0, 1]: ends are known to within 2e-11, on the safe side."""
+_HALVINGS = 36
+"""Of [0, 1]: ends are known to within 2e-11, on the safe side."""
 
 
 def betting(values: NDArray[np.floating], error: float) -> Interval:
@@ -123,9 +124,4 @@ def _log_capital(sample: _Sample, m: float, error: float) -> float:
 
 def _lower_end(sample: _Sample, error: float) -> float:
     target = math.log(1 / error)
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        enough = _log_capital(sample, middle, error) >= target
-        low, high = (middle, high) if enough else (low, middle)
-    return low
+    return last_cell(lambda m: target - _log_capital(sample, m, error), _HALVINGS)
