@@ -10,6 +10,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.perturb._ops.arrays import clip
+from surefoot.results import Interval
 from surefoot.subject import Array
 
 _FADE_IN = 0.1
@@ -73,8 +75,30 @@ def _cell_of_pixel(pixel: NDArray[Any], scale: Any) -> NDArray[np.int64]:  # noq
     return cell
 
 
-def pixelate(x: Array, share: float) -> Array:
+def pixelate(x: Array, share: float, bounds: Interval | None) -> Array:
     """Images scaled down to this share of their pixels along each edge, and up again."""
+    (rows, *mixed_rows), (columns, *mixed_columns) = (cell_counts(n, share) for n in x.shape[2:])
+    if mixed_rows or mixed_columns:
+        return clip(_mixed(x, share), bounds)
+    tall, wide = cells_along(x.shape[2], rows.cells), cells_along(x.shape[3], columns.cells)
+    low = clip(_cell_means(_cell_means(x, tall, axis=2), wide, axis=3), bounds)
+    return _take(_widened(low, wide), tall.of_pixel, axis=2)
+
+
+def _widened(x: Array, cells: Cells) -> Array:
+    """Each cell along the last axis as often as it has pixels."""
+    count = int(cells.counts.max())
+    equal = count == cells.counts.min() and count * len(cells.counts) == len(cells.of_pixel)
+    if not (equal and isinstance(x, np.ndarray)):
+        return _take(x, cells.of_pixel, axis=3)
+    whole = np.empty((*x.shape[:3], len(cells.of_pixel)), x.dtype)
+    for k in range(count):
+        whole[..., k::count] = x
+    return whole
+
+
+def _mixed(x: Array, share: float) -> Array:
+    """Where the loss of the first pixel is faded in."""
     whole: Any = None
     for rows in cell_counts(x.shape[2], share):
         tall = cells_along(x.shape[2], rows.cells)

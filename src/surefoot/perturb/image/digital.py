@@ -52,7 +52,7 @@ class Pixelate:
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Every pixel becomes the mean of its cell."""
         if isinstance(level, int | float):
-            return clip(pixelate(x, 1 - level), bounds)
+            return pixelate(x, 1 - level, bounds)
         xp = array_namespace(x)
         share = 1 - levels_on_host(level)
         down, across = (
