@@ -99,7 +99,7 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
 def bench_of(study, prover):
     return ProofBench(
-        study.fitted, study.references, study.model, prover, Interval(0.0, 1.0), 1e-3, (5.0,), 1
+        study.fitted, study.references, study.model, prover, Interval(0.0, 1.0), 1e-3, (ProofLimits(5.0),), 1
     )
 
 
