@@ -140,7 +140,7 @@ def test_times_of_the_tries_add_up():
     for seconds in (1, 10, 11, 60, 200, 1000):
         tries = sf.methods.CriticalLevel(seconds_per_input=seconds).efforts
         assert sum(one.seconds for one in tries) == pytest.approx(seconds)
-    for nodes in (2, 9_999, 10_001, 123_456):
+    for nodes in (2, 40_000, 40_001, 987_654):
         tries = sf.methods.CriticalLevel(nodes_per_input=nodes).efforts
         assert sum(one.nodes for one in tries) == nodes
         assert {one.seconds for one in tries} == {math.inf}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.export_options import ExportOptions
 from surefoot.commands.option import option, option_name
-from surefoot.commands.options import CONFIDENCE, ESTIMATOR, RunOptions
+from surefoot.commands.options import CONFIDENCE, ESTIMATOR, ProofTimeOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
@@ -110,6 +110,7 @@ def critical(
     outcome: RadiusOutcome,
     inputs: FileOptions,
     running: RunOptions,
+    ending: ProofTimeOptions,
     caller: Caller,
 ) -> Result:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.
@@ -142,8 +143,9 @@ def critical(
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(
-        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments()
-    )
+        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments(),
+        **ending.arguments(),
+    )  # fmt: skip
     result = with_estimator(result, outcome.estimator, gamma)
     result = replace(result, command=caller.command)
     for name, path in models.items():

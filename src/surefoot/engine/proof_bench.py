@@ -30,7 +30,8 @@ _WHOLE_DOMAIN_SECONDS = 2.0
 """Seconds for a question about the whole domain: a counterexample anywhere is soon there or not
 worth the search. Chosen by hand; brackets are true whatever it is."""
 _WHOLE_DOMAIN_NODES = 2_000
-"""Nodes for the same, where nodes are limited: what a small network makes in two seconds."""
+"""Nodes for the same, where nodes are limited: about two seconds of a small network. Chosen by
+hand; brackets are true whatever it is."""
 _LEAST_SECONDS = 0.01
 """Seconds of a try whose time is spent already: a prover needs some time above 0."""
 

@@ -11,8 +11,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.population.quantile import ShortestRanks
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.procedure import Ask, Needs
-from surefoot.region.critical_level import bracket_of, check_proving
+from surefoot.procedure import Ask, Needs, TimeUp
+from surefoot.region.critical_level import NOT_REACHED, bracket_of, check_proving
 from surefoot.region.proof_limits import (
     LEAST_NODES,
     OUT_OF_NODES,
@@ -80,6 +80,7 @@ class CriticalQuantile:
     top: float = 1.0
     nodes_per_input: int | None = None
     needs: ClassVar[Needs] = Needs.RADII
+    concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
@@ -127,16 +128,27 @@ class CriticalQuantile:
         rule, known = self._rule, list[Proof]()
         if rule is None:
             ranks = shortest(self.size, self.quantile, self.error)
-            yield from self._settle(known, self.size, ranks)
+            yield from self._settle_in_time(known, self.size, ranks)
             local = self._brackets(known)
             estimator = ShortestRanks(self.quantile, self.error)
             return CriticalQuantileResult(local, estimator.conclude(local, self.error))
         for size, ranks in zip(rule.sizes, rule.ranks, strict=True):
-            yield from self._settle(known, size, ranks)
+            ended = yield from self._settle_in_time(known, size, ranks)
             quantile = rule.conclude(self._brackets(known), ranks)
-            if not quantile.note:
+            if ended or not quantile.note:
                 break
         return CriticalQuantileResult(self._brackets(known), quantile)
+
+    def _settle_in_time(
+        self, known: list[Proof], size: int, ranks: Ranks
+    ) -> Generator[tuple[Ask, ...], list[Proof], bool]:
+        """Settle them; whether the time was up before: of the inputs left nothing is known then."""
+        try:
+            yield from self._settle(known, size, ranks)
+        except TimeUp:
+            known += [NOT_REACHED] * (size - len(known))
+            return True
+        return False
 
     def _settle(self, known: list[Proof], size: int, ranks: Ranks) -> Step:
         """Glance at the inputs that are new, then ask for what the ranks need."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof, closed_to
-from surefoot.procedure import Ask, Needs
+from surefoot.procedure import Ask, Needs, TimeUp
 from surefoot.region.proof_limits import (
     ProofLimits,
     check_limits,
@@ -19,6 +19,8 @@ from surefoot.region.proof_limits import (
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 ARITHMETIC = "the model computes exactly, in real arithmetic (a run in float32 may differ)"
+NOT_REACHED = Proof(0.0, None, "", "not reached", 0, 0.0)
+"""What is known of an input that the run ended before: nothing, which is true."""
 _LEFT_ALONE = {
     "refuted at the goal": "no more was asked than a counterexample",
     "proved at the goal": "proved as far as was asked",
@@ -112,6 +114,7 @@ class CriticalLevel:
     verifier: str = ""
     nodes_per_input: int | None = None
     needs: ClassVar[Needs] = Needs.RADII
+    concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
@@ -131,13 +134,17 @@ class CriticalLevel:
         return tries_within(self.seconds_per_input, self.nodes_per_input)
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:
-        """Ask for one try after the other until the bracket is narrow enough."""
-        found = yield Ask(0.0, 1)
-        for _ in self.efforts[1:]:
-            if closed_to(found.low, found.far, self.tolerance) or self._out_of_time(found):
-                break
-            found = found + (yield Ask(0.0, 1, known=found))
-        return bracket_of(found, self.assumption)
+        """Ask for one try after the other until the bracket is narrow enough, or the time is up."""
+        known = NOT_REACHED
+        try:
+            known = yield Ask(0.0, 1)
+            for _ in self.efforts[1:]:
+                if closed_to(known.low, known.far, self.tolerance) or self._out_of_time(known):
+                    break
+                known = known + (yield Ask(0.0, 1, known=known))
+        except TimeUp:
+            pass  # what is known by now is true
+        return bracket_of(known, self.assumption)
 
     def _out_of_time(self, proof: Proof) -> bool:
         """Whether no time is left; by seconds alone each try has a part of its own."""

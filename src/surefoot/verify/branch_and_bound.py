@@ -151,8 +151,12 @@ def prove_by_branching(
             watch.on_low(low)
         if watch.expired() or upper.high <= radius or aim() < radius - _POINTLESS * tolerance:
             return TreeResult(proved, False)
-        nodes = open_nodes.get(int(min(batch, watch.nodes_left() // 2)), most)
+        room = watch.nodes_left() // 2
+        nodes = open_nodes.get(int(min(batch, room)), most)
         nodes = nodes.take(nodes.radius < aim())
+        if len(nodes) > room:  # blocks are larger than the room that is left
+            open_nodes.put(nodes.take(slice(int(room), None)))
+            nodes = nodes.take(slice(int(room)))
         if not len(nodes):
             continue
         column, undecided = choose_neuron(bounds, nodes, settings.candidates)

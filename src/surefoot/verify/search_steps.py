@@ -122,15 +122,16 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     if task.goal is None or bracket.witness is None:
         point = find_counterexample(task.problem, task.largest_radius, Effort(), rng)
         _try_point(task, point)
-    patience = _FIRST_TRY_SHARE * task.budget.left()
+    budget = task.budget
+    patience = _FIRST_TRY_SHARE * budget.left()
     end, tree = _prove_below_high(task, patience)
     if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
         before = bracket.high
         _attack_again(task, rng)
-        if bracket.high < before or tree.seconds < task.budget.left():
+        if bracket.high < before or tree.seconds < budget.left():
             end, tree = _prove_below_high(task, patience)
-    if task.reason() is None:
-        _raise_low_without_branching(task)
+    if task.answered() is None and budget.time_over() is None:
+        _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE:
         return _tie_reason(bracket)
     return task.reason() or _raise_low(task, tree, patience, rng)
