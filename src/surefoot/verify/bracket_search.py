@@ -14,6 +14,7 @@ from surefoot.graph.network import Floats, Network, margin_question
 from surefoot.verify.bracket import BracketResult, BracketState, Replay
 from surefoot.verify.budget import Budget, Clock
 from surefoot.verify.counterexample_search import attack_problem, points_along_gradient
+from surefoot.verify.one_thread import one_blas_thread
 from surefoot.verify.search_steps import CLOSED, SearchTask, close_bracket
 
 _ONLY_NETWORK_WRONG = (
@@ -21,6 +22,7 @@ _ONLY_NETWORK_WRONG = (
 )
 
 
+@one_blas_thread()
 def bracket_radius(
     network: Network,
     x: NDArray[np.floating],
