@@ -3,6 +3,7 @@
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from multiprocessing import get_context
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.errors import InvalidArgument
 from tests.unit.test_radii_study import write
 from tests.unit.worker_models import shift
 from tests.worlds import study
@@ -44,7 +46,7 @@ def own_pool():
 KINDS = ("estimate", "mean", "certify", "tail", "curve", "compare", "critical", "quantile")
 EXECUTORS = {
     "threads": (lambda: options(workers=2, executor="threads"), KINDS),
-    "processes": (lambda: options(workers=2, executor="processes"), ("critical",)),
+    "processes": (lambda: options(workers=1, executor="processes"), ("critical",)),
     "own pool": (own_pool, KINDS),
 }
 """How a run is started otherwise than inline, and what is run so: processes of their own start anew
@@ -76,7 +78,7 @@ class Interrupts(ThreadPoolExecutor):
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
     """Two hidden layers whose proofs need more nodes than they get."""
-    folder, sizes, models = tmp_path_factory.mktemp("networks"), [8, 24, 24, 3], []
+    folder, sizes, models = tmp_path_factory.mktemp("networks"), [8, 16, 16, 3], []
     for seed in (2, 3):
         rng = np.random.default_rng(seed)
         layers = [(rng.normal(0, (2 / a) ** 0.5, (b, a)), np.zeros(b)) for a, b in pairwise(sizes)]
@@ -101,7 +103,8 @@ def studies(networks):
         "mean": study(method=sf.methods.SetMean(0.05, 0.05)),
         "certify": study(method=sf.methods.KappaTest(0.2, 0.2)),
         "tail": study(
-            method=sf.methods.NormalTail(draws=40), property=sf.properties.NoConfidentMistake(0.6)
+            method=sf.methods.NormalTail(draws=40, transforms=("none",)),
+            property=sf.properties.NoConfidentMistake(0.6),
         ),
         "curve": study(
             method=sf.methods.SequentialCurve(0.0, 1.0, (0.8,), resolution=0.2),
@@ -109,11 +112,11 @@ def studies(networks):
         ),
         "compare": {"one": sampled(networks[0]), "other": sampled(networks[1])},
         "critical": radii(
-            sf.methods.CriticalLevel(1e-3, quantile=0.5, error=0.4, samples=20, nodes_per_input=40)
+            sf.methods.CriticalLevel(1e-3, quantile=0.5, error=0.4, samples=10, nodes_per_input=20)
         ),
         "quantile": radii(
             sf.methods.CriticalQuantile(
-                1e-3, quantile=0.5, error=0.4, samples=0, nodes_per_input=40
+                1e-3, quantile=0.5, error=0.4, samples=0, nodes_per_input=20
             )
         ),
     }
@@ -130,7 +133,7 @@ def plain(studies):
     return {kind: masked(run(one, workers=1)) for kind, one in studies.items()}
 
 
-def interrupt(one, store, batches=2):
+def interrupt(one, store, batches):
     """Run it in small batches until a Ctrl-C that leaves it unfinished."""
     with pytest.raises(KeyboardInterrupt), Interrupts(batches) as pool:
         run(one, store=store, workers=1, executor=pool, **batch_of(one, 7))
@@ -150,7 +153,7 @@ def test_an_executor_gives_the_record_of_one_worker(studies, plain, executor, tm
         one = studies[kind]
         assert masked(run(one, **arguments, **batch_of(one, 300))) == plain[kind], kind
     store, last = str(tmp_path / "s.db"), studies[kinds[-1]]
-    interrupt(last, store)
+    interrupt(last, store, 1)
     assert masked(run(last, store=store, **arguments)) == plain[kinds[-1]]
 
 
@@ -158,7 +161,7 @@ def test_an_executor_gives_the_record_of_one_worker(studies, plain, executor, tm
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupted_run_goes_on_to_the_same_record(studies, plain, tmp_path, kind):
     store, one = str(tmp_path / "s.db"), studies[kind]
-    interrupt(one, store)
+    interrupt(one, store, 1)
     interrupt(one, store, 1)
     assert masked(run(one, store=store, workers=3, executor="threads")) == plain[kind]
     again = run(one, store=store)
@@ -170,7 +173,7 @@ def test_an_interrupted_run_goes_on_to_the_same_record(studies, plain, tmp_path,
 def test_a_server_holds_the_record_of_a_file(studies, plain, postgres):
     store = postgres.new_database()
     for kind, one in studies.items():
-        interrupt(one, store)
+        interrupt(one, store, 1)
         assert masked(run(one, store=store, workers=2, executor="threads")) == plain[kind]
         again = run(one, store=store)
         assert all(part.from_store for part in (again.parts or {"": again}).values())
@@ -195,7 +198,7 @@ def test_proofs_that_nodes_end_do_not_depend_on_the_speed_of_the_machine(
     for kind in ("critical", "quantile"):
         assert masked(run(studies[kind], workers=1)) == plain[kind]
     ended = [row["result"]["reason"] for row in plain["critical"]["inputs"]]
-    assert "stopped after 40 nodes" in ended
+    assert "stopped after 20 nodes" in ended
 
 
 def threads():
@@ -218,3 +221,38 @@ def test_proofs_multiply_in_one_thread_however_many_there_are():
         assert threads() == {1}
         second.__exit__(None, None, None)
         assert threads() == {3}
+
+
+def test_a_limit_in_nodes_takes_the_place_of_the_one_in_seconds(studies):
+    level, quantile = sf.methods.CriticalLevel, sf.methods.CriticalQuantile
+    for method in (level, quantile):
+        assert method().seconds_per_input == 60
+        assert method(nodes_per_input=9).seconds_per_input is None
+        assert method(seconds_per_input=3, nodes_per_input=9).seconds_per_input == 3
+        for nodes in (0, 1, True, 2.5):
+            with pytest.raises(InvalidArgument, match=r"nodes_per_input .* ≥ 2, got"):
+                method(nodes_per_input=nodes)
+    with pytest.raises(InvalidArgument, match="does not count nodes"):
+        level(verifier="tool {onnx} {vnnlib}", nodes_per_input=9)
+    critical = studies["critical"]
+    more = replace(critical, method=replace(critical.method, nodes_per_input=21))
+    assert critical.digest != more.digest
+
+
+def test_of_two_limits_the_first_to_be_reached_is_said(studies):
+    critical = studies["critical"]
+    short = replace(critical.method, seconds_per_input=1e-6)
+    ended = replace(critical, method=short).run(workers=1).inputs
+    assert {row.result.reason for row in ended} == {"out of time"}
+    assert sum(row.result.trials for row in ended) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["critical", "quantile"])
+def test_proofs_conclude_when_the_time_is_up_and_go_on_later(studies, plain, tmp_path, kind):
+    store, one = str(tmp_path / "s.db"), studies[kind]
+    early = one.run(store, workers=1, time_limit=1e-6)
+    assert early.record.stopped_early
+    assert {row.result.reason for row in early.inputs} == {"not reached"}
+    assert "stopped early by the time limit: 3 of 3 inputs were not reached" in str(early)
+    assert masked(one.run(store, workers=1)) == plain[kind]
