@@ -31,7 +31,7 @@ class RadiusOptions:
     tolerance: Number = option(0.002, "How narrow each bracket must be.")
     quantile: Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
     confidence: Number = option(CONFIDENCE, "Confidence of the result.")
-    seconds_per_input: Number | None = option(
+    seconds_per_input: float | None = option(
         None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
     )
     nodes_per_input: int | None = option(

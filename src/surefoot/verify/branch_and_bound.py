@@ -107,7 +107,7 @@ class TreeResult:
 
 @dataclass(frozen=True, eq=False)
 class TreeWatch:
-    """Who ends a tree, and who is told of it: of a higher lower end, of so many nodes more.
+    """What ends a tree, and what is called with a higher lower end or a number of new nodes.
 
     `nodes_left` nodes may still be made, apart from those that the tree begins with.
     """
