@@ -79,7 +79,7 @@ def known_within(
         nonlocal proofs
         i, before = ask.start % method.size, known.get(ask.start % method.size)
         proofs += ask.start >= method.size
-        limit = method.efforts[ask.start // method.size]
+        limit = method.efforts[ask.start // method.size].seconds
         left = limit - (before.seconds if before else 0.0)
         bracket = bracket_radius(
             network,

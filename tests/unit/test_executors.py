@@ -14,7 +14,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, WorkerFailed
 from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.tasks import Task
-from tests.unit.small_models import batch, linear_net, relu_net
+from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
     FLAG,
     STATE,
@@ -64,18 +64,6 @@ def test_threads_and_processes_give_the_record_of_one_worker(parts):
     plain = masked(study(**parts).run(workers=1, batch=2000))
     assert masked(study(**parts).run(workers=2, executor="threads", batch=500)) == plain
     assert masked(study(**parts).run(workers=1, executor="processes", batch=500)) == plain
-
-
-@pytest.mark.slow
-def test_proofs_in_a_process_are_those_of_this_one(tmp_path):
-    model = sf.load_model(relu_net(tmp_path / "model.onnx"), bounds=(0, 1))
-    radii = sf.Study(
-        model,
-        sf.load_inputs(batch(3, (1, 6, 6))),
-        sf.perturb.LinfNoise(),
-        sf.methods.CriticalLevel(0.01, 60.0, samples=0),
-    )
-    assert masked(radii.run(workers=1, executor="processes")) == masked(radii.run(workers=1))
 
 
 def test_an_executor_of_the_callers_own_is_used_and_left_open():

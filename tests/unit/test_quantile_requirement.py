@@ -55,7 +55,7 @@ def test_open_brackets_call_for_more_seconds():
     assert (
         "80 of 100 inputs are proved up to 0.2, 0 have a nearer counterexample" in decision.reason
     )
-    assert "more seconds for the open ones may decide it" in decision.reason
+    assert "more seconds, or nodes, for the open ones may decide it" in decision.reason
 
 
 def test_a_quantile_at_the_requirement_is_said_to_be_close():

@@ -138,9 +138,12 @@ def test_bad_settings_are_refused(bad):
 
 def test_times_of_the_tries_add_up():
     for seconds in (1, 10, 11, 60, 200, 1000):
-        assert sum(sf.methods.CriticalLevel(seconds_per_input=seconds).efforts) == pytest.approx(
-            seconds
-        )
+        tries = sf.methods.CriticalLevel(seconds_per_input=seconds).efforts
+        assert sum(one.seconds for one in tries) == pytest.approx(seconds)
+    for nodes in (2, 40_000, 40_001, 987_654):
+        tries = sf.methods.CriticalLevel(nodes_per_input=nodes).efforts
+        assert sum(one.nodes for one in tries) == nodes
+        assert {one.seconds for one in tries} == {math.inf}
 
 
 def test_a_bracket_says_in_which_arithmetic():

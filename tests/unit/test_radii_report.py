@@ -12,6 +12,7 @@ from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.graph.read_network import read_network
+from surefoot.region.proof_limits import ProofLimits
 from surefoot.report.radii.figures import radii_chart
 from surefoot.report.radii.tables import quantile_table
 from surefoot.results import Interval, Undecided
@@ -99,7 +100,14 @@ def test_a_proof_that_is_wrong_is_found_out_and_decides_nothing(tmp_path, monkey
 
 def bench_of(study, prover):
     return ProofBench(
-        study.fitted, study.references, study.model, prover, Interval(0.0, 1.0), 1e-3, (5.0,), 1
+        study.fitted,
+        study.references,
+        study.model,
+        prover,
+        Interval(0.0, 1.0),
+        1e-3,
+        (ProofLimits(5.0),),
+        1,
     )
 
 

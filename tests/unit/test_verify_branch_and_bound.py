@@ -11,7 +11,12 @@ import pytest
 from surefoot.graph.network import MarginQuestion, linear_layer, margin_question
 from surefoot.verify import Layer, Network, bracket_radius
 from surefoot.verify.box import Box
-from surefoot.verify.branch_and_bound import TreeSettings, bound_nodes, prove_by_branching
+from surefoot.verify.branch_and_bound import (
+    TreeSettings,
+    TreeWatch,
+    bound_nodes,
+    prove_by_branching,
+)
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.linear_relaxation import value_and_gradient
@@ -46,6 +51,9 @@ def never() -> bool:
     return False
 
 
+NEVER = TreeWatch(never)
+
+
 @cache
 def known_radius(seed: int) -> tuple[Network, np.ndarray, float]:
     """A random network, an input and its exact radius, which takes a second to compute."""
@@ -65,7 +73,7 @@ def test_every_way_of_growing_proves_only_what_is_true(seed: int, settings: Tree
     for share in (0.95, 1.2):
         radius = share * (exact if np.isfinite(exact) else 1.0)
         bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), never)
-        grown = prove_by_branching(bounds, problem, FixedUpper(np.inf), 0.0, 1e-3, never, settings)
+        grown = prove_by_branching(bounds, problem, FixedUpper(np.inf), 0.0, 1e-3, NEVER, settings)
         assert grown.low <= exact + 1e-9
         assert grown.closed
         if radius < exact:
@@ -88,9 +96,8 @@ def test_a_lower_end_never_passes_what_closed_nodes_were_proved_to(seed: int) ->
     def record(low: float) -> None:
         lows_and_aims.append((low, upper.last - 0.5 * radius))
 
-    prove_by_branching(
-        bounds, problem, upper, 0.5 * radius, 10.0, never, TreeSettings(batch=1, steps=1), record
-    )
+    settings, watch = TreeSettings(batch=1, steps=1), TreeWatch(never, record)
+    prove_by_branching(bounds, problem, upper, 0.5 * radius, 10.0, watch, settings)
     assert all(low <= aim for low, aim in lows_and_aims)
 
 

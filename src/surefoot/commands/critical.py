@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.export_options import ExportOptions
 from surefoot.commands.option import option, option_name
-from surefoot.commands.options import CONFIDENCE, ESTIMATOR, RunOptions
+from surefoot.commands.options import CONFIDENCE, ESTIMATOR, ProofTimeOptions, RunOptions
 from surefoot.commands.output_files import check_figure_file
 from surefoot.commands.values import Number, Numbers, as_number, as_numbers, error_from, share
 from surefoot.errors import InvalidArgument
@@ -31,7 +31,12 @@ class RadiusOptions:
     tolerance: Number = option(0.002, "How narrow each bracket must be.")
     quantile: Number = option(0.05, "The share of inputs whose critical radius may be smaller.")
     confidence: Number = option(CONFIDENCE, "Confidence of the result.")
-    seconds_per_input: float = option(60.0, "Maximum CPU seconds per input.")
+    seconds_per_input: float | None = option(
+        None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
+    )
+    nodes_per_input: int | None = option(
+        None, "Maximum nodes of branch and bound per input: the same on any machine.", least=2
+    )
     quantile_only: bool = option(
         False,
         "Only narrow brackets as far as the quantile (or --require) needs: much faster.",
@@ -49,22 +54,23 @@ class RadiusOptions:
         from surefoot.population import CriticalQuantile
         from surefoot.region import CriticalLevel
 
+        seconds, nodes = self.seconds_per_input, self.nodes_per_input
         shared = (
             as_number("tolerance", self.tolerance),
-            as_number("seconds_per_input", self.seconds_per_input),
+            None if seconds is None else as_number("seconds_per_input", seconds),
             share("quantile", self.quantile),
             error_from(self.confidence),
             self.samples,
         )
         if not self.quantile_only and self.within is None:
-            return CriticalLevel(*shared, self.verifier)
+            return CriticalLevel(*shared, self.verifier, nodes)
         if self.verifier:
             raise InvalidArgument(
                 f"{option_name('verifier')} {self.verifier}: another prover closes brackets; leave "
                 "out quantile_only (--quantile-only) and within (--within)"
             )
         within = None if self.within is None else as_number("within", self.within)
-        return CriticalQuantile(*shared, within, least)
+        return CriticalQuantile(*shared, within, least, nodes_per_input=nodes)
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,7 @@ def critical(
     outcome: RadiusOutcome,
     inputs: FileOptions,
     running: RunOptions,
+    ending: ProofTimeOptions,
     caller: Caller,
 ) -> Result:
     """Bracket the L∞ radius at which each label can change, between proof and counterexample.
@@ -136,8 +143,9 @@ def critical(
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(
-        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments()
-    )
+        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments(),
+        **ending.arguments(),
+    )  # fmt: skip
     result = with_estimator(result, outcome.estimator, gamma)
     result = replace(result, command=caller.command)
     for name, path in models.items():

@@ -185,6 +185,23 @@ class BatchOptions:
         return {"batch": self.batch, "time_limit": limit}
 
 
+@dataclass(frozen=True)
+class ProofTimeOptions:
+    """When a run of proofs concludes."""
+
+    time_limit: Number | None = option(
+        None,
+        "Conclude each network with the brackets known after this time: 60, 90s, 10m, 1h. Proofs "
+        "that have begun are awaited; the same command goes on from there.",
+        panel=PANEL_OF_RUN,
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """For `Study.run` and `compare`."""
+        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
+        return {"time_limit": limit}
+
+
 def chosen_levels(levels: Numbers, perturb: Any) -> tuple[float, ...]:  # noqa: ANN401
     """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
     from surefoot.study.parse_perturbation import level_reader

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from surefoot.evidence import Proof
 from surefoot.input_set import Inputs
+from surefoot.region.proof_limits import ProofLimits
 from surefoot.results import Interval
 from surefoot.subject import Model, to_host
 from surefoot.tasks import Task
@@ -28,6 +29,9 @@ Floats = NDArray[np.float64]
 _WHOLE_DOMAIN_SECONDS = 2.0
 """Seconds for a question about the whole domain: a counterexample anywhere is soon there or not
 worth the search. Chosen by hand; brackets are true whatever it is."""
+_WHOLE_DOMAIN_NODES = 2_000
+"""Nodes for the same, where nodes are limited: about two seconds of a small network. Chosen by
+hand; brackets are true whatever it is."""
 _LEAST_SECONDS = 0.01
 """Seconds of a try whose time is spent already: a prover needs some time above 0."""
 
@@ -42,14 +46,14 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProofRequest:
-    """One question about an input: tolerance, time, bounds.
+    """One question about an input: tolerance, limits, bounds.
 
     Of a `goal` only the side matters. `replay` asks the model itself; `known` is what was proved
     before, and its counterexample.
     """
 
     tolerance: float
-    seconds: float
+    limits: ProofLimits
     bounds: Interval
     goal: float | None
     seed: int
@@ -72,7 +76,8 @@ class BuiltInProver:
             x,
             label,
             tolerance=request.tolerance,
-            seconds=request.seconds,
+            seconds=request.limits.seconds,
+            nodes=request.limits.nodes,
             low=request.bounds.low,
             high=request.bounds.high,
             goal=request.goal,
@@ -103,7 +108,7 @@ class ExternalProver:
             self.classes,
             request.replay,
             tolerance=request.tolerance,
-            seconds=request.seconds,
+            seconds=request.limits.seconds,
             low=request.bounds.low,
             high=request.bounds.high,
             witness=request.known[1],
@@ -114,7 +119,7 @@ class ExternalProver:
 class ProofBench:
     """Brackets one input for each task; trial r is of the subject's r-th row, round after round.
 
-    Each round has the time of the next effort. At level 0 the bracket is to be closed; at another,
+    Each round has the next limits of `efforts`. At level 0 the bracket is to be closed; at another,
     it is enough to know on which side of that radius the input lies; where that is the whole
     domain, the search for a counterexample is short. What is known of the input travels in the
     task, so an answer depends on its task alone.
@@ -126,7 +131,7 @@ class ProofBench:
     prover: Prover
     bounds: Interval
     tolerance: float
-    efforts: tuple[float, ...]
+    efforts: tuple[ProofLimits, ...]
     seed: int
 
     @property
@@ -145,15 +150,10 @@ class ProofBench:
     def _proof(self, task: Task) -> Proof:
         rows = task.subject.rows
         row, round_ = rows[task.start % len(rows)], task.start // len(rows)
-        seconds = self.efforts[min(round_, len(self.efforts) - 1)]
-        if task.level >= self.bounds.width:
-            seconds = min(seconds, _WHOLE_DOMAIN_SECONDS)
         before: Proof | None = task.known
-        if task.level and before is not None:  # one limit for all radii of an input
-            seconds = max(seconds - before.seconds, _LEAST_SECONDS)
         request = ProofRequest(
             tolerance=self.tolerance,
-            seconds=seconds,
+            limits=self._limits(task, round_),
             bounds=self.bounds,
             goal=task.level or None,
             seed=self.seed + round_,
@@ -172,6 +172,23 @@ class ProofBench:
             seconds=round(bracket.seconds, 4),
             discarded=bracket.discarded,
         )
+
+    def _limits(self, task: Task, round_: int) -> ProofLimits:
+        """What this task may take; where nodes are limited, no time decides how it begins."""
+        limits, before = self.efforts[min(round_, len(self.efforts) - 1)], task.known
+        seconds, nodes = limits.seconds, limits.nodes
+        if task.level >= self.bounds.width:
+            if nodes is None:
+                seconds = min(seconds, _WHOLE_DOMAIN_SECONDS)
+            else:
+                nodes = min(nodes, _WHOLE_DOMAIN_NODES)
+        if before is None:
+            return ProofLimits(seconds, nodes)
+        if task.level or nodes is not None:  # one limit for all radii, or tries, of an input
+            seconds = max(seconds - before.seconds, _LEAST_SECONDS)
+        if task.level and nodes is not None:
+            nodes = max(nodes - before.nodes, 1)
+        return ProofLimits(seconds, nodes)
 
     def _label(self, x: NDArray[np.float64]) -> int:
         """The label by the model itself, in its own arithmetic."""

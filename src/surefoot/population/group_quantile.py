@@ -110,8 +110,8 @@ def requires_of_groups(
     return Undecided(
         f"averaged over {len(local):,} groups, {proved:.1%} of the inputs are proved up to "
         f"{least:g} and {refuted:.1%} have a nearer counterexample: more groups, or more seconds "
-        "for the open inputs, may decide it. Draw new ones: the number of groups must be chosen "
-        "before they are evaluated",
+        "or nodes for the open inputs, may decide it. Draw new ones: the number of groups must be "
+        "chosen before they are evaluated",
         len(local),
     )
 

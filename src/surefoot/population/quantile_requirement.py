@@ -64,7 +64,7 @@ def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecid
         return Decision(claim, False, quantile.guarantee, quantile.inputs)
     return Undecided(
         f"{least:g} lies within the interval from {around.low:g} to {around.high:g}: ask for a "
-        "smaller width, with more inputs or more seconds for each",
+        "smaller width, with more inputs, or more seconds or nodes for each",
         quantile.inputs,
     )
 
@@ -86,10 +86,11 @@ def _way_out(local: Sequence[Bracket], share: float, least: float, error: float)
         f"counterexample, {missing:,} are open"
     )
     if missing and min(_at_most(refuted, n, share), _at_least(unproved, n, share)) <= error:
-        return f"{reason}: more seconds for the open ones may decide it"
+        return f"{reason}: more seconds, or nodes, for the open ones may decide it"
     needed = _inputs_for(unproved / n, refuted / n, share, error)
     if needed is None:
-        help_ = "more inputs" if not missing else "more inputs, and more seconds for the open ones,"
+        proofs = ", and more seconds or nodes for the open ones," if missing else ""
+        help_ = f"more inputs{proofs}"
         return f"{reason}: {help_} may decide it, but the quantile is close to the required radius"
     return (
         f"{reason}: about {needed:,} inputs would decide it if these are typical. Draw new ones: "

@@ -11,8 +11,15 @@ from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof
 from surefoot.population.quantile import ShortestRanks
 from surefoot.population.quantile_within import QuantileWithin
-from surefoot.procedure import Ask, Needs
-from surefoot.region.critical_level import bracket_of, check_proving
+from surefoot.procedure import Ask, Needs, TimeUp
+from surefoot.region.critical_level import NOT_REACHED, bracket_of, check_proving
+from surefoot.region.proof_limits import (
+    LEAST_NODES,
+    OUT_OF_NODES,
+    OUT_OF_TIME,
+    ProofLimits,
+    default_seconds,
+)
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.statistics.ranks import Ranks, shortest
 
@@ -31,6 +38,8 @@ their number grows with the inverse square of the width that is left."""
 _SHORT_SECONDS = 0.1
 """CPU seconds to see whether an input is robust beyond the quantile: a bound (.007 s on a network
 of two layers of 256), else an attack, which is always ended (.14 s), and no time for a tree."""
+_SHORT_NODES = 1
+"""Nodes for the same: a bound and an attack count none, and one node is too few for a tree."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class CriticalQuantile:
     """
 
     tolerance: float = 0.002
-    seconds_per_input: float = 60.0
+    seconds_per_input: float | None = None
     quantile: float = 0.05
     error: float = 0.05
     samples: int = 200
@@ -69,10 +78,14 @@ class CriticalQuantile:
     goal: float | None = None
     size: int = 0
     top: float = 1.0
+    nodes_per_input: int | None = None
     needs: ClassVar[Needs] = Needs.RADII
+    concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
+        seconds = default_seconds(self.seconds_per_input, self.nodes_per_input)
+        object.__setattr__(self, "seconds_per_input", seconds)
         check_proving(self)
         if self.within is not None and not 0 < self.within < math.inf:
             raise InvalidArgument(
@@ -82,9 +95,13 @@ class CriticalQuantile:
             raise InvalidArgument(f"goal must be a radius above 0, got {self.goal:g}: try 8/255")
 
     @property
-    def efforts(self) -> tuple[float, ...]:
-        """The seconds of a glance, and of a proof."""
-        return (min(_SHORT_SECONDS, self.seconds_per_input), self.seconds_per_input)
+    def efforts(self) -> tuple[ProofLimits, ...]:
+        """The limits of a glance, and of a proof."""
+        seconds, nodes = self.seconds_per_input, self.nodes_per_input
+        most = math.inf if seconds is None else seconds
+        if nodes is None:
+            return (ProofLimits(min(_SHORT_SECONDS, most)), ProofLimits(most))
+        return (ProofLimits(most, _SHORT_NODES), ProofLimits(most, nodes))
 
     @property
     def forecast(self) -> int:
@@ -111,16 +128,27 @@ class CriticalQuantile:
         rule, known = self._rule, list[Proof]()
         if rule is None:
             ranks = shortest(self.size, self.quantile, self.error)
-            yield from self._settle(known, self.size, ranks)
+            yield from self._settle_in_time(known, self.size, ranks)
             local = self._brackets(known)
             estimator = ShortestRanks(self.quantile, self.error)
             return CriticalQuantileResult(local, estimator.conclude(local, self.error))
         for size, ranks in zip(rule.sizes, rule.ranks, strict=True):
-            yield from self._settle(known, size, ranks)
+            ended = yield from self._settle_in_time(known, size, ranks)
             quantile = rule.conclude(self._brackets(known), ranks)
-            if not quantile.note:
+            if ended or not quantile.note:
                 break
         return CriticalQuantileResult(self._brackets(known), quantile)
+
+    def _settle_in_time(
+        self, known: list[Proof], size: int, ranks: Ranks
+    ) -> Generator[tuple[Ask, ...], list[Proof], bool]:
+        """Settle them; whether the time was up before: of the inputs left nothing is known then."""
+        try:
+            yield from self._settle(known, size, ranks)
+        except TimeUp:
+            known += [NOT_REACHED] * (size - len(known))
+            return True
+        return False
 
     def _settle(self, known: list[Proof], size: int, ranks: Ranks) -> Step:
         """Glance at the inputs that are new, then ask for what the ranks need."""
@@ -157,7 +185,7 @@ class CriticalQuantile:
         asks = []
         for place, i in enumerate(order, start=1):
             radius = max((aim for rank, aim in aims.items() if rank <= place), default=0.0)
-            if known[i].low < radius < known[i].far and known[i].seconds < self.seconds_per_input:
+            if known[i].low < radius < known[i].far and not self._used_up(known[i]):
                 asks.append(Ask(radius, 1, i + self.size, known[i]))
         return asks
 
@@ -182,12 +210,18 @@ class CriticalQuantile:
             return self.goal
         return self.top if math.isinf(high) else max(high - self._gap, _LEAST_PROOF * high)
 
+    def _used_up(self, proof: Proof) -> bool:
+        """Whether a limit of this input is reached."""
+        seconds, nodes = self.seconds_per_input, self.nodes_per_input
+        out_of_time = seconds is not None and proof.seconds >= seconds
+        return out_of_time or (nodes is not None and proof.nodes > nodes - LEAST_NODES)
+
     def _brackets(self, known: Sequence[Proof]) -> tuple[Bracket, ...]:
-        """What is known of each input; a glance that ended was not out of time."""
+        """What is known of each input; a glance that ended did not reach a limit."""
         return tuple(
             bracket_of(
                 replace(proof, reason=_NOT_PROVED)
-                if proof.reason == "out of time" and proof.seconds < self.seconds_per_input
+                if proof.reason in (OUT_OF_TIME, OUT_OF_NODES) and not self._used_up(proof)
                 else proof
             )
             for proof in known

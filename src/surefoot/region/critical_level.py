@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Proof, closed_to
-from surefoot.procedure import Ask, Needs
+from surefoot.procedure import Ask, Needs, TimeUp
+from surefoot.region.proof_limits import (
+    ProofLimits,
+    check_limits,
+    default_seconds,
+    reason_in_words,
+    tries_within,
+)
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 
 ARITHMETIC = "the model computes exactly, in real arithmetic (a run in float32 may differ)"
+NOT_REACHED = Proof(0.0, None, "", "not reached", 0, 0.0)
+"""What is known of an input that the run ended before: nothing, which is true."""
 _LEFT_ALONE = {
     "refuted at the goal": "no more was asked than a counterexample",
     "proved at the goal": "proved as far as was asked",
 }
-_FIRST, _LONG = 5.0, 100.0
 
 
 class Proving(Protocol):
@@ -29,8 +36,13 @@ class Proving(Protocol):
         ...
 
     @property
-    def seconds_per_input(self) -> float:
-        """CPU seconds for an input."""
+    def seconds_per_input(self) -> float | None:
+        """CPU seconds for an input; None: no limit."""
+        ...
+
+    @property
+    def nodes_per_input(self) -> int | None:
+        """Nodes of branch and bound for an input; None: no limit."""
         ...
 
     @property
@@ -51,18 +63,12 @@ class Proving(Protocol):
 
 def check_proving(asked: Proving) -> None:
     """Refuse what no proof can be asked for."""
-    tolerance, seconds, quantile, error = (
-        asked.tolerance,
-        asked.seconds_per_input,
-        asked.quantile,
-        asked.error,
-    )
+    tolerance, quantile, error = asked.tolerance, asked.quantile, asked.error
     if not 1e-6 <= tolerance <= 1:
         raise InvalidArgument(
             f"tolerance is the width of a bracket, from 1e-6 to 1, got {tolerance:g}: try 0.002"
         )
-    if not 0 < seconds < math.inf:
-        raise InvalidArgument(f"seconds for an input: above 0, got {seconds:g}: try 60")
+    check_limits(asked.seconds_per_input, asked.nodes_per_input)
     if not 0 < quantile < 1:
         raise InvalidArgument(f"a quantile lies between 0 and 1, got {quantile:g}: try 0.05")
     if not 1e-9 <= error < 1:
@@ -78,7 +84,7 @@ def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
     return Bracket(
         Interval(proof.low, proof.far),
         Guarantee(Footing.CONDITIONAL, 0.0, (assumption,)),
-        _LEFT_ALONE.get(proof.reason, proof.reason),
+        _LEFT_ALONE.get(proof.reason, reason_in_words(proof.reason, proof.nodes)),
         proof.nodes,
         proof.seconds,
         proof.discarded,
@@ -88,7 +94,11 @@ def bracket_of(proof: Proof, assumption: str = ARITHMETIC) -> Bracket:
 
 @dataclass(frozen=True)
 class CriticalLevel:
-    """Prove and attack until the bracket is as narrow as `tolerance`, or the seconds are spent.
+    """Prove and attack until the bracket is as narrow as `tolerance`, or a limit is reached.
+
+    That is a limit in CPU seconds, in nodes of branch and bound, or both: 60 seconds where neither
+    is given. With a limit in nodes alone a bracket depends on model, input and method only, and not
+    on how fast the machine is.
 
     A first, short try, then one or two with the rest of the time, each from where the last one
     ended: what one has proved is kept if the next is interrupted. `quantile` and `error` are for
@@ -97,33 +107,49 @@ class CriticalLevel:
     """
 
     tolerance: float = 0.002
-    seconds_per_input: float = 60.0
+    seconds_per_input: float | None = None
     quantile: float = 0.05
     error: float = 0.05
     samples: int = 200
     verifier: str = ""
+    nodes_per_input: int | None = None
     needs: ClassVar[Needs] = Needs.RADII
+    concludes_early: ClassVar[bool] = True
     evidence: ClassVar[type[Proof]] = Proof
 
     def __post_init__(self) -> None:
+        seconds = default_seconds(self.seconds_per_input, self.nodes_per_input)
+        object.__setattr__(self, "seconds_per_input", seconds)
         check_proving(self)
+        if self.verifier and self.nodes_per_input is not None:
+            raise InvalidArgument(
+                f"nodes_per_input (--nodes-per-input) {self.nodes_per_input}: {self.verifier!r} "
+                "does not count nodes as the built-in prover does; use seconds_per_input "
+                "(--seconds-per-input)"
+            )
 
     @property
-    def efforts(self) -> tuple[float, ...]:
-        """The seconds of each try."""
-        if self.seconds_per_input <= 2 * _FIRST:
-            return (self.seconds_per_input,)
-        rest = self.seconds_per_input - _FIRST
-        return (_FIRST, rest) if rest <= _LONG else (_FIRST, rest / 4, rest * 3 / 4)
+    def efforts(self) -> tuple[ProofLimits, ...]:
+        """The limits of each try."""
+        return tries_within(self.seconds_per_input, self.nodes_per_input)
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:
-        """Ask for one try after the other until the bracket is narrow enough."""
-        found = yield Ask(0.0, 1)
-        for _ in self.efforts[1:]:
-            if closed_to(found.low, found.far, self.tolerance):
-                break
-            found = found + (yield Ask(0.0, 1, known=found))
-        return bracket_of(found, self.assumption)
+        """Ask for one try after the other until the bracket is narrow enough, or the time is up."""
+        known = NOT_REACHED
+        try:
+            known = yield Ask(0.0, 1)
+            for _ in self.efforts[1:]:
+                if closed_to(known.low, known.far, self.tolerance) or self._out_of_time(known):
+                    break
+                known = known + (yield Ask(0.0, 1, known=known))
+        except TimeUp:
+            pass  # what is known by now is true
+        return bracket_of(known, self.assumption)
+
+    def _out_of_time(self, proof: Proof) -> bool:
+        """Whether no time is left; by seconds alone each try has a part of its own."""
+        seconds = self.seconds_per_input
+        return self.nodes_per_input is not None and seconds is not None and proof.seconds >= seconds
 
     @property
     def assumption(self) -> str:

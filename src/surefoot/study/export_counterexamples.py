@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot.engine.proof_bench import decode_point
 from surefoot.errors import ReportFailed
+from surefoot.region.proof_limits import DEFAULT_SECONDS
 from surefoot.report.page import write_whole
 from surefoot.report.radii.tables import brackets_of
 from surefoot.results import Interval
@@ -72,6 +73,7 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
         ) from error
     graph_path = os.path.relpath(graph, folder)
     names = _names([row.id for row in record.inputs])
+    seconds = study.method.seconds_per_input or DEFAULT_SECONDS
     instances = []
     for row, bracket in brackets_of(record):
         i = study.fitted.ids.index(row.id)
@@ -82,7 +84,7 @@ def write_properties(study: Setup, record: Record, graph: Path, folder: Path) ->
             point = decode_point(bracket.witness) if word == "refuted" and bracket.witness else None
             prop = _property(study, i, radius, bounds, point)
             write_whole(folder / name, write_property(prop))
-            instances.append(Instance(graph_path, name, study.method.seconds_per_input))
+            instances.append(Instance(graph_path, name, seconds))
     write_whole(folder / "instances.csv", write_instances(instances))
     return len(instances)
 

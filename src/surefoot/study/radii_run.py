@@ -13,7 +13,7 @@ from surefoot.engine.proof_bench import ProofBench, decode_point
 from surefoot.evidence import Proof
 from surefoot.executors import cores
 from surefoot.population import CriticalQuantile, CriticalQuantileResult
-from surefoot.region.critical_level import bracket_of
+from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.results import Bracket, Quantile, Undecided
 from surefoot.store import Journal
 from surefoot.store.examples import Counterexample
@@ -28,7 +28,6 @@ from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
 from surefoot.tasks import Subject
 
-_NOT_TRIED = Proof(0.0, None, "", "not reached", 0, 0.0)
 _MOST_EXAMPLES = 8
 """Counterexamples with their images in a record: a row of a page."""
 
@@ -58,7 +57,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         proofs = _proofs(subjects, journal)
         if not proofs:
             return None
-        brackets = {i: bracket_of(proofs.get(i, _NOT_TRIED)) for i in range(len(inputs))}
+        brackets = {i: bracket_of(proofs.get(i, NOT_REACHED)) for i in range(len(inputs))}
         return _conclude(study, brackets, None, reader)
 
     return Measurement(

@@ -64,11 +64,13 @@ def read_checked_network(study: Setup) -> ReadNetwork:
     """The file as layers, compared with onnxruntime; with the normalisation before it."""
     from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import check_reader, read_network
+    from surefoot.verify.one_thread import one_blas_thread
 
     graph, bounds = graph_of(study), bounds_of(study)
     shape = study.model.signature.shape
-    network = read_network(graph.content, shape)
-    difference = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
+    with one_blas_thread():
+        network = read_network(graph.content, shape)
+        difference = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
     if graph.plain:
         return ReadNetwork(network, difference)
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))

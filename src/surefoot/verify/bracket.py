@@ -53,6 +53,10 @@ class BracketState:
     discarded: int = 0
     nodes: int = 0
 
+    def count_nodes(self, number: int) -> None:
+        """So many nodes of branch and bound more."""
+        self.nodes += number
+
     def record_proof(self, radius: float) -> None:
         """Raise the lower end to a radius within which the label is proved constant."""
         if radius > self.low:

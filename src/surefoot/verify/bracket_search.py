@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.graph.network import Floats, Network, margin_question
 from surefoot.verify.bracket import BracketResult, BracketState, Replay
+from surefoot.verify.budget import Budget, Clock
 from surefoot.verify.counterexample_search import attack_problem, points_along_gradient
+from surefoot.verify.one_thread import one_blas_thread
 from surefoot.verify.search_steps import CLOSED, SearchTask, close_bracket
-
-Clock = Callable[[], float]
 
 _ONLY_NETWORK_WRONG = (
     "the model keeps the label of the clean input, the network as read in float64 does not"
 )
 
 
+@one_blas_thread()
 def bracket_radius(
     network: Network,
     x: NDArray[np.floating],
@@ -29,6 +30,7 @@ def bracket_radius(
     *,
     tolerance: float = 0.002,
     seconds: float = 60.0,
+    nodes: int | None = None,
     low: float = 0.0,
     high: float = 1.0,
     goal: float | None = None,
@@ -40,6 +42,8 @@ def bracket_radius(
 ) -> BracketResult:
     """The bracket of the largest L∞ radius, within [low, high], on which `label` is kept.
 
+    It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
+    long as the clock does not end it, the bracket does not depend on the speed of the machine.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. `replay` asks the model itself for the label of a counterexample; what it does not confirm
     is not one. `known` is what an earlier search has proved, and its counterexample. An input that
@@ -48,7 +52,7 @@ def bracket_radius(
     """
     started = clock()
     flat = _checked_input(network, x, low, high)
-    _check_limits(tolerance, seconds, goal)
+    _check_limits(tolerance, seconds, nodes, goal)
     on_change = on_bracket or (lambda proved, refuted: None)
     bracket = BracketState(network, flat, label, (low, high), replay, on_change)
     label_here = network.label(flat)
@@ -71,7 +75,7 @@ def bracket_radius(
         tolerance,
         None if goal is None else min(goal, largest_radius),
         largest_radius,
-        lambda: started + seconds - clock(),
+        Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows)),
     )
     reason = close_bracket(task, np.random.default_rng(seed))
     if bracket.low > bracket.high:
@@ -103,8 +107,8 @@ def _checked_input(network: Network, x: NDArray[np.floating], low: float, high: 
     return flat
 
 
-def _check_limits(tolerance: float, seconds: float, goal: float | None) -> None:
-    limits = {"tolerance": tolerance, "seconds": seconds, "goal": goal}
+def _check_limits(tolerance: float, seconds: float, nodes: int | None, goal: float | None) -> None:
+    limits = {"tolerance": tolerance, "seconds": seconds, "nodes": nodes, "goal": goal}
     for name, value in limits.items():
         if value is not None and not value > 0:
             raise InvalidArgument(f"{name} must be above 0, got {value}")

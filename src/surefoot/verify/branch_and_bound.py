@@ -8,6 +8,7 @@ at any moment, so a tree that is cut short still gives a lower end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -102,7 +103,19 @@ class TreeResult:
 
     low: float
     closed: bool
-    nodes: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeWatch:
+    """What ends a tree, and what is called with a higher lower end or a number of new nodes.
+
+    `nodes_left` nodes may still be made, apart from those that the tree begins with.
+    """
+
+    expired: Expired
+    on_low: Callable[[float], None] = lambda low: None
+    on_nodes: Callable[[int], None] = lambda number: None
+    nodes_left: Callable[[], float] = lambda: math.inf
 
 
 def prove_by_branching(
@@ -111,22 +124,22 @@ def prove_by_branching(
     upper: UpperEnd,
     spare: float,
     tolerance: float,
-    expired: Expired,
+    watch: TreeWatch,
     settings: TreeSettings = DEFAULT_SETTINGS,
-    on_low: Callable[[float], None] = lambda low: None,
 ) -> TreeResult:
     """Prove the label up to min(the box's radius, upper end − `spare`), or as far as time allows.
 
     Stops early when a counterexample makes the box's radius pointless.
     """
     radius = bounds.box.radius
-    open_nodes, count, leaves_low = OpenNodes(), len(bounds.rows), radius
+    open_nodes, leaves_low = OpenNodes(), radius
     batch = _batch_size(bounds, settings)
     most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
 
     def aim() -> float:
         return min(radius, upper.high - spare)
 
+    watch.on_nodes(len(bounds.rows))
     root, slopes = bound_nodes(bounds, root_nodes(bounds), settings.root_steps, settings.rates)
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
@@ -135,28 +148,32 @@ def prove_by_branching(
         low = min(open_nodes.least(), leaves_low, aim())
         if low > proved:
             proved = low
-            on_low(low)
-        if expired() or upper.high <= radius or aim() < radius - _POINTLESS * tolerance:
-            return TreeResult(proved, False, count)
-        nodes = open_nodes.get(batch, most)
+            watch.on_low(low)
+        if watch.expired() or upper.high <= radius or aim() < radius - _POINTLESS * tolerance:
+            return TreeResult(proved, False)
+        room = watch.nodes_left() // 2
+        nodes = open_nodes.get(int(min(batch, room)), most)
         nodes = nodes.take(nodes.radius < aim())
+        if len(nodes) > room:  # blocks are larger than the room that is left
+            open_nodes.put(nodes.take(slice(int(room), None)))
+            nodes = nodes.take(slice(int(room)))
         if not len(nodes):
             continue
         column, undecided = choose_neuron(bounds, nodes, settings.candidates)
         for i in np.flatnonzero(~undecided):
-            if expired():
-                return TreeResult(proved, False, count)
+            if watch.expired():
+                return TreeResult(proved, False)
             leaf = nodes.take(slice(i, i + 1))
             leaves_low = min(leaves_low, _leaf_radius(bounds, leaf, upper, aim()))
         nodes, column = nodes.take(undecided), column[undecided]
         if not len(nodes):
             continue
-        count += 2 * len(nodes)
+        watch.on_nodes(2 * len(nodes))
         steps = min(settings.most_steps, settings.steps * max(1, batch // len(nodes)))
         children, slopes = _bound_children(bounds, split_nodes(nodes, column), steps, settings)
         _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
         open_nodes.put(children.take(children.radius < aim()))
-    return TreeResult(min(leaves_low, aim()), True, count)
+    return TreeResult(min(leaves_low, aim()), True)
 
 
 def _batch_size(bounds: LayerBounds, settings: TreeSettings) -> int:

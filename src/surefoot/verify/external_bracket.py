@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, SurefootError
 from surefoot.evidence import closed_to
 from surefoot.graph.network import Floats
+from surefoot.region.proof_limits import OUT_OF_TIME
 from surefoot.verify.bracket import BracketResult, Replay
-from surefoot.verify.bracket_search import Clock
+from surefoot.verify.budget import Clock
 from surefoot.verify.external_verifier import ExternalVerifier, run_verifier
-from surefoot.verify.search_steps import CLOSED, OUT_OF_TIME, WHOLE_DOMAIN
+from surefoot.verify.search_steps import CLOSED, WHOLE_DOMAIN
 from surefoot.verify.verdict import Proved, Refuted, Unknown
 from surefoot.verify.vnnlib import box_property
 

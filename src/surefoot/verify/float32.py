@@ -18,6 +18,7 @@ from surefoot.graph.network import Floats, Network
 from surefoot.results import Interval
 from surefoot.verify.margin_descent import Float32Array
 from surefoot.verify.near_ties import points_near_ties
+from surefoot.verify.one_thread import one_blas_thread
 
 Outputs = Callable[[Float32Array], NDArray[np.floating]]
 
@@ -63,6 +64,7 @@ class MarginDifference:
         )
 
 
+@one_blas_thread()
 def margin_difference(
     network: Network,
     outputs: Outputs,

@@ -24,6 +24,7 @@ from surefoot.graph.network import Floats, Network, margin_question
 from surefoot.results import Interval
 from surefoot.subject import Ball
 from surefoot.verify.margin_descent import ClippedBall, Float32Array, clipped_ball, minimise_margin
+from surefoot.verify.one_thread import one_blas_thread
 
 Labels = Callable[[Float32Array], NDArray[np.integer]]
 
@@ -65,6 +66,7 @@ def points_near_ties(
     return np.concatenate(points)[:n]
 
 
+@one_blas_thread()
 def find_contradiction(
     network: Network,
     label_of: Labels,

@@ -8,7 +8,6 @@ time runs short, proofs at smaller radii raise the lower end as far as they can.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -22,9 +21,11 @@ from surefoot.verify.branch_and_bound import (
     DEFAULT_SETTINGS,
     LONG_SEARCH,
     TreeSettings,
+    TreeWatch,
     bound_nodes,
     prove_by_branching,
 )
+from surefoot.verify.budget import Budget
 from surefoot.verify.counterexample_search import (
     AttackProblem,
     Effort,
@@ -38,10 +39,9 @@ from surefoot.verify.time_forecast import RadiusPlan, TreeProgress, TreeTime
 
 CLOSED = "closed"
 WHOLE_DOMAIN = "proved for the whole domain"
-OUT_OF_TIME = "out of time"
 
-# Proofs are true whatever these are; they decide only how the time is spent. Where no measurement
-# is named they were chosen by hand.
+# Proofs are true whatever these are; they decide only how the time is spent, which is counted in
+# nodes where the limit is one in nodes. Where no measurement is named they were chosen by hand.
 _FIRST_TRY_SHARE = 0.03
 """Share of the time after which the first tree goes on only if it is likely to close."""
 _UNFORESEEN_SHARE = 0.15
@@ -51,14 +51,10 @@ _SMALLER_RADIUS_SHARE = 0.85
 _CLOSING_SHARE = 0.9
 """Share of the time left within which a tree that would close the bracket is tried at once."""
 _NEXT_TREE_FACTOR = 8.0
-"""How many times the seconds of the last closed tree the next is meant to take at most: two closed
+"""How many times the time of the last closed tree the next is meant to take at most: two closed
 trees show how fast the time grows (docs/decisions/prover.md)."""
 _OVERRUN_FACTOR = 1.5
 """How many times its forecast a tree may take before it is given up."""
-_BOUND_SECONDS = 0.1
-"""Seconds of a bound without branching, from which the first forecast starts."""
-_LEAST_SECONDS = 1e-3
-"""Seconds that a tree counts at least, since forecasts take the logarithm of them."""
 _LEAST_RADIUS_SHARE = 0.1
 """Share of the upper end that is proved at least, where the tolerance is as large as the radius."""
 _LEAST_RISE_SHARE = 0.1
@@ -75,8 +71,7 @@ _STRONGER_ATTACK = Effort(rounds=16, steps=50, targets=5, starts=4)
 class SearchTask:
     """One input, its bracket so far, and when to stop.
 
-    `goal` is a radius of which only the side matters; `largest_radius` reaches the whole domain;
-    `seconds_left` reads the clock.
+    `goal` is a radius of which only the side matters; `largest_radius` reaches the whole domain.
     """
 
     question: MarginQuestion
@@ -85,10 +80,14 @@ class SearchTask:
     tolerance: float
     goal: float | None
     largest_radius: float
-    seconds_left: Callable[[], float]
+    budget: Budget
 
     def reason(self) -> str | None:
-        """Why nothing more is to be done, if so."""
+        """Why nothing more is to be proved, if so."""
+        return self.answered() or self.budget.over()
+
+    def answered(self) -> str | None:
+        """Why nothing more is to be done, whatever is left to spend, if so."""
         low, high = self.bracket.low, self.bracket.high
         if low >= self.largest_radius:
             return WHOLE_DOMAIN
@@ -98,7 +97,7 @@ class SearchTask:
             return "proved at the goal"
         if self.goal is not None and high <= self.goal:
             return "refuted at the goal"
-        return OUT_OF_TIME if self.seconds_left() <= 0 else None
+        return None
 
     def box(self, radius: float) -> Box:
         """The box of this radius within the domain."""
@@ -118,20 +117,21 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     bracket = task.bracket
     if task.goal is not None and task.goal < task.largest_radius and bracket.witness is None:
         _prove_without_branching(task, task.goal)  # most inputs need no attack there
-        if (reason := task.reason()) is not None:
+        if (reason := task.answered() or task.budget.time_over()) is not None:
             return reason
     if task.goal is None or bracket.witness is None:
         point = find_counterexample(task.problem, task.largest_radius, Effort(), rng)
         _try_point(task, point)
-    patience = _FIRST_TRY_SHARE * task.seconds_left()
+    budget = task.budget
+    patience = _FIRST_TRY_SHARE * budget.left()
     end, tree = _prove_below_high(task, patience)
     if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
         before = bracket.high
         _attack_again(task, rng)
-        if bracket.high < before or tree.seconds < task.seconds_left():
+        if bracket.high < before or tree.seconds < budget.left():
             end, tree = _prove_below_high(task, patience)
-    if task.reason() is None:
-        _raise_low_without_branching(task)
+    if task.answered() is None and budget.time_over() is None:
+        _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE:
         return _tie_reason(bracket)
     return task.reason() or _raise_low(task, tree, patience, rng)
@@ -179,36 +179,35 @@ def _search_tree(
 ) -> tuple[_TreeEnd, TreeTime]:
     """Search one tree at a radius.
 
-    After `patience` seconds it goes on only as long as it is likely to close in the time left.
+    Once it took as long as `patience` it goes on only while it is likely to close in the time left.
     """
-    bracket, begun, progress = task.bracket, task.seconds_left(), TreeProgress()
+    bracket, budget, progress = task.bracket, task.budget, TreeProgress()
+    begun = budget.left()
 
     def on_low(low: float) -> None:
-        progress.record(begun - task.seconds_left(), low)
+        progress.record(begun - budget.left(), low)
         bracket.record_proof(low)
 
     def expired() -> bool:
-        left = task.seconds_left()
+        left = budget.left()
         spent = begun - left
-        if left <= 0:
+        if budget.over():
             return True
         return spent > patience and progress.expected_seconds(spent, radius) > spent + left
 
     try:
         bounds = bound_layers(task.question, task.box(radius), expired)
     except OutOfTime:
-        return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf, begun - task.seconds_left())
-    tree = prove_by_branching(
-        bounds, task.problem, bracket, spare, task.tolerance, expired, settings, on_low
-    )
-    bracket.nodes += tree.nodes
+        return _TreeEnd.OUT_OF_TIME, TreeTime(radius, math.inf, begun - budget.left())
+    watch = TreeWatch(expired, on_low, bracket.count_nodes, budget.nodes_left)
+    tree = prove_by_branching(bounds, task.problem, bracket, spare, task.tolerance, watch, settings)
     bracket.record_proof(tree.low)
-    spent = max(begun - task.seconds_left(), _LEAST_SECONDS)
+    spent = max(begun - budget.left(), budget.least_cost)
     if tree.closed:
         return _TreeEnd.COMPLETE, TreeTime(radius, spent)
     least = radius - _LEAST_RISE_SHARE * task.tolerance
     pointless = bracket.high <= radius or bracket.high - spare < least
-    nearer = pointless and task.seconds_left() > 0
+    nearer = pointless and budget.left() > 0
     end = _TreeEnd.NEARER_COUNTEREXAMPLE if nearer else _TreeEnd.OUT_OF_TIME
     return end, TreeTime(radius, progress.expected_seconds(spent, radius), spent)
 
@@ -218,7 +217,7 @@ def _raise_low_without_branching(task: SearchTask) -> None:
     bracket = task.bracket
     top = min(bracket.high, task.largest_radius)
     for _ in range(_BISECTIONS):
-        if top - bracket.low < _BISECTION_SHARE * task.tolerance or task.seconds_left() <= 0:
+        if top - bracket.low < _BISECTION_SHARE * task.tolerance or task.budget.time_over():
             return
         middle = (bracket.low + top) / 2
         if _prove_without_branching(task, middle) < middle:
@@ -228,7 +227,9 @@ def _raise_low_without_branching(task: SearchTask) -> None:
 def _prove_without_branching(task: SearchTask, radius: float) -> float:
     """How far one bound on the box of this radius proves; 0 if there is no time for it."""
     try:
-        bounds = bound_layers(task.question, task.box(radius), lambda: task.seconds_left() <= 0)
+        bounds = bound_layers(
+            task.question, task.box(radius), lambda: task.budget.time_over() is not None
+        )
     except OutOfTime:
         return 0.0
     settings = DEFAULT_SETTINGS
@@ -242,10 +243,10 @@ def _raise_low(
     task: SearchTask, unclosed: TreeTime, least_patience: float, rng: np.random.Generator
 ) -> str:
     """Trees at radii that the time left is likely to pay for; the lower end only rises."""
-    bracket, settings = task.bracket, DEFAULT_SETTINGS
-    plan = RadiusPlan([TreeTime(bracket.low, _BOUND_SECONDS)], unclosed)
+    bracket, budget, settings = task.bracket, task.budget, DEFAULT_SETTINGS
+    plan = RadiusPlan([TreeTime(bracket.low, budget.bound_cost)], unclosed)
     while (reason := task.reason()) is None:
-        top, left = min(_closing_radius(task), task.goal or math.inf), task.seconds_left()
+        top, left = min(_closing_radius(task), task.goal or math.inf), budget.left()
         radius = top
         if plan.expected_seconds(top) > _CLOSING_SHARE * left:
             seconds = min(_SMALLER_RADIUS_SHARE * left, _NEXT_TREE_FACTOR * plan.closed[-1].seconds)

@@ -2,7 +2,8 @@
 
 Measured on trees of MNIST networks, the least radius proved over all open nodes rises by about the
 same amount whenever the time doubles, and the time to close a tree grows exponentially with its
-radius. Both are used to spend time well, never to prove anything.
+radius. Both are used to spend time well, never to prove anything. Where the limit is one in nodes,
+"seconds" here are nodes: the time that a tree takes grows with their number.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from surefoot.claims import Claim
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
+from surefoot.region.proof_limits import ended_by_limit
 from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.formatting import at_most, four_digits, percent, percent_range, radius_range
 from surefoot.report.provenance import group_facts
@@ -24,8 +25,6 @@ from surefoot.store.records import Record
 
 AT_A_RADIUS = ("robust_accuracy", "robust_accuracy_population", "severity")
 MEANS = ("mean_radius", "mean_radius_population")
-_OUT_OF_TIME = "out of time"
-"""Why a bracket of our own ended, where the time limit ended it."""
 _NO_CEILING = (
     "No interval for the population's mean: that needs a largest radius that counts, and the file "
     "does not state one; pass ceiling (--ceiling)."
@@ -172,7 +171,7 @@ def _means_note(wholes: list[Claim], parts: Mapping[str, Record]) -> str:
 
 
 def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
-    """How long each network took, and how many inputs the time limit ended."""
+    """How long each network took, and how many inputs the limit of seconds or nodes ended."""
     published = any(radii_in(part).published for part in parts.values())
     rows = []
     for name, part in parts.items():
@@ -181,7 +180,7 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         if spent is None:
             continue
         open_ends = sum(
-            b.reason == "the search ended early" if published else b.reason == _OUT_OF_TIME
+            b.reason == "the search ended early" if published else ended_by_limit(b.reason)
             for b in brackets
         )
         cells = (
@@ -194,7 +193,8 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         rows.append((name, *cells) if len(parts) > 1 else cells)
     if not rows:
         return None
-    ended = "without an end" if published else "ended at the time limit"
+    limit = _limit_words(record, published=published)
+    ended = "without an end" if published else f"ended at the {limit}"
     timed = f"{_short_unit(parts)} with a time"
     headings: tuple[str, ...] = (timed, "total seconds", "median", "longest", ended)
     headings = (*_first(record, parts), *headings)
@@ -202,9 +202,18 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         "Seconds as the file states them. Without an end: nothing was proved, or nothing refuted; "
         "the file does not state the time limit."
         if published
-        else "CPU seconds. An input that the time limit ended keeps its wider bracket."
+        else f"CPU seconds. An input that the {limit} ended keeps its wider bracket."
     )
     return Table("Time", headings, tuple(rows), int(len(parts) > 1), note)
+
+
+def _limit_words(record: Record, *, published: bool) -> str:
+    """Which limit ended the search of an input."""
+    nodes = None if published else record.study.method.number("nodes_per_input")
+    if nodes is None:
+        return "time limit"
+    seconds_too = record.study.method.number("seconds_per_input") is not None
+    return f"limit of {nodes:,.0f} nodes{' or of seconds' if seconds_too else ''}"
 
 
 def _short_unit(parts: Mapping[str, Record]) -> str:

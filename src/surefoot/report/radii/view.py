@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from surefoot.claims import About, Claim
-from surefoot.report.clauses import capitalised, continuation_note
+from surefoot.report.clauses import capitalised
 from surefoot.report.figures import svg
 from surefoot.report.formatting import at_least, file_name, four_digits
 from surefoot.report.provenance import (
@@ -15,6 +15,7 @@ from surefoot.report.provenance import (
     preflight_cautions,
     provenance,
 )
+from surefoot.report.radii.early_end import continuing_note, stopped_note
 from surefoot.report.radii.figures import accuracy_chart, radii_chart, times_figure
 from surefoot.report.radii.summaries import (
     AT_A_RADIUS,
@@ -71,7 +72,7 @@ def view(
         headline=tuple(c for c in whole if c.kind == "radius_quantile"),
         about=_about(parts),
         cautions=_cautions(parts),
-        continuing=continuation_note(record.claims),
+        continuing=continuing_note(record),
         claims=tuple(c for c in whole if c.kind != "radius_quantile"),
         verdicts=verdicts,
         facts=_facts(parts),
@@ -126,6 +127,7 @@ def _cautions(records: Mapping[str, Record]) -> tuple[str, ...]:
         for row, bracket in brackets_of(record)
         if bracket.contradicted
     ]
+    lines += [stopped_note(name, part) for name, part in records.items() if part.stopped_early]
     lines += [line for name, part in records.items() for line in preflight_cautions(part, name)]
     return tuple(dict.fromkeys(lines))
 
