@@ -69,7 +69,7 @@ def run_measurement(
     workers = measurement.workers
     if executor is not None and not measurement.requested:
         workers = cores()
-    work = Work(bench, workers, measurement.in_python, _on_device(bench))
+    work = Work(bench, workers, measurement.in_python, _on_device(bench), measurement.requested)
     with open_work(work, executor, where.on_workers) as pool:
         return measure(
             measurement.procedures,
@@ -79,7 +79,7 @@ def run_measurement(
             journal=journal,
             batch_size=measurement.batch,
             block=bench.block,
-            in_flight=1 if workers == 1 else 2 * workers,
+            in_flight=getattr(pool, "in_flight", 1 if workers == 1 else 2 * workers),
             watch=on_progress,
             doing=measurement.doing,
             unit=measurement.unit,
