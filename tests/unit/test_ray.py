@@ -45,6 +45,8 @@ def trouble():
         if ray.get_runtime_context().get_node_id() == NODE:
             (FOLDER / "reached").touch()
             time.sleep(1000)
+        while not (FOLDER / "reached").exists():
+            time.sleep(0.02)
     elif not (FOLDER / "killed").exists():
         (FOLDER / "killed").touch()
         os.kill(os.getpid(), signal.SIGKILL)
