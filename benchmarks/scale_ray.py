@@ -69,6 +69,8 @@ def timed(run: Measurement, workers: int, executor: str) -> tuple[Seconds, Seque
     """One run, and its answers."""
     opened = time.perf_counter()
     with open_work(Work(run.bench, workers), executor, lambda _: None) as pool:
+        while getattr(pool, "ready", workers) < workers:
+            time.sleep(0.01)  # the first one would begin without the others
         begun, used = time.perf_counter(), _processor_seconds()
         answers = measure(
             run.procedures,
@@ -123,6 +125,8 @@ def ray_over_threads(trials: int, workers: int, turns: int) -> dict[str, Any]:
         "target": TARGET,
         "threads_seconds": _median(threads.clock for threads, _ in pairs),
         "ray_seconds": _median(ray.clock for _, ray in pairs),
+        "threads_cpu_seconds": _median(threads.processor for threads, _ in pairs),
+        "ray_cpu_seconds": _median(ray.processor for _, ray in pairs),
         "seconds_to_start_first": round(pairs[0][1].start, 2),
         "seconds_to_start": _median(ray.start for _, ray in pairs),
     }

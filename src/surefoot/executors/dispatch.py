@@ -91,6 +91,11 @@ class Dispatch(Executor):
             raise
         return self
 
+    @property
+    def ready(self) -> int:
+        """Workers that have their bench by now."""
+        return sum(place.ready for place in self._places)
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """The answer to a batch, by any worker."""
         if self._error is not None:
@@ -186,12 +191,11 @@ class Dispatch(Executor):
         if not batch.copies and not batch.future.done():
             self._queue.appendleft(batch)
         if batch.losses > MOST_LOSSES:
-            self._fail(
-                WorkerFailed(
-                    f"a batch lost its worker {batch.losses} times, most often because memory runs "
-                    "out: use smaller batches (--batch) or fewer workers (--workers)"
-                )
+            sentence = (
+                f"a batch lost its worker {batch.losses} times, most often because memory runs "
+                "out: use smaller batches (--batch) or fewer workers (--workers)"
             )
+            self._fail(WorkerFailed(sentence))
 
     def _lose(self, place: _Place, error: WorkerLost) -> None:
         if place not in self._places or self._error is not None:
@@ -200,14 +204,13 @@ class Dispatch(Executor):
         place.worker.end()
         self._replaced += 1
         if self._replaced > MOST_LOSSES * self._workers:
-            self._fail(
-                WorkerFailed(
-                    f"workers were lost {self._replaced} times ({error}): use fewer workers "
-                    "(--workers), or executor threads (--executor threads)"
-                )
+            sentence = (
+                f"workers were lost {self._replaced} times ({error}): use fewer workers "
+                "(--workers), or executor threads (--executor threads)"
             )
-            return
-        self._add_worker()
+            self._fail(WorkerFailed(sentence))
+        else:
+            self._add_worker()
 
     def _give_out(self) -> None:
         for place in self._places:
@@ -259,11 +262,8 @@ class Dispatch(Executor):
         if any(place.worker.placed.done() for place in self._places):
             self._without_place = now
         elif now - self._without_place >= SECONDS_TO_PLACE:
-            self._fail(
-                WorkerFailed(
-                    f"no worker was started within {SECONDS_TO_PLACE:g} seconds: {self._scarcity()}"
-                )
-            )
+            limit = f"within {SECONDS_TO_PLACE:g} seconds"
+            self._fail(WorkerFailed(f"no worker was started {limit}: {self._scarcity()}"))
 
     def _seconds_until_look(self) -> float | None:
         """Until something may be due that no event announces; None: nothing."""

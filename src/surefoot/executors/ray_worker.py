@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from surefoot.errors import InvalidArgument, SurefootError
@@ -24,11 +25,9 @@ class Site:
     @classmethod
     def here(cls) -> Site:
         """Of this process."""
-        from surefoot import __version__
-
         folder = os.getcwd()
         paths = tuple(path or folder for path in sys.path)
-        return cls(paths, folder, __version__)
+        return cls(paths, folder, import_module("surefoot").__version__)
 
 
 def actor_class() -> type:
@@ -46,15 +45,15 @@ def actor_class() -> type:
             import os
             import pickle
             import sys
+            from importlib import import_module
 
             own = [path for path in sys.path if path not in paths]
             sys.path[:] = [*paths, *own]
             if os.path.isdir(folder):
                 os.chdir(folder)
-            import surefoot
-
-            if surefoot.__version__ != version:
-                return surefoot.__version__
+            own_version: str = import_module("surefoot").__version__
+            if own_version != version:
+                return own_version
             from surefoot.executors import worker
 
             worker.load(pickle.loads(package))  # noqa: S301  made by `pack` in the driver
