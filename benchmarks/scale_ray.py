@@ -30,6 +30,8 @@ from surefoot.study.measurement import Measurement
 TARGET = 0.9
 """The least throughput of Ray as a share of that of threads."""
 INPUTS = 20
+BATCH = 512
+"""Trials in a batch: measured on a busy machine it would be another in every run."""
 
 
 def network_run(trials: int) -> Measurement:
@@ -39,7 +41,7 @@ def network_run(trials: int) -> Measurement:
     with np.load(str(data / "fashion_test.npz")) as stored:
         inputs = sf.load_inputs(stored["x"][:INPUTS], stored["y"][:INPUTS])
     study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.03), sf.methods.FixedSize(0.1, 0.1))
-    whole = sampling_run.measurement(study, None, None)
+    whole = sampling_run.measurement(study, None, BATCH)
     each: Any = Pinned(Fixed(trials // INPUTS), study.level)
     return replace(whole, procedures=dict.fromkeys(inputs.ids, each))
 
