@@ -85,11 +85,11 @@ def timed(run: Measurement, workers: int, executor: str) -> tuple[Seconds, Seque
             in_flight=2 * workers,
         )
         clock = time.perf_counter() - begun
-        return Seconds(clock, _processor_seconds() - used, begun - opened), answers
+        return Seconds(clock, _since(used), begun - opened), answers
 
 
-def _processor_seconds() -> float:
-    """Of this process and all its descendants that still run; without /proc, of this one."""
+def _processor_seconds() -> dict[int, float]:
+    """Of this process and all its descendants that run now; without /proc, of this one."""
     parents, used = {}, {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -99,8 +99,13 @@ def _processor_seconds() -> float:
         parents[int(entry.name)] = int(fields[1])
         used[int(entry.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     if os.getpid() not in parents:
-        return time.process_time()
-    return sum(seconds for one, seconds in used.items() if _is_ours(one, parents))
+        return {os.getpid(): time.process_time()}
+    return {one: seconds for one, seconds in used.items() if _is_ours(one, parents)}
+
+
+def _since(before: dict[int, float]) -> float:
+    """Seconds since then, of processes that still run: actors of the turn before may end."""
+    return sum(now - before.get(one, 0.0) for one, now in _processor_seconds().items())
 
 
 def _is_ours(one: int, parents: dict[int, int]) -> bool:

@@ -166,6 +166,7 @@ def _join(ray: Any, address: str) -> Callable[[], None]:  # noqa: ANN401
     if thread.is_alive():
         raise _unreachable(address, f"it did not take us in within {SECONDS_TO_CONNECT:g} seconds")
     if errors:
+        ray.shutdown()  # what is half connected
         raise _refusal(address, errors[0]) from errors[0]
     return ray.shutdown  # type: ignore[no-any-return]
 
