@@ -7,7 +7,11 @@ machine with free cores: the time of one worker by the longer of the parent and 
 process, an upper limit, as if they shared the work evenly. Starting the processes is counted by
 itself in both. The answers of both must agree.
 
+`ray_over_threads` is the throughput of workers of Ray as a share of that of as many threads, for a
+network of onnxruntime, which threads run best.
+
     python benchmarks/scale.py [--workers 2] [--turns 3] [--trials 500000] [--images 24]
+                               [--network-trials 200000]
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ import numpy as np
 from prerequisites import need_package
 from processor import print_processor, processor_name
 from scale_model import scores
+from scale_ray import ray_over_threads
 from tables import print_table
 
 import surefoot as sf
@@ -191,6 +196,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--trials", type=int, default=500_000)
     parser.add_argument("--images", type=int, default=24)
+    parser.add_argument("--network-trials", type=int, default=200_000)
     chosen = parser.parse_args()
     print_processor()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -202,10 +208,13 @@ def main() -> None:
                      chosen.turns, _same_brackets),
         ]  # fmt: skip
     print_table(list(rows[0]), [[str(v) for v in row.values()] for row in rows])
+    ray = ray_over_threads(chosen.network_trials, chosen.workers, chosen.turns)
+    print_table(list(ray), [[str(value) for value in ray.values()]])
     least = min(row["process_speedup"] for row in rows)
     summary = {row["work"]: row for row in rows}
     whole = {"process_speedup": least, "target": TARGET, "workers": chosen.workers}
-    print(json.dumps({**whole, "processor": processor_name(), **summary}))
+    whole["ray_over_threads"] = ray["ray_over_threads"]
+    print(json.dumps({**whole, "processor": processor_name(), **summary, "Ray": ray}))
 
 
 def _same_brackets(expected: Sequence[Any], answers: Sequence[Any]) -> bool:

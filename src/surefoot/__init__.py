@@ -2,8 +2,8 @@
 
 Nouns and verbs of everyday use are here; methods, perturbations, properties and results are in the
 modules `methods`, `papers`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
-`statistics` and `testing`. Each name is imported when it is first used, so that `surefoot --help`
-is quick.
+`executors`, `statistics` and `testing`. Each name is imported when it is first used, so that
+`surefoot --help` is quick.
 """
 
 from importlib import import_module
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from surefoot import (
         claims,
         errors,
+        executors,
         methods,
         papers,
         perturb,
@@ -62,6 +63,7 @@ __all__ = [
     "doctor",
     "errors",
     "estimate",
+    "executors",
     "load_inputs",
     "load_model",
     "methods",

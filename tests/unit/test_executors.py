@@ -83,7 +83,7 @@ def test_what_is_submitted_to_another_executor_opens_a_bench_of_its_own():
 
 @pytest.mark.parametrize("executor", ["fibres", "", 3])
 def test_what_is_no_executor_is_refused(executor):
-    with pytest.raises(InvalidArgument, match="threads or processes"):
+    with pytest.raises(InvalidArgument, match="threads, processes or ray"):
         study().run(executor=executor)
 
 

@@ -139,7 +139,12 @@ class RunOptions:
     )
     executor: str | object | None = option(
         None,
-        "Where the workers run: threads or processes (default: what helps).",
+        "Where the workers run: threads, processes or ray (default: what helps).",
+        panel=PANEL_OF_RUN,
+    )
+    ray_address: str | None = option(
+        None,
+        "With --executor ray: HOST:PORT of a running cluster, or auto (default: started here).",
         panel=PANEL_OF_RUN,
     )
 
@@ -148,13 +153,26 @@ class RunOptions:
         from surefoot.executors import check_executor
 
         check_page_file("report", self.report)
-        executor: Any = self.executor
+        executor: Any = self._executor()
         check_executor(executor)
 
     def arguments(self) -> dict[str, Any]:
         """For `Study.run`, `compare` and `sweep`."""
         store = None if self.store is None else str(self.store)
-        return {"store": store, "workers": self.workers, "executor": self.executor}
+        return {"store": store, "workers": self.workers, "executor": self._executor()}
+
+    def _executor(self) -> Any:  # noqa: ANN401
+        """With the address, which is of Ray alone."""
+        from surefoot.executors import Ray
+
+        if self.ray_address is None:
+            return self.executor
+        if self.executor != "ray":
+            raise InvalidArgument(
+                f"{option_name('ray_address')} {self.ray_address} is for Ray alone: add executor "
+                "ray (--executor ray), or leave it out"
+            )
+        return Ray(self.ray_address)
 
     def write(self, result: Result, figure: str | Path | None = None) -> Result:
         """Write the figure and the report; the result itself."""

@@ -14,15 +14,19 @@ from surefoot.executors.pool import (
     open_work,
     warn_of_fallback,
 )
+from surefoot.executors.ray_connection import one_cluster
+from surefoot.executors.ray_options import Ray
 
 __all__ = [
     "EXECUTORS",
     "AnyExecutor",
     "Inline",
+    "Ray",
     "Work",
     "WorkerNote",
     "check_executor",
     "cores",
+    "one_cluster",
     "open_pool",
     "open_work",
     "warn_of_fallback",

@@ -15,12 +15,13 @@ from surefoot.executors.devices import DeviceBench, Devices
 from surefoot.executors.inline import Inline
 from surefoot.executors.late_processes import PATIENCE_SECONDS, LateProcesses
 from surefoot.executors.processes import Processes
+from surefoot.executors.ray_options import Ray, require_installed
 from surefoot.executors.sending import CannotSend, Package, pack
 
-THREADS, PROCESSES = "threads", "processes"
-EXECUTORS = (THREADS, PROCESSES)
-AnyExecutor = str | Executor | None
-"""`threads`, `processes`, an executor of the caller's own, or None: what helps."""
+THREADS, PROCESSES, RAY = "threads", "processes", "ray"
+EXECUTORS = (THREADS, PROCESSES, RAY)
+AnyExecutor = str | Ray | Executor | None
+"""A name of `EXECUTORS`, Ray with options, an executor of the caller's own, or None: what helps."""
 OnWorkers = Callable[["WorkerNote"], None]
 
 
@@ -41,7 +42,7 @@ class Work:
     """The bench that answers, how many work on it, and why threads would not help (`in_python`).
 
     `on_device`: the model is on a GPU, which processes cannot share. `devices`: a bench for each
-    device, where there are several.
+    device, where there are several. `requested`: the user chose the number of workers.
     """
 
     bench: Any
@@ -49,6 +50,7 @@ class Work:
     in_python: str = ""
     on_device: bool = False
     devices: Sequence[DeviceBench] = ()
+    requested: bool = True
 
 
 def cores() -> int:
@@ -57,13 +59,15 @@ def cores() -> int:
 
 
 def check_executor(executor: AnyExecutor) -> None:
-    """Refuse what is no executor."""
-    if executor is None or executor in EXECUTORS:
+    """Refuse what is no executor, and Ray where it is not installed."""
+    if executor == RAY or isinstance(executor, Ray):
+        require_installed()
+    if executor is None or isinstance(executor, Ray) or executor in EXECUTORS:
         return
     if isinstance(executor, str) or not callable(getattr(executor, "submit", None)):
         raise InvalidArgument(
-            f"executor (--executor) must be {' or '.join(EXECUTORS)}, or in Python an object of "
-            f"concurrent.futures, got {executor!r}"
+            f"executor (--executor) must be {', '.join(EXECUTORS[:-1])} or {EXECUTORS[-1]}, or in "
+            f"Python an object of concurrent.futures, got {executor!r}"
         )
 
 
@@ -83,6 +87,8 @@ def open_pool(workers: int) -> Executor:
 def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Executor:
     """The executor for this work; one of the caller's own stays open when this is closed."""
     check_executor(executor)
+    if executor == RAY or isinstance(executor, Ray):
+        return _workers_of_ray(work, Ray() if isinstance(executor, str) else executor, on_workers)
     if executor is not None and not isinstance(executor, str):
         if work.devices:
             on_workers(_only_first(work))
@@ -122,6 +128,15 @@ def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
         )
     pool = Processes(pack(work.bench), work.workers).wait_until_ready()
     on_workers(WorkerNote(f"{_count(work.workers)}, as requested"))
+    return pool
+
+
+def _workers_of_ray(work: Work, options: Ray, on_workers: OnWorkers) -> Executor:
+    from surefoot.executors.ray_cluster import RayWork, open_ray
+
+    number = work.workers if work.requested else None
+    pool, sentence = open_ray(options, RayWork(work.bench, number, cores(), work.on_device))
+    on_workers(WorkerNote(sentence))
     return pool
 
 

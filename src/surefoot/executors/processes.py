@@ -24,7 +24,7 @@ P = ParamSpec("P")
 MOST_REPLACEMENTS = 3
 """How often worker processes are replaced in a run: more often, and it is the work that ends them.
 """
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables by which numerical libraries take one thread for each process, read on import."""
 _SECONDS_TO_END = 5.0
 """Seconds for a process to end after it was terminated, before it is killed."""
@@ -162,7 +162,7 @@ class _Context(SpawnContext):
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """New processes inherit one thread for each library, unless the user says another number."""
-    added = [name for name in _ONE_THREAD if name not in os.environ]
+    added = [name for name in ONE_THREAD if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))
     try:
         yield

@@ -19,14 +19,19 @@ _state: dict[str, Any] = {}
 
 
 def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for each process
-    """Open the bench; an error is kept for whoever asks, since a process that ends says nothing."""
+    """Take a package out of it and open the bench."""
     _state["begun"] = True
     ignore_number_warnings()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    package: Package = mailbox.get()
+    load(mailbox.get())
+
+
+def load(package: Package) -> None:
+    """Open the bench; an error is kept for whoever asks, since a process that ends says nothing."""
+    _state["begun"] = True
     try:
         _state["bench"] = package.open()
     except SurefootError as error:

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
-from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
+from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack
@@ -107,9 +107,10 @@ def _run_each(
 ) -> dict[str, Result]:
     """The result of each study, run one after the other."""
     parts: dict[str, Result] = {}
-    for name, study in studies.items():
-        on_start(name)
-        parts[name] = study.run(source=None if sources is None else sources[name], **options)
+    with one_cluster():
+        for name, study in studies.items():
+            on_start(name)
+            parts[name] = study.run(source=None if sources is None else sources[name], **options)
     return parts
 
 

@@ -71,7 +71,10 @@ def run_measurement(
     if executor is not None and not measurement.requested:
         workers = cores()
     on_gpu = getattr(device_of(bench), "type", "cpu") != "cpu"
-    work = Work(bench, workers, measurement.in_python, on_gpu, device_benches(bench))
+    several = device_benches(bench)
+    work = Work(
+        bench, workers, measurement.in_python, on_gpu, several, requested=measurement.requested
+    )
     with open_work(work, executor, where.on_workers) as pool:
         return measure(
             measurement.procedures,
@@ -81,7 +84,7 @@ def run_measurement(
             journal=journal,
             batch_size=measurement.batch,
             block=bench.block,
-            in_flight=1 if workers == 1 else 2 * workers,
+            in_flight=getattr(pool, "in_flight", 1 if workers == 1 else 2 * workers),
             watch=on_progress,
             doing=measurement.doing,
             unit=measurement.unit,

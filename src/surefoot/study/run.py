@@ -15,7 +15,13 @@ from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
-from surefoot.executors import AnyExecutor, WorkerNote, check_executor, warn_of_fallback
+from surefoot.executors import (
+    AnyExecutor,
+    WorkerNote,
+    check_executor,
+    one_cluster,
+    warn_of_fallback,
+)
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack, as_attack
 from surefoot.store import Store, open_store, public_location, store_exists
@@ -71,7 +77,7 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Re
         )
     attack = None if attack is None else as_attack(attack)
     findings = () if store_exists(where) else preflight(study)
-    with closing(open_store(where)) as store:
+    with closing(open_store(where)) as store, one_cluster():
         result = _run_in(store, study, findings, options)
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)

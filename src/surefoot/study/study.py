@@ -48,8 +48,9 @@ class Study(Setup):
         run is interrupted and that already says something. `source` names the files, for a replay.
         After `time_limit` seconds of measuring the method concludes with what it knows; the same
         study goes on from there, with a store. Only for methods that can conclude early.
-        `executor`: "threads", "processes", or an executor of `concurrent.futures`, which stays
-        open; None is what helps. `on_workers` gets a note on where the batches run.
+        `executor`: "threads", "processes", "ray" or `executors.Ray(...)`, or an executor of
+        `concurrent.futures`, which stays open; None is what helps. `on_workers` gets a note on
+        where the batches run.
         """
         options = RunOptions(
             workers, batch, on_progress, on_interrupt, source, time_limit, executor, on_workers

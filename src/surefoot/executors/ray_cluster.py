@@ -1,0 +1,156 @@
+"""Workers of Ray: how many fit on the cluster, and the executor over them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.executors import worker
+from surefoot.executors.dispatch import Dispatch
+from surefoot.executors.processes import ONE_THREAD
+from surefoot.executors.ray_connection import connect, release
+from surefoot.executors.ray_options import Ray
+from surefoot.executors.ray_worker import RayWorker, Site, actor_class
+from surefoot.executors.sending import pack
+
+
+@dataclass(frozen=True)
+class RayWork:
+    """The bench, how many workers the run asks for (None: as many as fit), whether on a GPU."""
+
+    bench: Any
+    workers: int | None
+    cores: int
+    on_device: bool
+
+
+class RayPool(Dispatch):
+    """An executor over actors of Ray; closed, it ends them and what we started for them."""
+
+    def __init__(
+        self, start: Callable[[], RayWorker], workers: int, scarcity: Callable[[], str]
+    ) -> None:
+        self._open = True
+        super().__init__(start, workers, scarcity)
+
+    def end(self) -> None:
+        """End the actors, and the connection if it is ours."""
+        super().end()
+        if self._open:
+            self._open = False
+            release()
+
+
+def open_ray(options: Ray, work: RayWork) -> tuple[RayPool, str]:
+    """The executor, once a worker is ready, and a sentence on where it works."""
+    if worker.is_worker():
+        raise InvalidArgument(
+            "a worker runs the script that started it, and the script begins a run again: put "
+            'what it does below if __name__ == "__main__":'
+        )
+    wanted, gpus = _wanted(options, work), _gpus(options, work)
+    content = pickle.dumps(pack(work.bench))
+    ray = connect(options, wanted or work.cores, len(content))
+    try:
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        workers = _fitting(nodes, wanted, gpus)
+        pool = RayPool(_starter(ray, content, gpus), workers, lambda: _scarcity(ray, gpus))
+    except BaseException:
+        release()
+        raise
+    pool.wait_until_ready()
+    return pool, _sentence(workers, len(nodes), wanted is not None)
+
+
+def _wanted(options: Ray, work: RayWork) -> int | None:
+    """The number of workers that the user says, which may be said twice."""
+    if None not in (options.workers, work.workers) and options.workers != work.workers:
+        raise InvalidArgument(
+            f"workers is {work.workers} for the run and {options.workers} in Ray(...): say it once"
+        )
+    return options.workers or work.workers
+
+
+def _gpus(options: Ray, work: RayWork) -> float:
+    """GPUs of each worker, on which the model must then find itself."""
+    gpus = (1 if work.on_device else 0) if options.gpus is None else options.gpus
+    if not work.on_device:
+        return gpus
+    if gpus == 0:
+        raise InvalidArgument("gpus is 0 and the model is on a GPU: leave gpus out, or use cpu")
+    model = getattr(work.bench, "model", None)
+    device = getattr(getattr(model, "model", model), "device", None)
+    if getattr(device, "index", None):
+        raise InvalidArgument(
+            f"the model is on {device}, and Ray chooses the GPU of each worker: pass device cuda "
+            "(--device cuda)"
+        )
+    return gpus
+
+
+def _fitting(nodes: Sequence[Any], wanted: int | None, gpus: float) -> int:
+    """How many workers: those wanted, if the cluster has room, else as many as it has."""
+    room = sum(_room(node["Resources"], gpus) for node in nodes)
+    if not room:
+        raise InvalidArgument(
+            f"no machine of the cluster of Ray has {_needs(gpus)} for a worker ({_has(nodes)}): "
+            "add one that has"
+        )
+    if wanted is not None and wanted > room:
+        raise InvalidArgument(
+            f"{wanted} workers do not fit on the cluster of Ray, where each needs {_needs(gpus)} "
+            f"({_has(nodes)}): pass workers {room} (--workers {room})"
+        )
+    return wanted or room
+
+
+def _room(resources: dict[str, float], gpus: float) -> int:
+    """Workers that fit on one machine, empty."""
+    cores = int(resources.get("CPU", 0))
+    return min(cores, int(resources.get("GPU", 0) / gpus)) if gpus else cores
+
+
+def _needs(gpus: float) -> str:
+    return f"1 CPU and {gpus:g} GPU" if gpus else "1 CPU"
+
+
+def _has(nodes: Sequence[Any]) -> str:
+    """What the machines have, all together."""
+    cores, gpus = (sum(n["Resources"].get(kind, 0) for n in nodes) for kind in ("CPU", "GPU"))
+    return f"{_nodes(len(nodes))} with {cores:g} CPU and {gpus:g} GPU in all"
+
+
+def _scarcity(ray: Any, gpus: float) -> str:  # noqa: ANN401
+    free = ray.available_resources()
+    return (
+        f"each needs {_needs(gpus)}, and {free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU "
+        "of the cluster of Ray are free: wait, or use fewer workers (--workers)"
+    )
+
+
+def _starter(ray: Any, content: bytes, gpus: float) -> Callable[[], RayWorker]:  # noqa: ANN401
+    """Starts an actor; the package is in the cluster once, whatever the number of workers."""
+    variables = {name: os.environ.get(name, "1") for name in ONE_THREAD}
+    actor = ray.remote(
+        num_cpus=1,
+        num_gpus=gpus,
+        max_restarts=0,
+        scheduling_strategy="SPREAD",
+        runtime_env={"env_vars": variables},
+    )(actor_class())
+    package, site = ray.put(content), Site.here()
+    return lambda: RayWorker(ray, actor.remote(), package, site)
+
+
+def _sentence(workers: int, nodes: int, requested: bool) -> str:
+    count = "1 worker" if workers == 1 else f"{workers} workers"
+    where = "" if nodes == 1 else f" on {_nodes(nodes)}"
+    return f"{count} of Ray{where}, {'as requested' if requested else 'as many as fit'}"
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number} nodes"

@@ -1,0 +1,265 @@
+"""The connection of this process to a cluster of Ray: opened once, quietly, and closed by us."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from surefoot.errors import InvalidArgument, WorkerFailed
+from surefoot.executors.ray_options import AUTO, Ray, require_installed
+
+SECONDS_TO_REACH = 5.0
+"""For a host to answer: across the world it takes one."""
+SECONDS_TO_CONNECT = 30.0
+"""For a cluster that answers to take this process in: about one on an idle machine."""
+LEAST_OBJECT_MEMORY = 128 * 2**20
+"""Bytes of shared memory of a cluster of our own: Ray refuses less than 75 MiB."""
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""With which a client of HTTP/2, and so of gRPC, begins; the server answers with its settings."""
+_SETTINGS = 4
+_MOST_CHARACTERS = 200
+"""Of what Ray says about an error: one line of a terminal or two."""
+
+
+class _Connection:
+    """How many use it in this process, and how it is closed by the last one, if it is ours."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.users = 0
+        self.close: Callable[[], None] | None = None
+
+    def add_user(self) -> None:
+        with self.lock:
+            self.users += 1
+
+    def remove_user(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0 and self.close is not None:
+                close, self.close = self.close, None
+                close()
+
+
+_connection = _Connection()
+
+
+@contextmanager
+def one_cluster() -> Iterator[None]:
+    """Several runs inside share the cluster that the first one starts; without Ray, nothing."""
+    _connection.add_user()
+    try:
+        yield
+    finally:
+        _connection.remove_user()
+
+
+def connect(options: Ray, workers: int, object_bytes: int) -> Any:  # noqa: ANN401  the module
+    """Ray, connected; `release` afterwards. A connection of the caller's own is used as it is."""
+    ray = _import_ray()
+    _connection.add_user()
+    try:
+        with _connection.lock:
+            if ray.is_initialized():
+                _refuse_other_cluster(ray, options.address)
+            elif options.cluster is None:
+                _connection.close = _start(ray, workers, object_bytes)
+            else:
+                _connection.close = _join(ray, options.cluster)
+    except BaseException:
+        _connection.remove_user()
+        raise
+    return ray
+
+
+def release() -> None:
+    """The counterpart of `connect`."""
+    _connection.remove_user()
+
+
+def _import_ray() -> Any:  # noqa: ANN401  the module
+    require_installed()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+    return ray
+
+
+def _refuse_other_cluster(ray: Any, address: str | None) -> None:  # noqa: ANN401
+    own = ray.get_runtime_context().gcs_address
+    if address is None or address == AUTO or _same_place(ray, own, address):
+        return
+    raise InvalidArgument(
+        f"this program is connected to the cluster of Ray at {own}, not to {address}: leave the "
+        "address out, or call ray.shutdown() first"
+    )
+
+
+def _same_place(ray: Any, own: str, other: str) -> bool:  # noqa: ANN401
+    if own.rpartition(":")[2] != other.rpartition(":")[2]:
+        return False
+    return bool(set(_hosts(ray, own)) & set(_hosts(ray, other)))
+
+
+def _start(ray: Any, workers: int, object_bytes: int) -> Callable[[], None]:  # noqa: ANN401
+    """A cluster on this machine, in a folder of its own; how to end it.
+
+    The paths of sockets must be short, so the folder is in /tmp where there is one.
+    """
+    parent = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108  a new folder in it
+    folder = tempfile.mkdtemp(prefix="surefoot-", dir=parent)
+
+    def close() -> None:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        with _quietly(), _environment(RAY_USAGE_STATS_ENABLED="0"), _signal_handlers_kept():
+            ray.init(
+                address="local",
+                num_cpus=workers,
+                include_dashboard=False,
+                object_store_memory=max(LEAST_OBJECT_MEMORY, 2 * object_bytes),
+                log_to_driver=False,
+                logging_level=logging.CRITICAL,
+                _temp_dir=folder,
+            )
+    except BaseException as error:
+        close()
+        if not isinstance(error, Exception):
+            raise
+        raise WorkerFailed(
+            f"Ray cannot start on this machine ({_words(error)}): use executor processes "
+            "(--executor processes)"
+        ) from error
+    return close
+
+
+def _join(ray: Any, address: str) -> Callable[[], None]:  # noqa: ANN401
+    """A connection to a running cluster; how to end it.
+
+    Ray itself would try for minutes, in a call that Ctrl-C does not end, so a thread makes it.
+    """
+    if address != AUTO:
+        _refuse_unreachable(ray, address)
+    errors: list[Exception] = []
+
+    def init() -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+        except Exception as error:  # noqa: BLE001  raised below
+            errors.append(error)
+
+    with _quietly():
+        thread = threading.Thread(target=init, name="ray-init", daemon=True)
+        thread.start()
+        thread.join(SECONDS_TO_CONNECT)
+    if thread.is_alive():
+        raise _unreachable(address, f"it did not take us in within {SECONDS_TO_CONNECT:g} seconds")
+    if errors:
+        ray.shutdown()  # what is half connected
+        raise _refusal(address, errors[0]) from errors[0]
+    return ray.shutdown  # type: ignore[no-any-return]
+
+
+def _refusal(address: str, error: Exception) -> InvalidArgument:
+    if "ersion mismatch" in str(error):
+        return InvalidArgument(
+            f"the cluster of Ray at {address} has another version of Ray or Python "
+            f"({_words(error)}): install the same versions here"
+        )
+    if address == AUTO:
+        return InvalidArgument(
+            "no cluster of Ray runs on this machine: start one (ray start --head), or leave out "
+            "the address (--ray-address) to start one for this run"
+        )
+    return _unreachable(address, _words(error))
+
+
+def _unreachable(address: str, reason: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"no cluster of Ray can be reached at {address} ({reason}): check address "
+        "(--ray-address), and that this machine belongs to the cluster (ray status)"
+    )
+
+
+def _refuse_unreachable(ray: Any, address: str) -> None:  # noqa: ANN401
+    """Unless a server of gRPC listens there."""
+    port = int(address.rpartition(":")[2])
+    reason = ""
+    for host in _hosts(ray, address):
+        try:
+            with socket.create_connection((host, port), SECONDS_TO_REACH) as peer:
+                if os.environ.get("RAY_USE_TLS", "0") != "0":
+                    return
+                peer.settimeout(SECONDS_TO_REACH)
+                peer.sendall(_HTTP2_PREFACE)
+                if peer.recv(9)[3:4] == bytes([_SETTINGS]):
+                    return
+                reason = "what listens there is no cluster of Ray"
+        except OSError as error:
+            reason = reason or str(error.strerror or error)
+    raise _unreachable(address, reason)
+
+
+def _hosts(ray: Any, address: str) -> list[str]:  # noqa: ANN401
+    """The host by name and by number; this machine also by the number that Ray uses for it."""
+    host = address.rpartition(":")[0].strip("[]")
+    hosts = [host]
+    with suppress(OSError):
+        hosts.append(socket.gethostbyname(host))
+    if any(one.startswith("127.") for one in hosts):
+        hosts.append(ray.util.get_node_ip_address())
+    return list(dict.fromkeys(hosts))
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())[:_MOST_CHARACTERS] or type(error).__name__
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Ray says nothing of how it starts: running as root, a small /dev/shm, its dashboard."""
+    logger = logging.getLogger("ray")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(max(level, logging.ERROR))
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Variables that new processes inherit, unless the user has set them."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _signal_handlers_kept() -> Iterator[None]:
+    """Ray sets a handler of SIGTERM of its own, and the caller's would be lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
