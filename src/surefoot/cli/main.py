@@ -26,12 +26,12 @@ from surefoot.cli import (
     store_commands,
     tail,
 )
-from surefoot.cli.interrupts import Stopped, handle_signals
+from surefoot.cli.interrupts import STOPPED, Stopped, end_with, handle_signals, raise_if_stopped
 from surefoot.cli.once import OnceCommand
 from surefoot.cli.terminal import close_quietly
 from surefoot.errors import SurefootError
 
-ERROR = 3
+ERROR = STOPPED
 UsageError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # click's own base class, or the copy inside typer
@@ -100,6 +100,19 @@ def _root(
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
+    try:
+        code = _run()
+        end_with(code)
+    except Stopped:
+        code = _fail(
+            "stopped: the evidence so far is in the store; the same command continues the run"
+        )
+        end_with(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that was typed; its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -108,29 +121,27 @@ def main() -> None:
         code = app(prog_name="surefoot", standalone_mode=False)
         sys.stdout.flush()
     except SurefootError as error:
-        sys.exit(_fail(str(error)))
+        raise_if_stopped()  # what is left half done by a signal may fail
+        return _fail(str(error))
     except UsageError as error:
         context = getattr(error, "ctx", None)
         way_out = f": try '{context.command_path} --help'" if context is not None else ""
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        sys.exit(_fail(sentence + way_out))
+        return _fail(sentence + way_out)
     except (Stopped, typer.Abort):
-        sys.exit(
-            _fail(
-                "stopped: the evidence so far is in the store; the same command continues the run"
-            )
-        )
+        raise Stopped from None
     except BrokenPipeError:
         close_quietly()  # in `surefoot … | head` nothing went wrong
     except SystemExit as error:
         if not _is_closed_pipe(error):
-            sys.exit(_fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that"))
+            return _fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that")
         close_quietly()
     except OSError as error:
-        sys.exit(_fail(f"{error.filename or 'the system'}: {error.strerror or error}"))
+        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
-        sys.exit(_fail(f"a fault in surefoot, please report it: {type(error).__name__}: {error}"))
-    sys.exit(code if isinstance(code, int) else 0)
+        raise_if_stopped()
+        return _fail(f"a fault in surefoot, please report it: {type(error).__name__}: {error}")
+    return code if isinstance(code, int) else 0
 
 
 def _is_closed_pipe(error: SystemExit) -> bool:

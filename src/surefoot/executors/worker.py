@@ -13,6 +13,11 @@ from typing import Any
 from surefoot.errors import SurefootError
 from surefoot.executors.sending import CannotSend, Package
 
+BLOCKED = {
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+}
+"""Signals that wait while a process is being started: what stops the parent would leave it half
+started, and a terminal sends its own to both."""
 _state: dict[str, Any] = {}
 """Of this process: its bench, or why it has none."""
 
@@ -20,9 +25,10 @@ _state: dict[str, Any] = {}
 def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for each process
     """Open the bench; an error is kept for whoever asks, since a process that ends says nothing."""
     _state["begun"] = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    for number in BLOCKED - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     package: Package = mailbox.get()
     try:
