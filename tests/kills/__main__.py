@@ -58,6 +58,7 @@ class Killing:
         self.folder, self.databases, self.options = folder, databases, options
         self.figures, self.places = Figures(), 0
         self._wholes: dict[tuple[str, str], Whole] = {}
+        self._started: float | None = None
         self._lock = threading.RLock()
 
     def run(self) -> Figures:
@@ -120,7 +121,7 @@ class Killing:
                 process = place.start(study, executor)
                 out, err = process.communicate()
                 ended = place.outcome(study, process.returncode, out)
-                whole = Whole(ended, time.monotonic() - begun)
+                whole = Whole(ended, time.monotonic() - begun, self._start_seconds())
                 if process.returncode not in (0, 1, 2):
                     raise SystemExit(f"{name} fails by itself: {err}")
                 first = next((w for (n, _), w in self._wholes.items() if n == name), whole)
@@ -128,6 +129,18 @@ class Killing:
                     raise SystemExit(f"{name}, {executor}: {difference(ended, first)}")
                 self._wholes[name, executor] = whole
             return self._wholes[name, executor]
+
+    def _start_seconds(self) -> float:
+        """How much longer a new interpreter takes, measured once."""
+        if self._started is None:
+            seconds = []
+            for anew in (False, False, True):
+                begun = time.monotonic()
+                place = self._place("runs.db")
+                place.start(STUDIES["estimate"], "threads", anew).communicate()
+                seconds.append(time.monotonic() - begun)
+            self._started = max(seconds[2] - seconds[1], 0.5)
+        return self._started
 
     def _place(self, store: str) -> Place:
         with self._lock:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.kills.forked import Command, ForkedCommand, fresh
 from tests.kills.studies import SmallStudy, write_inputs
 
 _MARK = "SUREFOOT_KILLS"
@@ -20,6 +19,8 @@ _MARK = "SUREFOOT_KILLS"
 _CLOCK_KEYS = {"seconds", "started", "finished"}
 _CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minutes)\b")
 _STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
+_OF_OTHERS = {".ses"}
+"""Files that libraries keep in the folder for temporary files: onnxruntime its session."""
 SECONDS_TO_END = 90.0
 """For a process to end after a signal, on a busy machine."""
 
@@ -47,20 +48,16 @@ class Place:
         write_inputs(self.folder)
         return self
 
-    def start(self, study: SmallStudy, executor: str) -> subprocess.Popen[str]:
-        words = [*study.words, "--store", self.store, "--json", "--workers", "2"]
+    def start(self, study: SmallStudy, executor: str, anew: bool = False) -> Command:
+        """The command; `anew`: in a new interpreter, as from a shell."""
+        words = [*study.words, "--store", self.store, "--json"]
         if study.has_executor:
-            words += ["--executor", executor]
-        own = {_MARK: self.mark, "TMPDIR": str(self.folder / "tmp"),
-               "SUREFOOT_CACHE": str(self.folder / "cache"), "OMP_NUM_THREADS": "1"}  # fmt: skip
-        return subprocess.Popen(
-            [sys.executable, "-m", "surefoot", *words],
-            cwd=self.folder,
-            env=os.environ | own,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+            words += ["--executor", executor, "--workers", "1" if executor == "processes" else "2"]
+        env = {_MARK: self.mark, "TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1",
+               "SUREFOOT_CACHE": str(self.folder / "cache")}  # fmt: skip
+        if anew:
+            return fresh(words, self.folder, env)
+        return ForkedCommand(words, self.folder, os.environ | env)
 
     def outcome(self, study: SmallStudy, code: int, stdout: str) -> Outcome:
         try:
@@ -80,9 +77,11 @@ class Place:
             path
             for name in ("tmp", "cache", *study.files)
             for path in (self.folder / name).rglob("*")
-            if name == "tmp" or path.name.startswith(".") or path.name.startswith("tmp")
+            if name == "tmp" or path.name.startswith((".", "tmp"))
         ]
-        return sorted(names) + [str(path.relative_to(self.folder)) for path in deeper]
+        return sorted(names) + [
+            str(path.relative_to(self.folder)) for path in deeper if path.name not in _OF_OTHERS
+        ]
 
     def processes(self) -> list[int]:
         """Every process of a command that was started here."""
@@ -126,7 +125,9 @@ def masked(value: Any, store: str) -> Any:
     if isinstance(value, list):
         return [masked(one, store) for one in value]
     if isinstance(value, str):
-        return re.sub(r"--executor \w+", "", _CLOCK_TEXT.sub("TIME", value.replace(store, "STORE")))
+        return re.sub(
+            r"--(executor|workers) \w+", "", _CLOCK_TEXT.sub("TIME", value.replace(store, "STORE"))
+        )
     return value
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from surefoot.whole_file import UNFINISHED
 from tests.kills.commands import SECONDS_TO_END, Outcome, Place, workers_of
+from tests.kills.forked import Command
 from tests.kills.studies import SmallStudy
 
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM,) * 2 + (signal.SIGINT, signal.SIGHUP)
@@ -18,6 +19,8 @@ SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM,) * 2 + (signal.SIGINT, signal
 MOMENTS = ("any",) * 3 + ("store", "output")
 """Any moment of a run; just as the store is created; just as a file is written."""
 STOPPED = 3
+_ANEW = 0.15
+"""Share of commands that a new interpreter runs: moments of its imports are among them."""
 _WAIT_SECONDS = 300.0
 """For a command that is not killed."""
 
@@ -30,17 +33,19 @@ class Fault:
     signal: signal.Signals
     moment: str
     share: float
+    anew: bool
 
     @classmethod
     def draw(cls, chance: random.Random, has_workers: bool) -> Fault:
         target = "worker" if has_workers and chance.random() < 0.35 else "driver"
         sent = signal.SIGKILL if target == "worker" else chance.choice(SIGNALS)
         moment = "any" if target == "worker" else chance.choice(MOMENTS)
-        return cls(target, sent, moment, chance.random())
+        return cls(target, sent, moment, chance.random(), chance.random() < _ANEW)
 
     def __str__(self) -> str:
         when = f"at {self.share:.0%}" if self.moment == "any" else f"at its {self.moment}"
-        return f"{self.signal.name} to the {self.target} {when}"
+        how = " (a new interpreter)" if self.anew else ""
+        return f"{self.signal.name} to the {self.target} {when}{how}"
 
 
 @dataclass
@@ -58,9 +63,9 @@ class Finding:
 def commit(fault: Fault, place: Place, study: SmallStudy, executor: str, whole: Whole) -> Finding:
     """Run the command, do the fault to it, and look at what is left."""
     finding = Finding()
-    process = place.start(study, executor)
+    process = place.start(study, executor, fault.anew)
     try:
-        _wait_for_moment(fault, process, place, whole.seconds)
+        _wait_for_moment(fault, process, place, whole.seconds + fault.anew * whole.start_seconds)
         targets = [process.pid] if fault.target == "driver" else workers_of(process.pid)
         if process.poll() is None and targets:
             try:
@@ -88,15 +93,14 @@ def commit(fault: Fault, place: Place, study: SmallStudy, executor: str, whole: 
 
 @dataclass(frozen=True)
 class Whole:
-    """A run that nobody interrupts: how it ends, and how long it takes."""
+    """A run that nobody interrupts: how it ends, how long it takes, and what Python adds."""
 
     outcome: Outcome
     seconds: float
+    start_seconds: float
 
 
-def _wait_for_moment(
-    fault: Fault, process: subprocess.Popen[str], place: Place, seconds: float
-) -> None:
+def _wait_for_moment(fault: Fault, process: Command, place: Place, seconds: float) -> None:
     """Until the moment has come, or the command has ended."""
     begun = time.monotonic()
     is_file = "://" not in place.store
