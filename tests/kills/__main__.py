@@ -65,7 +65,10 @@ class Killing:
         chance = random.Random(self.options.seed)
         with ThreadPoolExecutor(self.options.jobs) as pool:
             seeds = [[chance.random() for _ in range(1000)] for _ in range(self.options.jobs)]
-            list(pool.map(self._work, seeds))
+            try:
+                list(pool.map(self._work, seeds))
+            except KeyboardInterrupt:
+                self.options.kills = 0  # the runs in hand end, and what was counted is printed
         return self.figures
 
     def _work(self, seeds: list[float]) -> None:

@@ -11,6 +11,7 @@ from tests.postgres_server import KEEPER, PASSWORD
 
 RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
        "--width", "0.04", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
+SMALL_BATCHES = tuple("4" if word == "16" else word for word in RUN)
 QUICK = ("estimate", "model.onnx", "test.npz", "--first", "2", "--perturb", "linf:48/255",
          "--width", "0.2")  # fmt: skip
 SECRET = quote(PASSWORD, safe="")
@@ -74,8 +75,8 @@ def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
 ):
     name = url.rpartition("/")[2]
     postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")  # as servers are
-    plain = workspace.run(*RUN, "--batch", "4")
-    process = workspace.start(*RUN, "--batch", "4", "--store", url)
+    plain = workspace.run(*RUN)
+    process = workspace.start(*SMALL_BATCHES, "--store", url)
 
     def restart(how):
         postgres.stop(how)
