@@ -133,7 +133,7 @@ class Processes(Executor):
 class _Process(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: ANN401  multiprocessing calls it so
-        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script():
+        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script(), _quiet_end():
             return SpawnProcess._Popen(process_obj)
 
 
@@ -185,6 +185,28 @@ def _signals_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """New processes end without a word where this one is killed before it has sent them all."""
+    original, own = spawn.get_command_line, threading.get_ident()
+
+    def command_line(**handles: Any) -> list[str]:  # noqa: ANN401
+        words = original(**handles)
+        if threading.get_ident() == own and "-c" in words:
+            place = words.index("-c") + 1
+            words[place] = (
+                f"import pickle\ntry: {words[place]}\n"
+                "except (EOFError, pickle.UnpicklingError): raise SystemExit(1)"
+            )
+        return words
+
+    spawn.get_command_line = command_line
+    try:
+        yield
+    finally:
+        spawn.get_command_line = original
 
 
 @contextmanager
