@@ -129,6 +129,8 @@ def _judge_end(fault: Fault, code: int, err: str, whole: Whole, finding: Finding
         if code not in (-signal.SIGKILL, whole.outcome.code):
             finding.add("exits", f"exit code {code} after SIGKILL: {err[-300:]!r}")
         finding.killed = code == -signal.SIGKILL
+        if "Traceback" in err:  # of its workers
+            finding.add("tracebacks", err[-1500:])
         return
     finding.early = code < 0 or ("KeyboardInterrupt" in err and "surefoot/" not in err)
     if finding.early:  # Python itself was being started: no line of surefoot had run
