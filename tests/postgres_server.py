@@ -46,12 +46,19 @@ class Server:
                 raise RuntimeError((self.folder / "log").read_text())
             time.sleep(0.02)
 
-    def stop(self) -> None:
-        """At once, cutting every connection."""
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """At once, cutting every connection; by SIGQUIT as if it had crashed (-m immediate)."""
         if self.process is not None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(how)
             self.process.wait(timeout=30)
             self.process = None
+
+    def cut_connections(self, database: str) -> None:
+        """End every connection to a database."""
+        self.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            f"WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+        )
 
     def url(self, database: str, user: str = OWNER) -> str:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"

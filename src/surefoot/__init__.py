@@ -6,10 +6,14 @@ modules `methods`, `papers`, `perturb`, `properties`, `population`, `results`, `
 `surefoot --help` is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # a signal is answered before `typing` is imported
 if TYPE_CHECKING:
+    from typing import Any
+
     from surefoot import (
         claims,
         errors,

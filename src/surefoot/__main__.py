@@ -1,5 +1,5 @@
 """`python -m surefoot`: the command line."""
 
-from surefoot.cli.main import main
+from surefoot.cli.start import main
 
 main()

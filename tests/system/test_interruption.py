@@ -4,7 +4,10 @@ import json
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -12,6 +15,7 @@ from tests.system.conftest import Workspace
 
 SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
         "--method", "okamoto", "--confidence", "0.95", "--batch", "16", "--json")  # fmt: skip
+OTHER_BATCHES = tuple("24" if word == "16" else word for word in SLOW)
 
 
 NOISY_CURVE = ("curve", "model.onnx", "test.npz", "--perturb", "gaussian:0..0.1", "--threshold",
@@ -108,8 +112,9 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, se
     assert result_of(workspace.run(*SLOW)) == uninterrupted
 
 
-def test_two_processes_on_one_store_agree(workspace):
-    first, second = workspace.start(*SLOW), workspace.start(*SLOW)
+def test_two_processes_on_one_store_agree(workspace, uninterrupted):
+    """Both create the store; their batches overlap without being the same."""
+    first, second = workspace.start(*SLOW), workspace.start(*OTHER_BATCHES)
     results = []
     for process in (first, second):
         out, err = process.communicate(timeout=120)
@@ -118,3 +123,73 @@ def test_two_processes_on_one_store_agree(workspace):
     assert results[0]["claims"] == results[1]["claims"]
     assert results[0]["inputs"] == results[1]["inputs"]
     assert result_of(workspace.run(*SLOW))["claims"] == results[0]["claims"]
+    assert results[0]["claims"] == uninterrupted["claims"]
+    with closing(sqlite3.connect(workspace.folder / "surefoot.db")) as db:
+        rows = db.execute("SELECT subject, start, stop FROM surefoot_journal").fetchall()
+    trials = [(subject, trial) for subject, a, b in rows for trial in range(a, b)]
+    assert len(trials) == len(set(trials)) <= uninterrupted["trials"]
+
+
+def test_a_store_that_is_removed_while_a_run_writes_is_one_sentence(workspace, uninterrupted):
+    process = workspace.start(*SLOW)
+    wait_for_evidence(workspace, process, 0)
+    for file in workspace.folder.glob("surefoot.db*"):
+        file.unlink()
+    out, err = process.communicate(timeout=90)
+    assert (process.returncode, out) == (3, "")
+    assert "surefoot.db was removed or replaced while this run wrote to it" in err
+    assert "Traceback" not in err
+    assert result_of(workspace.run(*SLOW)) == uninterrupted
+
+
+SIGNAL_ON_IMPORT = """
+import os, signal, sys
+
+class Sender:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.{sent})
+
+{before}
+sys.meta_path.insert(0, Sender())
+sys.argv = ["surefoot", "doctor", "model.onnx", "test.npz"]
+from surefoot.cli.start import main
+main()
+"""
+
+
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("typer", "surefoot: stopped before it began: nothing was changed\n"),
+        ("numpy", "surefoot: stopped: the evidence so far is in the store; the same command "
+         "continues the run\n"),
+    ],
+)  # fmt: skip
+def test_a_signal_while_python_still_imports_is_one_line(workspace, sent, module, line):
+    code = SIGNAL_ON_IMPORT.format(module=module, sent=sent, before="")
+    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
+                          capture_output=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+
+
+def test_nohup_stays_and_a_second_signal_ends_at_once(workspace):
+    ignore = "signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    code = SIGNAL_ON_IMPORT.format(module="numpy", sent="SIGHUP", before=ignore)
+    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
+                          capture_output=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    twice = (
+        "import os, signal\n"
+        "from surefoot.cli.interrupts import Stopped, handle_signals\n"
+        "handle_signals()\n"
+        "try: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "except Stopped: os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", twice], text=True, capture_output=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.startswith("surefoot: stopped at once: what is in the store stays")
+    assert done.stderr.count("\n") == 1

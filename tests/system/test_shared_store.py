@@ -11,6 +11,7 @@ from tests.postgres_server import KEEPER, PASSWORD
 
 RUN = ("estimate", "model.onnx", "test.npz", "--first", "5", "--perturb", "linf:48/255",
        "--width", "0.04", "--method", "okamoto", "--batch", "16", "--json")  # fmt: skip
+SMALL_BATCHES = tuple("4" if word == "16" else word for word in RUN)
 QUICK = ("estimate", "model.onnx", "test.npz", "--first", "2", "--perturb", "linf:48/255",
          "--width", "0.2")  # fmt: skip
 SECRET = quote(PASSWORD, safe="")
@@ -32,11 +33,15 @@ def rows_of(postgres, url):
 
 
 def wait_for_rows(postgres, url, process):
+    """Until there are more rows than now."""
+    before = None
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
         tables = "SELECT to_regclass('surefoot_journal') IS NOT NULL"
         ((there,),) = postgres.execute(tables, url.rpartition("/")[2])
-        if there and rows_of(postgres, url):
+        rows = len(rows_of(postgres, url)) if there else 0
+        before = rows if before is None else before
+        if rows > before:
             return
         time.sleep(0.02)
     raise AssertionError(f"no progress: {process.communicate()}")
@@ -63,6 +68,34 @@ def test_killed_listed_and_finished_by_two_at_once(workspace, postgres, url):
     assert len(trials) == len(set(trials)), "a trial is in the journal twice"
     again = workspace.run(*RUN, "--store", url)
     assert result_of(again.stdout) == result_of(plain.stdout)
+
+
+def test_connections_cut_and_two_restarts_in_the_middle_of_a_run_change_nothing(
+    workspace, postgres, url
+):
+    name = url.rpartition("/")[2]
+    postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")  # as servers are
+    plain = workspace.run(*RUN)
+    process = workspace.start(*SMALL_BATCHES, "--store", url)
+
+    def restart(how):
+        postgres.stop(how)
+        postgres.start()
+
+    faults = [
+        lambda: postgres.cut_connections(name),
+        lambda: restart(signal.SIGINT),
+        lambda: restart(signal.SIGQUIT),
+    ]
+    for fault in faults:
+        wait_for_rows(postgres, url, process)
+        fault()
+        assert process.poll() is None, "the run finished before the fault"
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert result_of(out) == result_of(plain.stdout)
+    trials = [(name, t) for name, a, b in rows_of(postgres, url) for t in range(a, b)]
+    assert len(trials) == len(set(trials)) == result_of(out)["trials"]
 
 
 def test_no_byte_of_a_password_leaves_the_command_line(workspace, postgres, url):

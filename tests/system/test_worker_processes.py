@@ -80,6 +80,7 @@ def test_a_run_whose_worker_is_killed_ends_with_the_same_result(slow):
     out, err = process.communicate(timeout=2 * SECONDS)
     assert process.returncode == 0, err
     assert err.startswith("1 process, as requested\n")
+    assert err.count("a worker process was killed; new ones took over\n") == 1
     assert is_gone(first)
     plain = json.loads(slow.run(*RUN, "--store", "plain.db").stdout)
     record = json.loads(out)

@@ -176,7 +176,9 @@ def killing_study():
 @pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv(FLAG, str(tmp_path / "killed"))
-    result = killing_study().run(workers=1, executor="processes", batch=16)
+    with pytest.warns(UserWarning, match="a worker process was killed; new ones took over") as said:
+        result = killing_study().run(workers=1, executor="processes", batch=16)
+    assert len(said) == 1
     assert (tmp_path / "killed").exists()
     assert masked(result) == masked(killing_study().run(batch=16))
 
@@ -185,8 +187,10 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(tmp_path, monkey
 def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(monkeypatch):
     monkeypatch.setattr(processes, "MOST_REPLACEMENTS", 1)
     monkeypatch.delenv(FLAG, raising=False)
+    notes = []
     with pytest.raises(WorkerFailed, match=r"were killed 2 times.*use fewer workers"):
-        killing_study().run(workers=1, executor="processes", batch=16)
+        killing_study().run(workers=1, executor="processes", batch=16, on_workers=notes.append)
+    assert [str(note) for note in notes][1:] == ["a worker process was killed; new ones took over"]
 
 
 def test_processes_that_two_threads_end_at_once_end_once():

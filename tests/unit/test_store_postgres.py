@@ -2,11 +2,10 @@
 
 import sys
 import threading
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from urllib.parse import quote
 
 import pytest
-import sqlalchemy as sa
 
 from surefoot.errors import InvalidArgument, MissingPackage, StoreFailed
 from surefoot.evidence import Counts
@@ -122,67 +121,6 @@ def test_a_changed_row_is_refused(postgres, url):
                      url.rpartition("/")[2])  # fmt: skip
     with closing(SqlStore(url)) as store, pytest.raises(StoreFailed, match=r"row 1 .input b."):
         store.journal("digest").replay()
-
-
-@pytest.mark.slow
-def test_a_server_that_restarts_costs_nothing(postgres, url, monkeypatch):
-    waited = []
-
-    def sleep(seconds):
-        waited.append(seconds)
-        if len(waited) == 2:
-            postgres.start()
-
-    monkeypatch.setattr("surefoot.store.database.sleep", sleep)
-    with closing(SqlStore(url)) as store:
-        journal = begin(store)
-        journal.append([answer("a", 0, 4)])
-        postgres.stop()
-        journal.append([answer("a", 4, 8)])
-        journal.append([answer("a", 8, 12)])
-        assert [e.start for e in journal.replay()["a"]] == [0, 4, 8]
-    assert waited == [0.5, 1.0]
-
-
-@pytest.mark.slow
-def test_a_server_that_stays_away_is_one_sentence(postgres, url, monkeypatch):
-    waited = []
-    monkeypatch.setattr("surefoot.store.database.sleep", waited.append)
-    with closing(SqlStore(url)) as store:
-        journal = begin(store)
-        postgres.stop()
-        try:
-            with pytest.raises(
-                StoreFailed, match=r"5 new attempts in 15\.5 s failed: run the same"
-            ):
-                journal.append([answer("a", 0, 4)])
-        finally:
-            postgres.start()
-    assert len(waited) == 5
-
-
-@pytest.mark.slow
-def test_a_batch_whose_commit_was_not_answered_is_not_written_twice(url, monkeypatch):
-    lost = iter([True])
-    with closing(SqlStore(url)) as store:
-        journal = begin(store)
-        journal.append([answer("a", 0, 4)])
-        engine = store._database.engine
-        begin_transaction = engine.begin
-
-        @contextmanager
-        def commit_without_answer():
-            with begin_transaction() as db:
-                yield db
-            if next(lost, False):
-                raise sa.exc.OperationalError("COMMIT", {}, OSError("lost"), None, True)
-
-        monkeypatch.setattr(engine, "begin", commit_without_answer)
-        monkeypatch.setattr("surefoot.store.database.sleep", lambda _: None)
-        journal.append([answer("a", 4, 8), answer("b", 0, 4)])
-        journal.append([answer("a", 8, 9)])
-        assert [e.start for e in journal.replay()["a"]] == [0, 4, 8]
-        assert store.runs()[0].trials == 13
 
 
 @pytest.mark.slow

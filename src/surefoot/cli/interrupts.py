@@ -1,33 +1,77 @@
-"""Stopping a run by Ctrl-C or SIGTERM."""
+"""Stopping a command: Ctrl-C, SIGTERM, or a terminal that is closed (SIGHUP)."""
 
 from __future__ import annotations
 
+import os
 import signal
-import threading
-from types import FrameType
+import sys
 
 from surefoot.errors import Stopped
 
-_stop_requested = threading.Event()
+TYPE_CHECKING = False  # `typing` takes longer to import than all that is here
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    Handler = Callable[[int, FrameType | None], None]
+
+STOPPED = 3
+"""The exit code of a command that was stopped, as of every error."""
+_SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
+_received: list[int] = []
+_leave = os._exit
+"""As it is before a command runs: meanwhile code of the user may not call it."""
+
+
+def end_before_start() -> None:
+    """Until the command begins: a signal ends the process with one line."""
+    _handle(lambda *_: _end("stopped before it began: nothing was changed"))
 
 
 def handle_signals() -> None:
-    """Turn SIGINT (Ctrl-C) and SIGTERM into `Stopped`."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
+    """Turn the first signal into `Stopped`; the second ends the process at once."""
+    _received.clear()
+    sys.unraisablehook = _hide_stopped
+    _handle(_stop)
 
 
-def _stop(signum: int, frame: FrameType | None) -> None:
-    _stop_requested.set()
-    raise Stopped
+def end_with(code: int) -> None:
+    """From now on a signal ends the process with the code of the finished command."""
+    _handle(lambda *_: _leave(code))
 
 
 def stop_requested() -> bool:
     """Whether Python has noticed the signal."""
-    return _stop_requested.is_set()
+    return bool(_received)
 
 
 def raise_if_stopped() -> None:
     """Raise again: Python swallows an exception that is raised during its own clean-up."""
-    if _stop_requested.is_set():
+    if _received:
         raise Stopped
+
+
+def _handle(handler: Handler) -> None:
+    for number in _SIGNALS:
+        hangup = number == getattr(signal, "SIGHUP", None)
+        if not (hangup and signal.getsignal(number) is signal.SIG_IGN):  # nohup
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    _received.append(number)
+    if len(_received) > 1:
+        _end("stopped at once: what is in the store stays; the same command continues the run")
+    raise Stopped
+
+
+def _end(sentence: str) -> None:
+    """End without any clean-up: worker processes end with this one."""
+    os.write(2, f"surefoot: {sentence}\n".encode())
+    _leave(STOPPED)
+
+
+def _hide_stopped(unraisable: sys.UnraisableHookArgs) -> None:
+    """Say nothing of a `Stopped` that Python swallows: it is raised again."""
+    if unraisable.exc_type is not Stopped:
+        sys.__unraisablehook__(unraisable)

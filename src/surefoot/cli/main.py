@@ -27,7 +27,7 @@ from surefoot.cli import (
     tail,
 )
 from surefoot.cli.exit_codes import ERROR, own_exit_code
-from surefoot.cli.interrupts import handle_signals
+from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
 from surefoot.cli.once import OnceCommand
 from surefoot.cli.stop_watch import watch_signals
 from surefoot.cli.terminal import close_quietly, keep_results_apart, stdout_is_closed
@@ -108,9 +108,19 @@ def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
     keep_results_apart()
+    watch_signals(ERROR, f"surefoot: {_STOPPED}")
+    try:
+        code = _run()
+    except Stopped:
+        code = _fail(_STOPPED)
+    end_with(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that was typed; its exit code."""
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="replace")
-    watch_signals(ERROR, f"surefoot: {_STOPPED}")
     ignore_number_warnings()
     code: object = 0
     try:
@@ -118,28 +128,29 @@ def main() -> None:
             code = app(prog_name="surefoot", standalone_mode=False)
         sys.stdout.flush()
     except SurefootError as error:
-        sys.exit(_fail(str(error)))
+        raise_if_stopped()  # what is left half done by a signal may fail
+        return _fail(str(error))
     except UsageError as error:
         context = getattr(error, "ctx", None)
         way_out = f": try '{context.command_path} --help'" if context is not None else ""
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        sys.exit(_fail(sentence + way_out))
+        return _fail(sentence + way_out)
     except (Stopped, typer.Abort):
-        sys.exit(_fail(_STOPPED))
+        raise Stopped from None
     except SystemExit as error:
         if not _is_closed_pipe(error.__context__):
-            sys.exit(_fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that"))
+            return _fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that")
         close_quietly()
     except OSError as error:
-        if _is_closed_pipe(error):
-            close_quietly()  # in `surefoot … | head` nothing went wrong
-            sys.exit(0)
-        sys.exit(_fail(f"{error.filename or 'the system'}: {error.strerror or error}"))
+        if not _is_closed_pipe(error):
+            return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+        close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
-        sys.exit(_fail(f"a fault in surefoot, please report it: {raised_words(error)}"))
+        raise_if_stopped()
+        return _fail(f"a fault in surefoot, please report it: {raised_words(error)}")
     if code == _INTERRUPTED:
-        sys.exit(_fail(_STOPPED))
-    sys.exit(code if isinstance(code, int) else 0)
+        raise Stopped
+    return code if isinstance(code, int) else 0
 
 
 def _is_closed_pipe(error: BaseException | None) -> bool:

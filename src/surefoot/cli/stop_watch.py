@@ -36,7 +36,8 @@ def watch_signals(code: int, sentence: str) -> None:
 
 
 def _watch(read: int, code: int, sentence: str, leave: Callable[[int], NoReturn]) -> None:
-    stops = {int(signal.SIGINT), int(signal.SIGTERM)}
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    stops = {int(getattr(signal, name)) for name in names if hasattr(signal, name)}
     while not stops.intersection(os.read(read, 1)):
         pass
     began = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json as jsonlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from surefoot.cli.store_check import print_check, print_repair
 from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_stderr
 from surefoot.commands.output_files import check_file, check_page_file
 from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.whole_file import write_whole
 
 if TYPE_CHECKING:
     from surefoot.store import RunSummary
@@ -215,14 +217,16 @@ def _save(path: Path, study: Study, x: object) -> None:
             return
         array = np.asarray(x)
         if path.suffix == ".npy":
-            np.save(path, array)
+            file = io.BytesIO()
+            np.save(file, array)
+            write_whole(path, file.getvalue())
         elif not study.fitted.frame:
             raise InvalidArgument("these inputs are not images: save them as .npy")
         else:
             values = study.model.signature.bounds or Interval(
                 float(array.min()), float(array.max())
             )
-            path.write_bytes(base64.b64decode(png(array, study.fitted.frame, values)))
+            write_whole(path, base64.b64decode(png(array, study.fitted.frame, values)))
     except OSError as error:
         raise ReportFailed(
             f"{path} cannot be written ({error.strerror or error}): choose another place"
@@ -233,9 +237,9 @@ def _save_item(path: Path, item: object) -> None:
     """A text or bytes as they are, a Pillow image in the format of the file's name."""
     save = getattr(item, "save", None)
     if isinstance(item, str):
-        path.write_text(item, encoding="utf-8", errors="surrogatepass", newline="")
+        write_whole(path, item.encode("utf-8", "surrogatepass"))
     elif isinstance(item, bytes | bytearray):
-        path.write_bytes(item)
+        write_whole(path, bytes(item))
     elif save is not None:
         try:
             save(path)

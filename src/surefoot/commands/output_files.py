@@ -6,6 +6,7 @@ from pathlib import Path
 
 from surefoot.commands.option import option_name
 from surefoot.errors import InvalidArgument
+from surefoot.whole_file import open_beside, remove_unfinished
 
 
 def check_file(path: str | Path | None) -> None:
@@ -19,7 +20,7 @@ def check_file(path: str | Path | None) -> None:
         raise InvalidArgument(f"there is no folder {target.parent} for {path}: create it first")
     if target.exists() and not target.is_file():
         raise InvalidArgument(f"{path} is not a regular file: choose another place")
-    _try_writing(path, target.parent, f".{target.name}.")
+    _try_writing(path, target.parent, target.name)
 
 
 def check_page_file(option: str, path: str | Path | None) -> None:
@@ -44,7 +45,7 @@ def check_folder(path: str | Path | None) -> None:
         raise InvalidArgument(f"{path} is a file: name a folder to write into")
     if not target.is_dir() and not target.parent.is_dir():
         raise InvalidArgument(f"there is no folder {target.parent} for {path}: create it first")
-    _try_writing(path, target if target.is_dir() else target.parent, ".")
+    _try_writing(path, target if target.is_dir() else target.parent, "")
 
 
 def check_figure_file(path: str | Path | None) -> None:
@@ -57,12 +58,12 @@ def check_figure_file(path: str | Path | None) -> None:
     check_figure(str(path))
 
 
-def _try_writing(path: str | Path, folder: Path, prefix: str) -> None:
+def _try_writing(path: str | Path, folder: Path, name: str) -> None:
     """Write a temporary file beside it: permissions alone do not say whether writing works."""
-    import tempfile
-
     try:
-        tempfile.NamedTemporaryFile(dir=folder, prefix=prefix).close()
+        remove_unfinished(folder)
+        with open_beside(folder / name):
+            pass
     except OSError as error:
         raise InvalidArgument(
             f"{path} cannot be written ({error.strerror or error}): choose another place"

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from surefoot.errors import InvalidArgument, SurefootError
@@ -27,7 +28,7 @@ OnWorkers = Callable[["WorkerNote"], None]
 
 @dataclass(frozen=True)
 class WorkerNote:
-    """One sentence on where the batches run; `fallback`: not where they would run best."""
+    """One sentence on where the batches run; `fallback`: not where or as they would run best."""
 
     sentence: str
     fallback: bool = False
@@ -35,6 +36,9 @@ class WorkerNote:
     def __str__(self) -> str:
         """The sentence."""
         return self.sentence
+
+
+_REPLACED = WorkerNote("a worker process was killed; new ones took over", fallback=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,7 @@ def open_work(work: Work, executor: AnyExecutor, on_workers: OnWorkers) -> Execu
     if executor == THREADS or not work.in_python or work.workers == 1:
         return open_pool(work.workers)
 
-    opening = _Opening(work)
+    opening = _Opening(work, partial(on_workers, _REPLACED))
     return LateProcesses(work.workers, opening, lambda: on_workers(opening.note), PATIENCE_SECONDS)
 
 
@@ -126,7 +130,8 @@ def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
             "executor processes (--executor processes) is for models on the processor, and this "
             "one is on a GPU, which threads share: leave it out"
         )
-    pool = Processes(pack(work.bench), work.workers).wait_until_ready()
+    replaced = partial(on_workers, _REPLACED)
+    pool = Processes(pack(work.bench), work.workers, replaced).wait_until_ready()
     on_workers(WorkerNote(f"{_count(work.workers)}, as requested"))
     return pool
 
@@ -143,8 +148,8 @@ def _workers_of_ray(work: Work, options: Ray, on_workers: OnWorkers) -> Executor
 class _Opening:
     """Opens processes if that is possible, and notes what came of it."""
 
-    def __init__(self, work: Work) -> None:
-        self._work, self.note = work, WorkerNote("")
+    def __init__(self, work: Work, on_replace: Callable[[], None]) -> None:
+        self._work, self.note, self._on_replace = work, WorkerNote(""), on_replace
         self._pool: Processes | None = None
         self._abandoned = False
 
@@ -154,7 +159,7 @@ class _Opening:
         try:
             package = pack(work.bench)
             _refuse_script(package)
-            self._pool = Processes(package, work.workers)
+            self._pool = Processes(package, work.workers, self._on_replace)
             if self._abandoned:
                 self._pool.end()
                 return None

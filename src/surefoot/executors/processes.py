@@ -38,13 +38,15 @@ class Processes(Executor):
     Only `bench.answer` can be submitted: a process has its bench, and gets the tasks alone.
     """
 
-    def __init__(self, package: Package, workers: int) -> None:
+    def __init__(
+        self, package: Package, workers: int, on_replace: Callable[[], None] = lambda: None
+    ) -> None:
         if worker.is_worker():
             raise InvalidArgument(
                 "a worker process runs the script that started it, and the script begins a run "
                 'again: put what it does below if __name__ == "__main__":'
             )
-        self._package, self._workers = package, workers
+        self._package, self._workers, self._on_replace = package, workers, on_replace
         self._replaced, self._closed = 0, False
         self._closing = threading.RLock()  # processes may be ended by two threads at once
         self._open()
@@ -98,6 +100,7 @@ class Processes(Executor):
             self._replaced += 1
             self._stop()
             self._open()
+        self._on_replace()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Without waiting, processes are terminated in the middle of a batch."""
@@ -130,7 +133,7 @@ class Processes(Executor):
 class _Process(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: ANN401  multiprocessing calls it so
-        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script():
+        with _STARTING, _one_thread_each(), _signals_blocked(), _without_script(), _quiet_end():
             return SpawnProcess._Popen(process_obj)
 
 
@@ -173,15 +176,37 @@ def _one_thread_each() -> Iterator[None]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """New processes inherit that Ctrl-C waits; they unblock it once they ignore it."""
+    """Signals wait while a process is started; it inherits that, and unblocks them as it begins."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, worker.BLOCKED)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """New processes end without a word where this one is killed before it has sent them all."""
+    original, own = spawn.get_command_line, threading.get_ident()
+
+    def command_line(**handles: Any) -> list[str]:  # noqa: ANN401
+        words = original(**handles)
+        if threading.get_ident() == own and "-c" in words:
+            place = words.index("-c") + 1
+            words[place] = (
+                f"import pickle\ntry: {words[place]}\n"
+                "except (EOFError, pickle.UnpicklingError): raise SystemExit(1)"
+            )
+        return words
+
+    spawn.get_command_line = command_line
+    try:
+        yield
+    finally:
+        spawn.get_command_line = original
 
 
 @contextmanager

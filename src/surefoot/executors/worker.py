@@ -14,6 +14,11 @@ from surefoot.errors import SurefootError
 from surefoot.executors.sending import CannotSend, Package
 from surefoot.user_code import error_text, ignore_number_warnings
 
+BLOCKED = {
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+}
+"""Signals that wait while a process is being started: what stops the parent would leave it half
+started, and a terminal sends its own to both."""
 _state: dict[str, Any] = {}
 """Of this process: its bench, or why it has none."""
 
@@ -22,9 +27,10 @@ def begin(mailbox: Any) -> None:  # noqa: ANN401  a queue with one package for e
     """Take a package out of it and open the bench."""
     _state["begun"] = True
     ignore_number_warnings()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    for number in BLOCKED - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     load(mailbox.get())
 

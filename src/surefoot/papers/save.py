@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import InvalidArgument
-from surefoot.report.page import write_whole
 from surefoot.results import Interval
+from surefoot.whole_file import write_whole
 
 if TYPE_CHECKING:
     from surefoot.papers.exhibit import Exhibit, Sheet

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.errors import InvalidArgument
+from surefoot.whole_file import write_whole
 
 INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c", "#9aa5b1"
 
@@ -48,12 +49,7 @@ def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
         import vl_convert
 
         content = vl_convert.svg_to_png(svg(chart), scale=2)
-    try:
-        where.write_bytes(content)
-    except OSError as error:
-        raise ReportFailed(
-            f"{where} cannot be written ({error.strerror or error}): choose another place"
-        ) from error
+    write_whole(where, content)
     return where
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
-from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
 from surefoot.report.view import View
+from surefoot.whole_file import write_whole
 
 _ENDINGS = (".html", ".htm")
 """Endings of the name of a page."""
@@ -50,25 +49,3 @@ def write_page(view: View | Collection, path: Path) -> Path:
     several = isinstance(view, Collection)
     write_whole(path, html_of(view, "collection.html.j2" if several else "page.html.j2"))
     return path
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step."""
-    beside = ""
-    try:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(beside).chmod(0o666 & ~mask)
-        Path(beside).replace(os.path.realpath(path))
-    except OSError as error:
-        if beside:
-            Path(beside).unlink(missing_ok=True)
-        raise ReportFailed(
-            f"{path} cannot be written ({error.strerror or error}): choose another place; "
-            "nothing was left half-written"
-        ) from error

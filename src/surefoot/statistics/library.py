@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import asdict, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.statistics.designs import Design, draft
 from surefoot.statistics.fixed_width import check_exact
 from surefoot.statistics.proof import SMALLEST_PROVED, calibrate
+from surefoot.whole_file import write_whole
 
 CACHE = "SUREFOOT_CACHE"
 
@@ -93,9 +93,6 @@ def _cache(design: Design) -> None:
     place = _place(design.width, design.error)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(dir=place.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(design_values(design), file)
-        Path(beside).replace(place)
-    except OSError:
+        write_whole(place, json.dumps(design_values(design)))
+    except (OSError, ReportFailed):
         return

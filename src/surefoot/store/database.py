@@ -22,7 +22,8 @@ class Database:
     """An engine, its place without a password, and what its errors mean.
 
     `describe` turns the database's own message into a sentence. `delays`: seconds to wait before
-    each new attempt after a lost connection; without them there is none.
+    each new attempt after a lost connection; without them there is none. `check_place` raises where
+    the database is no longer in its place, as a file that was removed.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class Database:
         where: str,
         describe: Callable[[str], str],
         delays: tuple[float, ...] = (),
+        check_place: Callable[[], None] = lambda: None,
     ) -> None:
         self.engine, self.where = engine, where
-        self._describe, self._delays = describe, delays
+        self._describe, self._delays, self._check_place = describe, delays, check_place
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Do the work in one transaction; again from its start if the connection is lost.
@@ -41,7 +43,9 @@ class Database:
         The work must notice what an earlier attempt has already written: its transaction may have
         been committed although no answer came.
         """
-        return self._repeat(work, self.engine.begin)
+        result = self._repeat(work, self.engine.begin)
+        self._check_place()
+        return result
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Do the work, which changes nothing."""
@@ -68,6 +72,7 @@ class Database:
             except _ERRORS as error:
                 lost = bool(self._delays) and _is_lost(error)
                 if not lost:
+                    self._check_place()
                     raise StoreFailed(self._words(error)) from error
                 if delay is None:
                     raise StoreFailed(self._gone(error)) from error

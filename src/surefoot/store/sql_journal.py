@@ -56,6 +56,7 @@ class SqlJournal:
         self._database, self._digest = database, digest
         self._since = time.monotonic()
         self._chains = Chains(digest)
+        self._known_rows = 0  # written or read: a database must not lose them
         self._run_id: int | None = None
 
     def append(self, answers: Sequence[tuple[Task, Any]]) -> None:
@@ -73,6 +74,7 @@ class SqlJournal:
         moment = time.monotonic()
         spent, self._since = moment - self._since, moment
         self._chains = self._database.write(lambda db: self._append(db, rows, spent))
+        self._known_rows = max(self._known_rows, self._chains.rows)
 
     def replay(self) -> dict[str, list[Entry]]:
         """Everything recorded for this run, by subject."""
@@ -123,7 +125,8 @@ class SqlJournal:
         trials = sum(stop - start for _, _, start, stop, _ in answers)
         count = {"new": len(answers), "new_trials": trials, "spent": spent, "now": now()}
         known = {"run": self._digest, "known": chains.rows}
-        if db.execute(_COUNT, count | known).rowcount == 1:
+        whole = chains.rows >= self._known_rows  # not so where a connection was lost
+        if whole and db.execute(_COUNT, count | known).rowcount == 1:
             rows = chains.add(answers)
             if len(rows) < len(answers):
                 self._correct(db, chains)
@@ -162,13 +165,18 @@ class SqlJournal:
         if chains.trials != run.trials:
             raise self._refusal(f"has {chains.trials} trials, but {run.trials} were written")
         self._refuse_more(db, run)
-        self._chains = chains
+        self._chains, self._known_rows = chains, chains.rows
         return dict(entries)
 
     def _catch_up(self, db: sa.Connection, chains: Chains, run: sa.Row[Any]) -> None:
         """Read what others have appended."""
-        if run.rows < chains.rows:
-            raise self._refusal(f"has lost rows: {chains.rows} were written, {run.rows} are left")
+        known = max(chains.rows, self._known_rows)
+        if run.rows < known:
+            raise StoreFailed(
+                f"{self._database.where}: run {self._digest[:12]} has lost rows of its journal, as "
+                f"{known} were written and {run.rows} are left: run the same command again, which "
+                "goes on from what is left"
+            )
         self._read(db, chains, run, run.rows, defaultdict(list))
 
     def _read(

@@ -41,8 +41,39 @@ def open_file(url: str, create: bool) -> Database:
         sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
         connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
     )
+    place = _Place(where)
     sa.event.listen(engine, "connect", _set_pragmas)
-    return Database(engine, str(where), lambda message: _sentence(where, message))
+    sa.event.listen(engine, "connect", lambda *_: place.remember())
+    return Database(
+        engine, str(where), lambda message: _sentence(where, message), check_place=place.check
+    )
+
+
+class _Place:
+    """The file that was opened: one that is removed can still be written to, and nobody sees it."""
+
+    def __init__(self, where: Path) -> None:
+        self._where, self._opened = where, (0, 0)
+
+    def remember(self) -> None:
+        """Note the file that a first connection has opened."""
+        if self._opened == (0, 0):
+            self._opened = self._present()
+
+    def check(self) -> None:
+        """Raise where the file is gone, or is another one."""
+        if self._present() != self._opened:
+            raise StoreFailed(
+                f"{self._where} was removed or replaced while this run wrote to it, and what it "
+                "measured is not in the store: run the same command again, and leave the file"
+            )
+
+    def _present(self) -> tuple[int, int]:
+        try:
+            status = self._where.stat()
+        except OSError:
+            return -1, -1
+        return status.st_dev, status.st_ino
 
 
 def create_when_unlocked(engine: sa.Engine, create: Callable[[sa.Connection], None]) -> None:

@@ -1,0 +1,145 @@
+"""Commands in processes of their own, whose every process can be listed, and what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.kills.forked import Command, ForkedCommand, fresh
+from tests.kills.studies import SmallStudy, write_inputs
+
+_MARK = "SUREFOOT_KILLS"
+"""A variable that every process of a command inherits: orphans are recognised by it."""
+_CLOCK_KEYS = {"seconds", "started", "finished"}
+_CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minutes)\b")
+_STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
+_OF_OTHERS = {".ses"}
+"""Files that libraries keep in the folder for temporary files: onnxruntime its session."""
+SECONDS_TO_END = 90.0
+"""For a process to end after a signal, on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, with times masked."""
+
+    code: int
+    record: Any
+    files: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with the inputs, and a store: its words on the command line."""
+
+    folder: Path
+    store: str
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def prepare(self) -> Place:
+        self.folder.mkdir()
+        (self.folder / "tmp").mkdir()
+        write_inputs(self.folder)
+        return self
+
+    def start(self, study: SmallStudy, executor: str, anew: bool = False) -> Command:
+        """The command; `anew`: in a new interpreter, as from a shell."""
+        words = [*study.words, "--store", self.store, "--json"]
+        if study.has_executor:
+            words += ["--executor", executor, "--workers", "1" if executor == "processes" else "2"]
+        env = {_MARK: self.mark, "TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1",
+               "SUREFOOT_CACHE": str(self.folder / "cache")}  # fmt: skip
+        if anew:
+            return fresh(words, self.folder, env)
+        return ForkedCommand(words, self.folder, os.environ | env)
+
+    def outcome(self, study: SmallStudy, code: int, stdout: str) -> Outcome:
+        try:
+            record = masked(json.loads(stdout), self.store)
+        except ValueError:
+            record = f"no record but {stdout[-200:]!r}"
+        files = {name: content(self.folder / name, self.store) for name in study.files}
+        return Outcome(code, record, files)
+
+    def left_behind(self, study: SmallStudy) -> list[str]:
+        """Files that belong to nothing, after a command has ended."""
+        expected = {"mine.py", "model.onnx", "test.npz", "tmp", "cache", "__pycache__"}
+        names = {path.name for path in self.folder.iterdir()} - expected - {*study.files}
+        if not self.processes():
+            names -= _STORE_FILES - {"runs.db-journal"}
+        deeper = [
+            path
+            for name in ("tmp", "cache", *study.files)
+            for path in (self.folder / name).rglob("*")
+            if name == "tmp" or path.name.startswith((".", "tmp"))
+        ]
+        return sorted(names) + [
+            str(path.relative_to(self.folder)) for path in deeper if path.name not in _OF_OTHERS
+        ]
+
+    def processes(self) -> list[int]:
+        """Every process of a command that was started here."""
+        mark, found = f"{_MARK}={self.mark}".encode(), []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    if mark in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    def orphans(self) -> list[int]:
+        """Processes that do not end although their driver has."""
+        until = time.monotonic() + SECONDS_TO_END
+        while (left := self.processes()) and time.monotonic() < until:
+            time.sleep(0.05)
+        return left
+
+
+def workers_of(driver: int) -> list[int]:
+    """The worker processes that a driver has by now."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if not entry.name.isdecimal():
+                continue
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == driver and b"spawn_main" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def masked(value: Any, store: str) -> Any:
+    """The same without what a clock decides and where the store is."""
+    if isinstance(value, dict):
+        return {key: masked(v, store) for key, v in value.items() if key not in _CLOCK_KEYS}
+    if isinstance(value, list):
+        return [masked(one, store) for one in value]
+    if isinstance(value, str):
+        return re.sub(
+            r"--(executor|workers) \w+", "", _CLOCK_TEXT.sub("TIME", value.replace(store, "STORE"))
+        )
+    return value
+
+
+def content(path: Path, store: str) -> Any:
+    """What a file or a folder holds, with times masked."""
+    if path.is_dir():
+        return {one.name: content(one, store) for one in path.iterdir()}
+    if not path.exists():
+        return None
+    if path.suffix == ".npz":
+        import numpy as np
+
+        with np.load(path) as stored:
+            return {name: stored[name].tolist() for name in stored}
+    return masked(path.read_text(encoding="utf-8"), store)
