@@ -25,6 +25,10 @@ class ModelChanged(SurefootError):
     """The model is not the one that the run began with: what it answered since does not count."""
 
 
+class AnswersDiffer(ModelChanged):
+    """Two processes answered the same trials otherwise: not only the input decides."""
+
+
 class OutOfMemory(SurefootError):
     """The batch did not fit; a smaller one may."""
 

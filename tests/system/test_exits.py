@@ -159,3 +159,45 @@ def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeyp
     assert again.claims == first.claims
     with pytest.raises(StoreFailed, match=r"cannot be written .*use another store"):
         sf.estimate(*words, **more, seed=7)
+
+
+AFTERWARDS = """
+import atexit, os, sys, threading, time
+from mine import scores
+
+def registers(x):
+    atexit.register(lambda: os._exit(1))
+    return scores(x)
+
+def lingers(x):
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+    return scores(x)
+
+def silences(x):
+    sys.stderr = None
+    return scores(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "sentence"),
+    [
+        ("registers", 0, "evidence in"),
+        ("lingers", 0, "evidence in"),
+        ("silences", 3, "closed standard output or error"),
+    ],
+)
+def test_what_code_of_the_user_leaves_behind_decides_nothing(own, function, code, sentence):
+    (own.folder / "after.py").write_text(AFTERWARDS)
+    process = own.start("estimate", f"after.py:{function}", *WORDS)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, sentence in err) == (code, True), err
+
+
+def test_help_that_nobody_reads_is_no_error(own):
+    shown = subprocess.run(
+        f"{sys.executable} -m surefoot estimate --help | head -2; exit ${{PIPESTATUS[0]}}",
+        shell=True, executable="/bin/bash", capture_output=True, text=True, check=False,
+        cwd=own.folder,
+    )  # fmt: skip
+    assert (shown.returncode, shown.stderr) == (0, "")

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, ModelFailed, WorkerFailed
+from surefoot.errors import (
+    InvalidArgument,
+    ModelChanged,
+    ModelFailed,
+    StoreFailed,
+    WorkerFailed,
+)
 from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.tasks import Task
@@ -201,6 +207,37 @@ def test_processes_that_two_threads_end_at_once_end_once():
             ended.result()
         with suppress(WorkerFailed):
             waiting.result()
+
+
+def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):
+    file = tmp_path / "changing_model.py"
+    text = "def scores(x):\n    flat = x.reshape(len(x), -1)\n    return flat[:, :2]\n"
+    file.write_text(text)
+    package = sending.pack(study(model=sf.load_model(f"{file}:scores", shape=SHAPE)).bench())
+    assert package.open() is not None
+    file.write_text(text.replace("[:, :2]", "[:, 1::-1]"))
+    with pytest.raises(sending.CannotSend, match="has changed since it was imported"):
+        package.open()
+
+
+class Drifting:
+    """Answers otherwise after so many rows."""
+
+    def __init__(self, rows):
+        self.left = rows
+
+    def __call__(self, x):
+        self.left -= len(x)
+        return linear(x) if self.left > 0 else -linear(x)
+
+
+def test_a_model_that_changes_during_a_run_has_no_result(tmp_path):
+    store = str(tmp_path / "s.db")
+    setup = study(model=sf.load_model(Drifting(1000), shape=SHAPE))
+    with pytest.raises(ModelChanged, match="answers clean inputs otherwise"):
+        setup.run(store)
+    with pytest.raises(StoreFailed, match="changed during an earlier run"):
+        setup.run(store)
 
 
 def test_a_worker_process_starts_no_others(monkeypatch):

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 
-from surefoot.errors import StoreFailed
+from surefoot.errors import AnswersDiffer, StoreFailed
 from surefoot.evidence import Counts, Outcomes
 from surefoot.store.chains import BadRow, Chains, Coverage
 from surefoot.store.records import AttackSummary, Record
@@ -187,7 +187,7 @@ def test_two_writers_of_one_run_keep_the_first_answer_to_each_trial(tmp_path):
             store.begin("digest", example_spec(1), None, {})
             assert store.journal("digest").replay() == {}
         a.journal("digest").append([answer(ONE, 0, 4, kept=4)])
-        b.journal("digest").append([answer(ONE, 0, 4, kept=0), answer(TWO, 0, 4)])
+        b.journal("digest").append([answer(ONE, 0, 4, kept=4), answer(TWO, 0, 4)])
         a.journal("digest").append([answer(TWO, 2, 6), answer(ONE, 4, 8)])
         b.journal("digest").append([answer(ONE, 2, 6), answer(ONE, 8, 9), answer(ONE, 8, 9)])
         kept = a.journal("digest").replay()
@@ -198,6 +198,17 @@ def test_two_writers_of_one_run_keep_the_first_answer_to_each_trial(tmp_path):
     ]  # fmt: skip
     assert [(e.start, e.stop) for e in kept["two"]] == [(0, 4)]
     assert run.trials == 13
+
+
+def test_two_writers_whose_answers_differ_are_noticed(tmp_path):
+    where = str(tmp_path / "run.db")
+    with closing(SqlStore(where)) as a, closing(SqlStore(where)) as b:
+        for store in (a, b):
+            store.begin("digest", example_spec(1), None, {})
+        a.journal("digest").append([answer(ONE, 0, 4, kept=4)])
+        with pytest.raises(AnswersDiffer, match="trials 0 to 3 of input one otherwise"):
+            b.journal("digest").append([answer(ONE, 0, 4, kept=0), answer(TWO, 0, 4)])
+        assert list(a.journal("digest").replay()) == ["one"]
 
 
 def test_a_writer_that_comes_after_the_end_adds_nothing(path):

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 ERROR = 3
 """An error, or stopped before the end."""
+
+
+def end_program(code: int, leave: Callable[[int], object] = os._exit) -> None:
+    """End with this code, whatever the user's code left behind: a thread that never ends, an exit
+    function that calls `os._exit`, a closed standard error.
+    """
+
+    def end(status: int) -> NoReturn:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        leave(code)
+        raise SystemExit(code)  # not reached
+
+    os._exit = end
+    with suppress(BaseException):
+        atexit._run_exitfuncs()
+    end(code)
 
 
 @contextmanager

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import inspect
 import io
+import os
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +38,7 @@ from surefoot.user_code import ignore_number_warnings, raised_words
 
 _MOST_LETTERS = 400
 """Of a word in a sentence: longer than any path, shorter than a number that fills the terminal."""
+_CLOSED = "code that surefoot ran closed standard output or error: remove that"
 _INTERRUPTED = 130
 """What typer makes of a KeyboardInterrupt."""
 _STOPPED = "stopped: the evidence so far is in the store; the same command continues the run"
@@ -138,7 +141,7 @@ def _run() -> int:
     except (Stopped, typer.Abort):
         raise Stopped from None
     except SystemExit as error:
-        if not _is_closed_pipe(error.__context__):
+        if not _is_broken_pipe(error.__context__):
             return _fail(f"code that surefoot ran called sys.exit({error.code!r}): remove that")
         close_quietly()
     except OSError as error:
@@ -147,15 +150,26 @@ def _run() -> int:
         close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         raise_if_stopped()
-        return _fail(f"a fault in surefoot, please report it: {raised_words(error)}")
+        closed = not all(map(_is_open, (sys.stdout, sys.stderr)))
+        fault = f"a fault in surefoot, please report it: {raised_words(error)}"
+        return _fail(_CLOSED if closed else fault)
     if code == _INTERRUPTED:
         raise Stopped
     return code if isinstance(code, int) else 0
 
 
-def _is_closed_pipe(error: BaseException | None) -> bool:
-    """Whether writing failed since nobody reads; rich and typer make an exit of that."""
-    return isinstance(error, OSError) and error.errno == errno.EPIPE and stdout_is_closed()
+def _is_broken_pipe(error: BaseException | None) -> bool:
+    """Whether writing failed since nobody reads; rich makes an exit of that."""
+    return isinstance(error, OSError) and error.errno == errno.EPIPE
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Whether it was our output that nobody reads, not a pipe of the user's code."""
+    return _is_broken_pipe(error) and stdout_is_closed()
+
+
+def _is_open(stream: Any) -> bool:  # noqa: ANN401  whatever the user's code put there
+    return stream is not None and not getattr(stream, "closed", False)
 
 
 def _fail(sentence: str) -> int:
@@ -163,5 +177,10 @@ def _fail(sentence: str) -> int:
 
     words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
     one_line = public_location(" ".join(words))
-    sys.stderr.write(f"surefoot: {one_line}\n")
+    line = f"surefoot: {one_line}\n"
+    try:
+        sys.stderr.write(line)
+    except (AttributeError, OSError, ValueError):  # code of the user closed or replaced it
+        with suppress(OSError):
+            os.write(2, line.encode("utf-8", "replace"))
     return ERROR

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -48,6 +49,7 @@ class Processes(Executor):
             )
         self._package, self._workers, self._on_replace = package, workers, on_replace
         self._replaced, self._closed = 0, False
+        self._submitted: set[Future[Any]] = set()
         self._closing = threading.RLock()  # processes may be ended by two threads at once
         self._open()
 
@@ -81,10 +83,13 @@ class Processes(Executor):
         """The answer to a batch; where processes were killed, by new ones."""
         answer: Any = worker.answer
         try:
-            return self._pool.submit(answer, *args)
+            future = self._pool.submit(answer, *args)
         except BrokenProcessPool as error:
             self._replace(error)
-            return self._pool.submit(answer, *args)
+            future = self._pool.submit(answer, *args)
+        self._submitted.add(future)
+        future.add_done_callback(self._submitted.discard)
+        return future
 
     def _replace(self, error: RuntimeError) -> None:
         """New processes for those that were killed; refused where that happened too often."""
@@ -104,10 +109,9 @@ class Processes(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Without waiting, processes are terminated in the middle of a batch."""
-        with self._closing:
-            if wait:
-                self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
-            self.end()
+        if wait and not cancel_futures:
+            futures.wait(list(self._submitted))
+        self.end()  # a thread that the model left running would keep a process for ever
 
     def end(self) -> None:
         """Terminate the processes, whatever they do."""

@@ -17,7 +17,7 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.executors.self_check import answers_alike, self_check
 from surefoot.input_set import Inputs
-from surefoot.models.code_files import import_file, is_file_module
+from surefoot.models.code_files import import_file, is_file_module, source_digest
 from surefoot.user_code import error_text
 
 _MAIN = "__main__"
@@ -99,7 +99,11 @@ class _Pickler(pickle.Pickler):
         elif not file and isinstance(thing, type):
             return NotImplemented
         wrapped = _is_wrapped(module, thing)
-        return _named, (file, module.__name__, thing.__qualname__, wrapped, self.main)
+        place = file or str(getattr(module, "__file__", ""))
+        return _named, (
+            file, module.__name__, thing.__qualname__, wrapped, self.main,
+            (place, source_digest(module)),
+        )  # fmt: skip
 
 
 def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -161,12 +165,24 @@ def _at(module: ModuleType, name: str) -> Any:  # noqa: ANN401
     return value
 
 
-def _named(file: str, module: str, name: str, wrapped: bool, main: str) -> Any:  # noqa: ANN401
+def _named(
+    file: str, module: str, name: str, wrapped: bool, main: str, source: tuple[str, str]
+) -> Any:  # noqa: ANN401
     """What a name leads to, in this process."""
+    _refuse_changed(*source)
     if main and module == _MAIN:
         _run_script(main)
     value = _at(import_file(Path(file)) if file else importlib.import_module(module), name)
     return value.function if wrapped else value
+
+
+def _refuse_changed(path: str, digest: str) -> None:
+    """Refuse a file that is not the one that the run began with."""
+    if digest and hashlib.sha256(Path(path).read_bytes()).hexdigest() != digest:
+        raise CannotSend(
+            f"{path} has changed since it was imported, so that other processes would run another "
+            "model: begin the run again, or use executor threads (--executor threads)"
+        )
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -19,12 +21,26 @@ def import_file(path: Path) -> ModuleType:
     return _module(whole, state.st_mtime_ns, state.st_size)
 
 
+def source_digest(module: ModuleType) -> str:
+    """Of the file of a module as it was when it was imported; empty where that is not known."""
+    return _DIGESTS.get(str(getattr(module, "__file__", None)), "")
+
+
+def note_source(module: ModuleType) -> None:
+    """Remember the file of a module that was just imported, unless that is known."""
+    file = str(getattr(module, "__file__", None))
+    with suppress(OSError):
+        _DIGESTS.setdefault(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+
+
 def is_file_module(module: ModuleType) -> bool:
     """Whether it was imported by the path of its file, so that its name may lead elsewhere."""
     return getattr(module, "__file__", None) in _PATHS
 
 
 _PATHS: set[str] = set()
+_DIGESTS: dict[str, str] = {}
+"""Of the files of imported modules."""
 
 
 @lru_cache(maxsize=64)
@@ -38,6 +54,8 @@ def _module(path: Path, modified: int, size: int) -> ModuleType:
         raise InvalidArgument(f"{path} cannot be read as Python code")
     module = module_from_spec(spec)
     _PATHS.add(str(path))
+    _DIGESTS.pop(str(path), None)
+    note_source(module)
     earlier = sys.modules.get(path.stem)
     if earlier is None or getattr(earlier, "__file__", None) == str(path):
         sys.modules[path.stem] = module  # what dataclasses and pickles look up

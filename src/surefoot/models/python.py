@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
-from surefoot.models.code_files import import_file
+from surefoot.models.code_files import import_file, note_source
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
@@ -241,6 +242,12 @@ def _function_digest(source: Any) -> tuple[str, str]:  # noqa: ANN401
     return digest, "only the name and the source text of the function, not what it calls"
 
 
+def _imported(name: str) -> ModuleType:
+    module = importlib.import_module(name)
+    note_source(module)
+    return module
+
+
 def import_object(name: str) -> Any:  # noqa: ANN401
     """What `package.module:attribute` or `file.py:attribute` names.
 
@@ -254,7 +261,7 @@ def import_object(name: str) -> Any:  # noqa: ANN401
         value: Any = (
             import_file(Path(module_name))
             if module_name.endswith(".py")
-            else importlib.import_module(module_name)
+            else _imported(module_name)
         )
         for part in attribute.split("."):
             value = getattr(value, part)

@@ -11,7 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.errors import StoreDamaged, StoreFailed
+from surefoot.errors import AnswersDiffer, StoreDamaged, StoreFailed
+from surefoot.evidence import Proof
 from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_to_text
@@ -134,7 +135,8 @@ class SqlJournal:
             run = self._lock(db)
             if run.record is not None and not run.stopped:
                 return chains  # another process has finished this run
-            self._catch_up(db, chains, run)
+            others = self._catch_up(db, chains, run)
+            self._refuse_differing(answers, others)
             rows = chains.add(answers)
             if rows:
                 self._correct(db, chains, seconds=RUNS.c.seconds + spent)
@@ -168,8 +170,10 @@ class SqlJournal:
         self._chains, self._known_rows = chains, chains.rows
         return dict(entries)
 
-    def _catch_up(self, db: sa.Connection, chains: Chains, run: sa.Row[Any]) -> None:
-        """Read what others have appended."""
+    def _catch_up(
+        self, db: sa.Connection, chains: Chains, run: sa.Row[Any]
+    ) -> dict[str, list[Entry]]:
+        """What others have appended, checked."""
         known = max(chains.rows, self._known_rows)
         if run.rows < known:
             raise StoreFailed(
@@ -177,7 +181,22 @@ class SqlJournal:
                 f"{known} were written and {run.rows} are left: run the same command again, which "
                 "goes on from what is left"
             )
-        self._read(db, chains, run, run.rows, defaultdict(list))
+        others: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._read(db, chains, run, run.rows, others)
+        return others
+
+    @staticmethod
+    def _refuse_differing(answers: list[Answer], others: dict[str, list[Entry]]) -> None:
+        """Refuse trials that another process answered otherwise; proofs may differ in seconds."""
+        for subject, level, start, stop, text in answers:
+            for entry in others.get(subject, ()):
+                same = entry[:3] == (level, start, stop) and not isinstance(entry.evidence, Proof)
+                if same and evidence_to_text(entry.evidence, stop - start) != text:
+                    raise AnswersDiffer(
+                        f"another process answered trials {start} to {stop - 1} of input {subject} "
+                        "otherwise, so the model depends on more than its input: make it a "
+                        "function of its input alone, and use another store (store=, --store)"
+                    )
 
     def _read(
         self,

@@ -1,25 +1,32 @@
 """A model that may change while it is studied: what claims assume, and the check at the end.
 
 Two optional capabilities of a model: `assumption`, in words, and `check_unchanged()`, which raises
-`ModelChanged`. A model in a file or in memory has neither.
+`ModelChanged`. A model without them is asked about clean inputs again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from surefoot.claims import MODEL_UNCHANGED, Claim
-from surefoot.errors import ModelChanged, StoreFailed
+from surefoot.engine.clean_predictions import clean_outputs
+from surefoot.engine.output_difference import largest_difference
+from surefoot.engine.preflight import LARGEST_DIFFERENCE
+from surefoot.errors import ModelChanged, ReplayMismatch, StoreFailed
 from surefoot.evidence import Counts
 from surefoot.results import Footing
 from surefoot.store import Journal
 from surefoot.store.records import Record
-from surefoot.subject import Model
+from surefoot.study.setup import Setup
+from surefoot.subject import Model, Outputs
 from surefoot.tasks import Subject, Task
 
 _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
+_SAMPLE = 64
+"""Clean inputs that the model is asked about at the end, at most: one small batch."""
 
 
 def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...]:
@@ -33,30 +40,49 @@ def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple
     return _assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
 
 
-def refuse_changed(model: Model, journal: Journal) -> None:
-    """Refuse to go on with evidence of a run during which the model changed."""
-    if _check_of(model) is not None and _CHANGED.name in journal.replay():
-        raise StoreFailed(
-            "the model changed during an earlier run of this study, so its trials cannot be used: "
-            "use another store (store=, --store)"
+def first_answers(study: Setup) -> Outputs | None:
+    """What the model says of a few clean inputs; None where it checks itself at the end."""
+    if hasattr(study.model, "check_unchanged"):
+        return None
+    rows = _rows(study)
+    return (
+        study.clean[rows] if study.has_classes else clean_outputs(study.model, study.fitted.x[rows])
+    )
+
+
+def check_unchanged(study: Setup, first: Outputs | None) -> None:
+    """Whether the model is still the one that the run began with; raises `ModelChanged`."""
+    if first is None:
+        model: Any = study.model
+        model.check_unchanged()
+        return
+    now = clean_outputs(study.model, study.fitted.x[_rows(study)])
+    if largest_difference(first, now) > LARGEST_DIFFERENCE:
+        raise ModelChanged(
+            "the model changed during the run: it answers clean inputs otherwise than at the "
+            "start, so no result is recorded; let its answers depend on its input alone (no "
+            "counters, no random numbers, evaluation mode), and use another store (--store)"
         )
 
 
-def check_unchanged(model: Model, journal: Journal) -> None:
-    """Ask the model whether it is still the one that the run began with."""
-    check = _check_of(model)
-    if check is None:
-        return
-    try:
-        check()
-    except ModelChanged:
-        journal.append([(Task(_CHANGED, 0.0, 0, 1), Counts(1, 0))])
-        raise
+def mark_changed(journal: Journal) -> None:
+    """Evidence that may be that of two models: no later run uses it."""
+    journal.append([(Task(_CHANGED, 0.0, 0, 1), Counts(1, 0))])
 
 
-def _check_of(model: Model) -> Callable[[], None] | None:
-    check: Callable[[], None] | None = getattr(model, "check_unchanged", None)
-    return check
+def if_changed_before(error: ReplayMismatch) -> Exception:
+    """The error of a run that goes on with such evidence; else the error itself."""
+    if _CHANGED.name not in str(error):
+        return error
+    return StoreFailed(
+        "the model changed during an earlier run of this study, so its trials cannot be used: "
+        "use another store (store=, --store)"
+    )
+
+
+def _rows(study: Setup) -> slice:
+    """A few inputs, all over the data."""
+    return slice(None, None, -(-len(study.fitted) // _SAMPLE))
 
 
 def _assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:

@@ -14,7 +14,14 @@ from typing import Any
 from surefoot.engine.check_status import CheckStatus
 from surefoot.engine.loop import Progress
 from surefoot.engine.time_limit import check_time_limit
-from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed
+from surefoot.errors import (
+    AnswersDiffer,
+    InvalidArgument,
+    MissingPackage,
+    ModelChanged,
+    ModelFailed,
+    ReplayMismatch,
+)
 from surefoot.executors import (
     AnyExecutor,
     WorkerNote,
@@ -31,7 +38,13 @@ from surefoot.study.added_inputs import adopt_evidence
 from surefoot.study.arithmetic import real_arithmetic
 from surefoot.study.doctor import check_level_zero, check_parts
 from surefoot.study.measurement import Measurement, RecordBody, Workplace, run_measurement
-from surefoot.study.model_stability import check_unchanged, refuse_changed, with_assumption
+from surefoot.study.model_stability import (
+    check_unchanged,
+    first_answers,
+    if_changed_before,
+    mark_changed,
+    with_assumption,
+)
 from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 
@@ -99,8 +112,7 @@ def _run_in(
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
-    refuse_changed(study.model, journal)
-
+    first = first_answers(study)
     stopped_early, begun = False, time.monotonic()
 
     def on_time_up() -> None:
@@ -128,13 +140,22 @@ def _run_in(
             measurement, journal, options.on_progress, options.time_limit, on_time_up,
             Workplace(options.executor, options.on_workers),
         )  # fmt: skip
+    except ReplayMismatch as error:
+        raise if_changed_before(error) from error
+    except AnswersDiffer:
+        mark_changed(journal)
+        raise
     except BaseException as ended:
         interrupted = not isinstance(ended, Exception)
         if interrupted and (body := measurement.conclude_early(journal)) is not None:
             options.on_interrupt(Result(record(body)))
         raise
     body = measurement.conclude(answers)
-    check_unchanged(study.model, journal)
+    try:
+        check_unchanged(study, first)
+    except ModelChanged:
+        mark_changed(journal)
+        raise
     return Result(store.finish(record(body)))
 
 
