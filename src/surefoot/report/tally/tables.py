@@ -21,7 +21,7 @@ def rate_table(record: Record, name_heading: str) -> Table:
     claims = [c for c in record.claims if c.kind == "case_failure"]
     note = with_full_stop(capitalised(confidence_clause(claims[0]))) if claims else ""
     rows = tuple((_row_name(c), _size(c), *claim_cells(c)) for c in claims)
-    headings = (name_heading, "cases", "failure rate", "interval for such cases")
+    headings = (name_heading, "cases", "failure rate", "interval")
     return Table("Failure rate", headings, rows, note=note)
 
 
