@@ -92,6 +92,17 @@ def test_what_cannot_be_read_is_refused_with_its_place_and_the_way_out(lines, sa
         sf.tally(csv(*lines))
 
 
+def test_a_column_cannot_be_two_things_at_once():
+    with pytest.raises(InvalidArgument, match="the column case is both case"):
+        sf.tally(outcomes("pass", "fail"), by="case")
+    with pytest.raises(InvalidArgument, match="do you mean outcome"):
+        sf.tally(outcomes("pass"), outcome="outcom")
+    with pytest.raises(InvalidArgument, match="separate columns by commas"):
+        sf.tally(csv("case;outcome", "a;pass"))
+    with pytest.raises(InvalidArgument, match="has no header"):
+        sf.tally(csv(""))
+
+
 def test_files_that_are_no_files_of_outcomes_are_refused(monkeypatch):
     Path("a.txt").write_text("")
     for name, said in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -48,6 +48,8 @@ def choose_columns(
 
     `metrics`: the columns that the file itself names as outcomes.
     """
+    if not any(name.strip() for name in names):
+        raise InvalidArgument(f"{where} has no header: the first line names the columns")
     counts = Columns() if wanted.outcome else _counts(where, names)
     outcome = counts.outcome
     if not counts.trials:
@@ -56,15 +58,29 @@ def choose_columns(
             where, names, candidates, "outcome"
         )
         if not outcome:
+            commas = "separate columns by commas, " if len(names) == 1 and ";" in names[0] else ""
             raise InvalidArgument(
-                f"{where} has no column of outcomes among {_listed(names)}: name it with outcome "
-                "(--outcome), or count in columns trials and failures"
+                f"{where} has no column of outcomes among {_listed(names)}: {commas}name it with "
+                "outcome (--outcome), or count in columns trials and failures"
             )
     case = _case(where, names, wanted.case, counted=bool(counts.trials))
     by = _named(where, names, wanted.by, "by") or _guess(where, names, _CLASSES, "by")
     group = _named(where, names, wanted.group, "group")
+    _refuse_the_same(where, {"case": case, "outcome": outcome, "by": by, "group": group})
     columns = Columns(case, outcome, counts.trials, counts.failed, counts.passed, group, by)
     return columns, [*_remarks(columns, wanted), *_unused_group(columns, names)]
+
+
+def _refuse_the_same(where: str, chosen: Mapping[str, str]) -> None:
+    """A class that is the case itself would be one class for each."""
+    options: dict[str, str] = {}
+    for option, column in chosen.items():
+        if column and column in options:
+            raise InvalidArgument(
+                f"{where}: the column {column} is both {options[column]} (--{options[column]}) and "
+                f"{option} (--{option}); name different ones"
+            )
+        options[column] = option
 
 
 def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
