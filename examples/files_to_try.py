@@ -1,8 +1,9 @@
-"""Write model.onnx, old.onnx, test.npz and results.csv here: files to try every command on.
+"""Write model.onnx, old.onnx, test.npz and tables here: files to try every command on.
 
 Two small ReLU networks, trained here within seconds on 200 of the images that come with the
 package; test.npz holds the other 100, four from each shop (made up, for --group shop). results.csv
-holds three brackets as another tool might write them. Needs pip install 'surefoot[verify]'.
+holds three brackets as another tool might write them, outcomes.csv 90 outcomes of a test of three
+topics. Needs pip install 'surefoot[verify]'.
 """
 
 import sys
@@ -73,4 +74,15 @@ Path("results.csv").write_text(
     "model,test,1,0.02,,60\n"
     "model,test,2,0.004,0.005,2\n"
 )
-print(f"written: model.onnx, old.onnx and test.npz ({for_tests.sum()} images), results.csv")
+topics = ("maths", "law", "code")
+Path("outcomes.csv").write_text(
+    "case,topic,outcome\n"
+    + "".join(
+        f"q{i},{topics[i % 3]},{'fail' if i % 17 == 5 or i % 30 == 2 else 'pass'}\n"
+        for i in range(90)
+    )
+)
+print(
+    f"written: model.onnx, old.onnx and test.npz ({for_tests.sum()} images), results.csv, "
+    "outcomes.csv"
+)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         plan,
         tail,
     )
+    from surefoot.commands.tally import tally
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.results import Undecided
@@ -86,6 +87,7 @@ __all__ = [
     "statistics",
     "sweep",
     "tail",
+    "tally",
     "testing",
 ]
 
@@ -110,6 +112,7 @@ _MODULE_OF = {
     ),
     "select": "study",
     "sweep": "study",
+    "tally": "commands.tally",
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""
 

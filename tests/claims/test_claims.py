@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
+import surefoot as sf
 from surefoot.claims import KINDS
-from tests.claims import groups
+from tests.claims import groups, tallies
 from tests.claims.every_world import WORLDS
 from tests.claims.parts import QUICK
 from tests.claims.worlds import Outcome, World, add_up, missed, of_kind
@@ -67,3 +68,12 @@ def test_a_claim_that_is_false_too_often_is_noticed() -> None:
     assert too_often(Outcome(40, 12), 0.1)
     assert not too_often(Outcome(1000, 120), 0.1)
     assert too_often(Outcome(5, 1), 0.0)
+
+
+def test_trials_of_one_case_taken_for_cases_make_claims_that_are_false_too_often() -> None:
+    """144 trials of 12 cases are no sample of 144: the world of `tallies` without their names."""
+    outcomes = []
+    for seed in range(20):
+        result = sf.tally(tallies.epochs(seed, "row"), confidence=0.9)
+        outcomes.append(missed(of_kind(result.claims, "case_failure")[0], 0.2))
+    assert too_often(add_up(outcomes), 0.1)

@@ -10,6 +10,7 @@ import re
 import runpy
 import shlex
 import wave
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,6 +119,7 @@ def folder(tmp_path_factory):
         write_models()
         write_table()
         write_texts()
+        write_outcomes()
     return files
 
 
@@ -188,6 +190,17 @@ def write_texts() -> None:
     Path("packets.py").write_text(
         "def classify(files):\n    return [[200 - sum(f), sum(f) - 200] for f in files]\n"
     )
+
+
+def write_outcomes() -> None:
+    """The files that the page about outcomes prints, and a log of Inspect as an archive."""
+    page = (ROOT / "docs" / "how-to" / "outcomes-counted-elsewhere.md").read_text()
+    for name, content in re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", page, re.DOTALL):
+        Path(name).write_text(content)
+    log = json.loads(Path("log.json").read_text())
+    with zipfile.ZipFile("log.eval", "w") as archive:
+        archive.writestr("summaries.json", json.dumps(log.pop("samples")))
+        archive.writestr("header.json", json.dumps(log))
 
 
 def write_table() -> None:

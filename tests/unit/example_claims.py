@@ -133,6 +133,35 @@ CLAIMS = {
         interval=Interval(0.55009, 0.65001),
         limit=0.8,
     ),
+    "case_failure": claim(
+        "case_failure",
+        POPULATION,
+        Guarantee(Footing.CONDITIONAL, 0.05, ("these cases are a random sample",)),
+        random=Randomness.NOTHING,
+        quantity="share of cases that fail",
+        value=0.07,
+        interval=Interval(0.02909, 0.11391),
+    ),
+    "cases_failed": claim(
+        "cases_failed",
+        THESE,
+        Guarantee(Footing.SOUND, 0.0),
+        random=Randomness.NOTHING,
+        quantity="share of cases that fail",
+        value=0.07,
+        interval=Interval(0.07, 0.07),
+        limit=21.0,
+    ),
+    "case_difference": claim(
+        "case_difference",
+        POPULATION,
+        SAMPLED,
+        random=Randomness.NOTHING,
+        quantity="share of trials that fail, averaged over cases",
+        value=0.01,
+        interval=Interval(-0.02109, 0.05401),
+        names=("a.csv", "b.csv"),
+    ),
     "difference": claim(
         "difference",
         POPULATION,
@@ -242,6 +271,15 @@ SENTENCES_BY_KIND = {
         "If the inputs are a random sample, accuracy on inputs of this kind is 80 % or more at "
         "60 % of the levels of blur from 0 to 2 (55 % to 65.01 %, confidence 95 %), provided "
         "that the curve falls."
+    ),
+    "case_failure": (
+        "If these cases are a random sample, 2.9 % to 11.4 % of such cases fail (confidence 95 %)."
+    ),
+    "cases_failed": "21 of these 300 cases failed (7 %).",
+    "case_difference": (
+        "If the inputs are a random sample, on the same 300 cases, averaged over cases, a.csv "
+        "fails 1.00 points more often than b.csv (-2.11 to +5.41, confidence 95 %): not shown to "
+        "differ."
     ),
     "difference": (
         "If the inputs are a random sample, on the same inputs and perturbations a.onnx fails "

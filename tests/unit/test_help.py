@@ -50,7 +50,8 @@ def default_of(command, option):
 
 
 @pytest.mark.parametrize(
-    "command", ["estimate", "certify", "tail", "compare", "critical", "brackets", "plan", "design"]
+    "command",
+    ["estimate", "certify", "tail", "compare", "critical", "tally", "brackets", "plan", "design"],
 )
 def test_every_command_has_the_same_default_confidence(command):
     assert default_of(command, "--confidence") == "0.95"

@@ -25,6 +25,8 @@ WRITERS = [
     ("critical", *FILES, "--vnnlib"),
     ("brackets", "none.csv", "--report"),
     ("brackets", "none.csv", "--figure"),
+    ("tally", "none.csv", "--report"),
+    ("tally", "none.csv", "--figure"),
     ("design", "--figure"),
     ("perturb", "blur:1", "none.png", "--sheet"),
     ("report", "--store", "none.db", "--out"),

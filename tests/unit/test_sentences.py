@@ -96,6 +96,7 @@ REQUIRED = {
     "curve_set": {"requirement": 0.5, "quantity": SHARE},
     "curve_population": {"requirement": 0.5},
     "radius_quantile": {"requirement": 0.01},
+    "case_failure": {"requirement": 0.05},
     "not_worse": {"requirement": 0.02},
 }
 DEMANDS = {
@@ -107,6 +108,7 @@ DEMANDS = {
     "more at 50 % or more of the levels of blur from 0 to 2",
     "curve_population": "is 80 % or more at 50 % or more of the levels of blur from 0 to 2",
     "radius_quantile": "all but 5 % of inputs of this kind have a critical radius of 0.01 or more",
+    "case_failure": "at most 5 % of such cases fail",
     "not_worse": "b.onnx fails at most 2 points more often than a.onnx",
 }
 
@@ -126,6 +128,7 @@ def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
         "curve_set": "less than",
         "curve_population": "less than",
         "radius_quantile": "more than 5 % of inputs of this kind have a critical radius below 0.01",
+        "case_failure": "more than 5 % of such cases fail",
         "not_worse": "b.onnx fails over 2 points more often than a.onnx",
     }
     for verdict, words in ((Verdict.PASS, DEMANDS[kind]), (Verdict.FAIL, refuted[kind])):

@@ -27,6 +27,7 @@ from surefoot.cli import (
     plan,
     store_commands,
     tail,
+    tally,
 )
 from surefoot.cli.exit_codes import ERROR, own_exit_code
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
@@ -75,7 +76,8 @@ _COMMANDS = {
         compare.compare,
     ),
     "Read stored results": (store_commands.show, store_commands.report, store_commands.replay),
-    "Background": (papers.papers, design.design, brackets.brackets),
+    "Results of other tools": (tally.tally, brackets.brackets),
+    "Background": (papers.papers, design.design),
 }
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:

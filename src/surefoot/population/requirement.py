@@ -33,6 +33,14 @@ SAMPLED_WITHIN = "within each class the inputs are an independent random sample 
 GROUPS_SAMPLED = "the groups are an independent random sample of groups"
 WHOLE_GROUPS = "the inputs of a group are all of its inputs or a random sample of them"
 
+CASES_SAMPLED = "these cases are drawn at random and independently from the cases they stand for"
+CASES_WITHIN = "within each class these cases are drawn at random and independently from its cases"
+CASE_GROUPS_SAMPLED = (
+    "the groups of these cases are drawn at random and independently from the groups they stand for"
+)
+WHOLE_CASE_GROUPS = "the cases of a group are all of its cases or a random sample of them"
+TRIALS_SETTLED = "how many trials a case has does not depend on their outcomes"
+
 _MOST_FORECAST = 100_000
 """Inputs beyond which a forecast says "more than": nobody plans a run by a larger number."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from surefoot.claims import About, Claim, Verdict
-from surefoot.report import radius_sentences
+from surefoot.report import radius_sentences, tally_sentences
 from surefoot.report.clauses import (
     assumption,
     bracketed,
@@ -232,6 +232,9 @@ SENTENCES: dict[str, Callable[[Claim], str]] = {
     "robust_accuracy_population": radius_sentences.robust_accuracy_population,
     "mean_radius_population": radius_sentences.mean_radius_population,
     "curve_population": curve_sentence,
+    "case_failure": tally_sentences.case_failure,
+    "cases_failed": tally_sentences.cases_failed,
+    "case_difference": tally_sentences.case_difference,
     "difference": _difference,
     "best": _best,
     "quantile_difference": _quantile_difference,

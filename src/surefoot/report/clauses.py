@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling
 from surefoot.population.lognormal import LOG_NORMAL
-from surefoot.population.requirement import GROUPS_SAMPLED, SAMPLED, SAMPLED_WITHIN, STRATIFIED
+from surefoot.population.requirement import (
+    CASE_GROUPS_SAMPLED,
+    CASES_SAMPLED,
+    CASES_WITHIN,
+    GROUPS_SAMPLED,
+    SAMPLED,
+    SAMPLED_WITHIN,
+    STRATIFIED,
+)
 from surefoot.report.formatting import confidence, of_perturbations, percent_range
 
 
@@ -35,6 +43,9 @@ _SHORT = {
     SAMPLED_WITHIN: "the inputs of each class are a random sample",
     GROUPS_SAMPLED.partition(" are ")[2]: "the groups are a random sample",
     SAMPLED.partition(" of ")[0]: "the inputs are a random sample",
+    CASES_SAMPLED: "these cases are a random sample",
+    CASES_WITHIN: "these cases of each class are a random sample",
+    CASE_GROUPS_SAMPLED: "the groups are a random sample",
     LOG_NORMAL: LOG_NORMAL,
 }
 """Parts of assumptions about a population, and what is said of them beside a number alone.

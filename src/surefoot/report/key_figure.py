@@ -20,6 +20,7 @@ from surefoot.report.formatting import (
     radius_range,
     signed_range,
 )
+from surefoot.report.tally_sentences import case_scope, over_cases
 from surefoot.results import UNIT, Footing, Interval
 
 _Parts = tuple[str, str, str]
@@ -153,7 +154,18 @@ def _quantile_difference(claim: Claim) -> _Parts:
     return number, signed_range(around), meaning
 
 
-_PAIRS = ("difference", "quantile_difference")
+def _failing_cases(claim: Claim) -> _Parts:
+    around = percent_range(_around(claim))
+    number = around if claim.value is None else percent(claim.value)
+    return number, around, f"failure rate of {case_scope(claim)}{over_cases(claim)}"
+
+
+def _failed_cases(claim: Claim) -> _Parts:
+    meaning = f"failure rate of {case_scope(claim)}, counted{over_cases(claim)}"
+    return percent(claim.value or 0.0), "", meaning
+
+
+_PAIRS = ("difference", "quantile_difference", "case_difference")
 """Kinds whose names are in the meaning."""
 _PARTS: dict[str, Callable[[Claim], _Parts]] = {
     "count_kappa": _count,
@@ -166,6 +178,9 @@ _PARTS: dict[str, Callable[[Claim], _Parts]] = {
     "severity": _mean_radius,
     "mean_radius": _mean_radius,
     "mean_radius_population": _mean_radius,
+    "case_failure": _failing_cases,
+    "cases_failed": _failed_cases,
+    "case_difference": _difference,
     "difference": _difference,
     "quantile_difference": _quantile_difference,
 }

@@ -16,6 +16,7 @@ from surefoot.report.clauses import (
 )
 from surefoot.report.curve_sentences import curve_requirement
 from surefoot.report.formatting import exact_percent, with_full_stop
+from surefoot.report.tally_sentences import case_requirement
 
 
 def verdict_sentence(claim: Claim) -> str:
@@ -127,6 +128,7 @@ REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "curve_set": curve_requirement,
     "curve_population": curve_requirement,
     "radius_quantile": _quantile,
+    "case_failure": case_requirement,
     "not_worse": _not_worse,
 }
 """For each kind that can be required: what holds if it is met, and what holds if it is not."""

@@ -16,8 +16,18 @@ from surefoot.report.radii import view as radii_view
 from surefoot.report.radii.figures import radii_chart
 from surefoot.report.sampling import view as sampling_view
 from surefoot.report.sampling.figures import inputs_chart
+from surefoot.report.tally import view as tally_view
+from surefoot.report.tally.figures import tally_chart
 from surefoot.report.view import View
-from surefoot.store.records import AttackSummary, Comparison, Curves, Radii, Record, Samples
+from surefoot.store.records import (
+    AttackSummary,
+    Comparison,
+    Curves,
+    Radii,
+    Record,
+    Samples,
+    Tally,
+)
 
 
 def view_of_record(
@@ -34,6 +44,8 @@ def view_of_record(
         return curve_view.view(record, members, verdicts, command)
     if isinstance(details, Radii) or isinstance(first, Radii):
         return radii_view.view(record, members, verdicts, command)
+    if isinstance(details, Tally) or isinstance(first, Tally):
+        return tally_view.view(record, members, verdicts, command)
     match details:
         case Samples():
             return sampling_view.view(record, details, verdicts, command, store)
@@ -51,6 +63,8 @@ def chart_of_record(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa
         return curves_chart(members)
     if isinstance(details, Radii) or isinstance(first, Radii):
         return radii_chart(members)
+    if isinstance(details, Tally) or isinstance(first, Tally):
+        return tally_chart(record)
     match details:
         case Samples():
             return inputs_chart(record)

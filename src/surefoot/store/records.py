@@ -184,6 +184,21 @@ class Radii:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """Outcomes counted elsewhere: for the population and for each class of cases.
+
+    `failed` of `trials` trials did not pass. `names` are those of the classes by their number.
+    """
+
+    whole: Whole
+    classes: tuple[ClassRow, ...]
+    failed: int
+    trials: int
+    names: tuple[str, ...] = ()
+    kind: Literal["tally"] = "tally"
+
+
+@dataclass(frozen=True)
 class Member:
     """One member of a comparison: its own quantity, and what else is known of it."""
 
@@ -209,7 +224,7 @@ class Comparison:
     kind: Literal["side-by-side"] = "side-by-side"
 
 
-Details = Samples | Curves | Radii | AttackSummary | Comparison
+Details = Samples | Curves | Radii | AttackSummary | Tally | Comparison
 
 
 @dataclass(frozen=True)

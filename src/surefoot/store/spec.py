@@ -135,6 +135,20 @@ class BracketFileSpec:
 
 
 @dataclass(frozen=True)
+class OutcomeFileSpec:
+    """Outcomes counted elsewhere, read from a file: which, and what the claims are made with.
+
+    `sampling` says how cases came from the population; `columns` what was read as what, in words.
+    """
+
+    path: str
+    error: float
+    sampling: str
+    columns: tuple[str, ...] = ()
+    kind: Literal["outcome-file"] = "outcome-file"
+
+
+@dataclass(frozen=True)
 class ComparisonSpec:
     """Several studies: the spec of the first, and the error that all their claims share.
 
@@ -142,9 +156,9 @@ class ComparisonSpec:
     each member makes its claims by itself.
     """
 
-    first: StudySpec | BracketFileSpec
+    first: StudySpec | BracketFileSpec | OutcomeFileSpec
     error: float | None
     kind: Literal["comparison"] = "comparison"
 
 
-Spec = StudySpec | BracketFileSpec | ComparisonSpec
+Spec = StudySpec | BracketFileSpec | OutcomeFileSpec | ComparisonSpec

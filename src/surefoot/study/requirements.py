@@ -27,7 +27,7 @@ from surefoot.results import (
     Reading,
 )
 from surefoot.statistics.multiplicity import shares
-from surefoot.store.records import Comparison, Curves, Radii, Record, Samples
+from surefoot.store.records import Comparison, Curves, Radii, Record, Samples, Tally
 from surefoot.study.class_groups import groups_in, sampled_of
 from surefoot.study.class_requirements import OfClasses, of_each_class, sampled_claim
 from surefoot.study.decision_requirements import of_these
@@ -40,6 +40,7 @@ from surefoot.study.record_population import (
     rows_by_id,
 )
 from surefoot.study.sampling_claims import NO_GUARANTEE, verdict_of
+from surefoot.study.tally_requirements import of_tallies, of_tally
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,14 @@ def check_requirements(
             return _of_samples(record, required)
         case Curves() | Radii():
             return _of_parts({"": record}, required)
+        case Tally() if required.not_worse is None and required.of_these is None:
+            return of_tally(record, required.least, required.of_each_class)
+        case Comparison() if all(isinstance(p.details, Tally) for p in parts.values()):
+            if required.not_worse is None or required.number > 1:
+                raise InvalidArgument(
+                    "files side by side take one requirement, not_worse (--not-worse 0.02)"
+                )
+            return of_tallies(record, parts, *required.not_worse)
         case Comparison() if required.not_worse is not None:
             return _of_models(record, parts, required)
         case Comparison() if all(isinstance(p.details, Curves | Radii) for p in parts.values()):

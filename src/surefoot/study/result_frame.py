@@ -7,8 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.results import Bracket, Curve, Extrapolation, InputResult, Interval, Undecided
-from surefoot.store.records import Comparison, Curves, InputRow, Record
+from surefoot.results import (
+    Bracket,
+    Curve,
+    Estimate,
+    Extrapolation,
+    InputResult,
+    Interval,
+    Undecided,
+)
+from surefoot.store.records import Comparison, Curves, InputRow, Record, Tally
 
 _ALL_INPUTS = "all inputs"
 _NO_DATA = ("scores",)
@@ -27,6 +35,8 @@ and a value that of the claim."""
 def rows_of(record: Record, claim_about: Callable[[str], Claim]) -> list[dict[str, Any]]:
     """One row a level of each curve, or one row an input with what is claimed about it."""
     details = record.details
+    if isinstance(details, Tally):
+        return [_row_of_case(row, details.names) for row in record.inputs]
     if not isinstance(details, Curves):
         return [_row_of_input(row, claim_about(row.id)) for row in record.inputs]
     measure = record.study.method.text("measure") or "accuracy"
@@ -55,6 +65,18 @@ def _rows_of_curves(curves: Mapping[str, Curve], measure: str) -> list[dict[str,
         for name, curve in curves.items()
         for point in sorted(curve.points, key=lambda point: point.level)
     ]
+
+
+def _row_of_case(row: InputRow, names: tuple[str, ...]) -> dict[str, Any]:
+    """A case of a test that was run elsewhere: what was counted, and no claim."""
+    kept = row.result.value if isinstance(row.result, Estimate) else math.nan
+    return {
+        "id": row.id,
+        **({"group": row.group} if row.group else {}),
+        **({"class": names[row.label]} if row.label is not None else {}),
+        "trials": row.result.trials,
+        "failed": round((1 - kept) * row.result.trials),
+    }
 
 
 def _row_of_input(row: InputRow, claim: Claim) -> dict[str, Any]:

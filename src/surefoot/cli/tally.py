@@ -1,0 +1,94 @@
+"""`surefoot tally`: statistics for outcomes that were counted elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from surefoot.cli import options as o
+from surefoot.cli.output import command_line, present, say_files
+from surefoot.commands.output_files import check_figure_file, check_page_file
+
+
+def tally(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="OUTCOMES...",
+            help="results.csv, samples.jsonl (lm-evaluation-harness), log.json or .eval (Inspect), "
+            "junit.xml. Several files of the same cases are compared.",
+        ),
+    ],
+    case: Annotated[
+        str | None,
+        typer.Option(help="Column that names the case; none: every row is a case of its own."),
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(help="Column, metric or scorer of the outcome: passed, acc, match."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Also a claim about each class in this column.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the group of each case, such as a patient. Then groups are "
+            "the sample."
+        ),
+    ] = None,
+    confidence: o.ConfidenceOption = o.DEFAULT_CONFIDENCE,
+    require: Annotated[
+        str | None, typer.Option(help="Require that at least this share of such cases pass: 0.95.")
+    ] = None,
+    require_each: Annotated[
+        str | None,
+        typer.Option(
+            help="Require the same of every class: 0.9; or of the classes named: maths=0.9,law=0.8."
+        ),
+    ] = None,
+    not_worse: Annotated[
+        str | None,
+        typer.Option(
+            help="Require that cases of the first file fail at most this much more often than "
+            "those of each other: 0.02."
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option(help="Write the figure here: tally.svg, .png or .json.")
+    ] = None,
+    report: o.ReportOption = None,
+    json: o.Json = False,
+) -> int:
+    """Compute how often cases fail in a test that was run elsewhere, with an interval.
+
+    Reads files of outcomes: pass or fail, 1 or 0, true or false, or counts in the columns trials
+    and failures. Columns are chosen by their names unless you name them; the result says which.
+    Several trials of one case are one value of the sample. Skipped cases are left out and counted.
+
+    Example: surefoot tally outcomes.csv --by topic --require 0.8
+    """
+    from surefoot.commands.tally import tally as tally_of
+
+    check_page_file("report", report)
+    check_figure_file(figure)
+    result = tally_of(
+        *files,
+        case=case,
+        outcome=outcome,
+        by=by,
+        group=group,
+        confidence=confidence,
+        require=require,
+        require_each=require_each,
+        not_worse=not_worse,
+    )
+    result = replace(result, command=command_line())
+    if figure is not None:
+        result.plot(figure)
+    if report is not None:
+        result.report(report)
+    say_files(figure, report)
+    return present(result, as_json=json)

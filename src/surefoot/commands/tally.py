@@ -1,0 +1,75 @@
+"""`tally`: statistics for outcomes that were counted elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefoot.commands.options import CONFIDENCE
+from surefoot.commands.output_files import check_figure_file, check_page_file
+from surefoot.commands.values import ClassShares, Number, class_shares, error_from, share
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.study import Result
+
+
+def tally(
+    *files: str | Path,
+    case: str | None = None,
+    outcome: str | None = None,
+    by: str | None = None,
+    group: str | None = None,
+    confidence: Number = CONFIDENCE,
+    require: Number | None = None,
+    require_each: ClassShares | None = None,
+    not_worse: Number | None = None,
+    figure: str | Path | None = None,
+    report: str | Path | None = None,
+) -> Result:
+    """How often cases fail in a test that was run elsewhere, and how certain that is.
+
+    `files`: one file of outcomes, or several of the same cases, which are compared case by case:
+    CSV, samples of lm-evaluation-harness (.jsonl), logs of Inspect (.json, .eval), JUnit's XML.
+    Several trials of a case are one value of the sample. The options are those of `surefoot tally`.
+
+    Example: sf.tally("outcomes.csv", by="topic", require=0.9)
+    """
+    from surefoot.inputs.outcome_rows import ColumnNames
+    from surefoot.study.tally import tally_files
+
+    check_page_file("report", report)
+    check_figure_file(figure)
+    error = error_from(confidence)
+    least = None if require is None else share("require", require)
+    each = None if require_each is None else class_shares("require_each", require_each)
+    margin = None if not_worse is None else share("not_worse", not_worse)
+    _check_options(len(files), by, least, each, margin)
+    result = tally_files(files, ColumnNames(case, outcome, group, by), error)
+    if margin is not None:
+        result = result.require(not_worse=(next(iter(result.parts)), margin))
+    elif least is not None or each is not None:
+        result = result.require(least, of_each_class=each)
+    if figure is not None:
+        result.plot(figure)
+    if report is not None:
+        result.report(report)
+    return result
+
+
+def _check_options(
+    files: int, by: str | None, least: object, each: object, margin: float | None
+) -> None:
+    """Refuse options that are of one file alone, or of several."""
+    if files == 0:
+        raise InvalidArgument("tally needs a file of outcomes: results.csv")
+    if files == 1 and margin is not None:
+        raise InvalidArgument(
+            "not_worse (--not-worse) compares files of the same cases: give two, new.csv old.csv"
+        )
+    for name, given in (("by", by), ("require", least), ("require-each", each)):
+        if files > 1 and given is not None:
+            raise InvalidArgument(
+                f"{name.replace('-', '_')} (--{name}) is about one file: leave it out, or tally "
+                "each file by itself"
+            )

@@ -1,0 +1,199 @@
+"""Outcomes in logs of Inspect: .json, and .eval, which is an archive of such files."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidArgument
+from surefoot.inputs.outcome_columns import NO_COLUMN
+from surefoot.inputs.outcome_rows import (
+    MOST_BYTES,
+    ColumnNames,
+    Outcome,
+    OutcomeFile,
+    Remark,
+    check_size,
+    outcome_file,
+    read_outcome,
+    read_text,
+    shown,
+)
+
+_HEADER, _SUMMARIES, _SAMPLES = "header.json", "summaries.json", "samples/"
+_PARTIAL, _NO_ANSWER = "P", "N"
+_CONVERT = "write it as JSON with `inspect log convert --to json`"
+Sample = Mapping[str, Any]
+
+
+def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
+    """A log as one JSON file."""
+    log = _parsed(str(path), read_text(path))
+    samples = log.get("samples") if isinstance(log, dict) else None
+    if not isinstance(log, dict) or "eval" not in log or not isinstance(samples, list):
+        raise InvalidArgument(
+            f"{path} is no log of Inspect with samples: tally reads .csv, .jsonl, .xml (JUnit) and "
+            "logs of Inspect"
+        )
+    return _from_samples(path, log, samples, wanted)
+
+
+def read_inspect_archive(path: Path, wanted: ColumnNames) -> OutcomeFile:
+    """A log as an archive; its summaries hold every score, else its samples do."""
+    check_size(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if _HEADER not in names:
+                raise InvalidArgument(
+                    f"{path} has no {_HEADER}: the evaluation has not ended; wait for it"
+                )
+            header = _parsed(f"{path}, {_HEADER}", _member(path, archive, _HEADER))
+            summaries = None
+            if _SUMMARIES in names:
+                summaries = _parsed(f"{path}, {_SUMMARIES}", _member(path, archive, _SUMMARIES))
+            if isinstance(summaries, list):
+                samples = summaries
+            else:
+                files = sorted(n for n in names if n.startswith(_SAMPLES) and n.endswith(".json"))
+                samples = [_scores_of(path, archive, name) for name in files]
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InvalidArgument(f"{path} cannot be unpacked ({error}): {_CONVERT}") from error
+    return _from_samples(path, header if isinstance(header, dict) else {}, samples, wanted)
+
+
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> str:
+    """A file of the archive; what it says of its size is not relied on."""
+    with archive.open(name) as opened:
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise InvalidArgument(
+            f"{path}, {name} unpacks to more than {MOST_BYTES / 2**20:,.0f} MiB: write the scores "
+            "to a CSV file"
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{path}, {name} is no UTF-8 text ({error}): {_CONVERT}") from error
+
+
+def _scores_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    """What a tally needs of a sample, whose messages may be long."""
+    sample = _parsed(f"{path}, {name}", _member(path, archive, name))
+    if not isinstance(sample, dict):
+        raise InvalidArgument(f"{path}, {name} is no sample of Inspect: {_CONVERT}")
+    return {key: sample.get(key) for key in ("id", "epoch", "scores", "error", "metadata")}
+
+
+def _parsed(where: str, text: str) -> Any:  # noqa: ANN401  of JSON
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{where} is not JSON ({error}): write the log again") from error
+
+
+def _from_samples(
+    path: Path, header: Mapping[str, Any], samples: list[Any], wanted: ColumnNames
+) -> OutcomeFile:
+    if wanted.case not in (None, "id"):
+        raise InvalidArgument(
+            f"case (--case) {wanted.case}: in a log of Inspect the case is the id of a sample; "
+            "leave it out"
+        )
+    for number, sample in enumerate(samples, start=1):
+        if not isinstance(sample, dict) or not isinstance(sample.get("id"), str | int):
+            raise InvalidArgument(f"{path}, sample {number} has no id: {_CONVERT}")
+    scorer = _scorer(path, samples, wanted.outcome)
+    guess = " (the only one)" if wanted.outcome is None else ""
+    remarks = [
+        Remark("case", "the id of the sample; its epochs are trials of the same case"),
+        Remark("outcome", f"the score {scorer}{guess}"),
+        *(
+            Remark(name, f"{key} in the metadata")
+            for name, key in (("class", wanted.by), ("group", wanted.group))
+            if key is not None
+        ),
+        *_status(header),
+    ]
+    silent = sum(_score(s, scorer) == _NO_ANSWER for s in samples)
+    if silent:
+        were = "1 answer is" if silent == 1 else f"{silent:,} answers are"
+        remarks.append(Remark("no answer", f"{were} scored N and counted as failed", True))
+    evaluation = header.get("eval")
+    task = evaluation.get("task") if isinstance(evaluation, dict) else ""
+    return outcome_file(
+        path, _outcomes(path, samples, scorer, wanted), remarks, task=str(task or "")
+    )
+
+
+def _status(header: Mapping[str, Any]) -> list[Remark]:
+    status = header.get("status")
+    if status == "success":
+        return []
+    text = (
+        f"the log has the status {shown(status)}; the samples in it are those that ended first, "
+        "which need not be a random choice"
+    )
+    return [Remark("status", text, is_warning=True)]
+
+
+def _scorer(path: Path, samples: list[Sample], wanted: str | None) -> str:
+    scorers = list(
+        dict.fromkeys(
+            str(name)
+            for sample in samples
+            if isinstance(scores := sample.get("scores"), dict)
+            for name in scores
+        )
+    )
+    if wanted is not None and wanted in scorers:
+        return wanted
+    if wanted is None and len(scorers) == 1:
+        return scorers[0]
+    if not scorers:
+        raise InvalidArgument(f"{path} has no scores: score it with `inspect score`")
+    said = "" if wanted is None else f"no score {wanted!r}; it has "
+    raise InvalidArgument(
+        f"{path} has {said}the scores {' and '.join(scorers)}: name one with outcome (--outcome)"
+    )
+
+
+def _score(sample: Sample, scorer: str) -> Any:  # noqa: ANN401  of JSON
+    scores = sample.get("scores")
+    score = scores.get(scorer) if isinstance(scores, dict) else None
+    return score.get("value") if isinstance(score, dict) else None
+
+
+def _outcomes(
+    path: Path, samples: list[Sample], scorer: str, wanted: ColumnNames
+) -> Iterator[Outcome]:
+    for sample in samples:
+        case = str(sample["id"])
+        place = f"{path}, sample {case}, epoch {sample.get('epoch', 1)}"
+        value = _score(sample, scorer)
+        if value is None and sample.get("error"):
+            raise InvalidArgument(
+                f"{place} ended with an error and has no score: run it again with `inspect "
+                "eval-retry`"
+            )
+        if value == _PARTIAL:
+            raise InvalidArgument(
+                f"{place}: {scorer} is 'P', a partial score; use a scorer that says C or I"
+            )
+        failed = value == _NO_ANSWER or read_outcome(place, scorer, value)
+        group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
+        yield Outcome(place, case, int(bool(failed)), int(failed is not None), group, class_name)
+
+
+def _metadata(place: str, sample: Sample, key: str | None) -> str:
+    if key is None or key == NO_COLUMN:
+        return ""
+    metadata = sample.get("metadata")
+    value = metadata.get(key) if isinstance(metadata, dict) else None
+    if isinstance(value, str | int) and str(value).strip():
+        return str(value).strip()
+    known = ", ".join(map(str, metadata)) if isinstance(metadata, dict) and metadata else "nothing"
+    raise InvalidArgument(f"{place} has no {key!r} in its metadata, which has {known}")

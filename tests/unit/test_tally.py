@@ -1,0 +1,212 @@
+"""Outcomes that were counted elsewhere: what is read, what is refused, and what is claimed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest
+from typer.testing import CliRunner
+
+import surefoot as sf
+from surefoot.claims import Continues, Verdict
+from surefoot.cli.main import app
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import outcome_rows
+from surefoot.report.formatting import percent
+from surefoot.report.sentences import sentence
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def csv(*lines, name="a.csv"):
+    Path(name).write_text("\n".join(lines) + "\n")
+    return name
+
+
+def outcomes(*values, name="a.csv", heading="outcome"):
+    return csv(f"case,{heading}", *(f"q{i},{v}" for i, v in enumerate(values)), name=name)
+
+
+def counted(result):
+    """Failed trials and trials."""
+    return int(result.claims[1].limit), result.claims[1].trials
+
+
+@pytest.mark.parametrize("failed", [0, 1, 7, 29, 30])
+def test_the_interval_is_the_exact_one_also_at_none_and_all(failed):
+    result = sf.tally(outcomes(*["fail"] * failed, *["pass"] * (30 - failed)), confidence=0.99)
+    exact = binomtest(failed, 30).proportion_ci(0.99, "exact")
+    claim, count = result.claims
+    assert (claim.interval.low, claim.interval.high) == pytest.approx((exact.low, exact.high))
+    assert claim.continues is Continues.ONCE
+    assert sentence(count) == f"{failed} of these 30 cases failed ({percent(failed / 30)})."
+    assert "drawn at random and independently from the cases they stand for" in sentence(claim)
+
+
+@pytest.mark.parametrize(
+    ("heading", "values", "failed"),
+    [
+        ("outcome", ("pass", "FAIL", " Passed ", "error"), 2),
+        ("passed", ("1", "0", "true", "False"), 2),
+        ("failed", ("1", "0", "true", "no"), 2),
+        ("failed", ("pass", "fail", "fail", "fail"), 3),
+        ("acc", ("1.0", "0.0", "1", "1"), 1),
+    ],
+)
+def test_outcomes_in_words_and_numbers_and_what_one_means_in_a_column_of_failures(
+    heading, values, failed
+):
+    assert counted(sf.tally(outcomes(*values, heading=heading))) == (failed, 4)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("case,outcome", "a,pass", "b,maybe"), "line 3: outcome is 'maybe'; an outcome is pass"),
+        (("case,outcome", "a,"), "line 2: outcome is ''"),
+        (("case,acc", "a,0.5"), "line 2: acc is '0.5'"),
+        (("case,status", "a,0"), "status is 0, which may mean either"),
+        (("case,outcome", ",pass"), "line 2: case is ''; give it a name"),
+        (("case,outcome", "a"), "not as many cells"),
+        (("case,outcome", "a,pass,pass"), "not as many cells"),
+        (("case,case,outcome", "a,b,pass"), "two columns 'case'"),
+        (("case,x", "a,pass"), r"no column of outcomes among case, x: name it with .*--outcome"),
+        (("case,passed,correct", "a,1,1"), "the columns passed and correct: name one with"),
+        (("case,outcome",), "has no outcomes"),
+        (("case,outcome", "a,skipped"), "every case was skipped"),
+        (("trials,failures", "10,1"), r"no column says of which case.*write none"),
+        (("case,trials", "a,3"), "not from none"),
+        (("case,trials,failures", "a,3,4"), "must add up"),
+        (("case,trials,failures,passed", "a,3,1,1"), "failures is 1 and passed is 1; .*add up"),
+        (("case,trials,failures", "a,-3,1"), "trials is '-3'; a count is a whole number"),
+        (("case,trials,failures", f"a,{'9' * 5000},1"), "a count is a whole number"),
+        (("id,class,outcome", "1,maths,pass", "1,law,pass"), "case 1 has the class 'law', and"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place_and_the_way_out(lines, said):
+    with pytest.raises(InvalidArgument, match=said):
+        sf.tally(csv(*lines))
+
+
+def test_a_column_cannot_be_two_things_at_once():
+    with pytest.raises(InvalidArgument, match="the column case is both case"):
+        sf.tally(outcomes("pass", "fail"), by="case")
+    with pytest.raises(InvalidArgument, match="do you mean outcome"):
+        sf.tally(outcomes("pass"), outcome="outcom")
+    with pytest.raises(InvalidArgument, match="separate columns by commas"):
+        sf.tally(csv("case;outcome", "a;pass"))
+    with pytest.raises(InvalidArgument, match="has no header"):
+        sf.tally(csv(""))
+
+
+def test_files_that_are_no_files_of_outcomes_are_refused(monkeypatch):
+    Path("a.txt").write_text("")
+    for name, said in (
+        ("a.txt", "tally reads .csv"),
+        ("none.csv", "there is no file none.csv"),
+        ("x" * 300 + ".csv", "there is no file"),
+        ("a\0.csv", "there is no file"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally(name)
+    with pytest.raises(InvalidArgument, match="needs a file"):
+        sf.tally()
+    many = csv("trials,failures", "200001,1")
+    with pytest.raises(InvalidArgument, match="take a random choice"):
+        sf.tally(many, case="none")
+    monkeypatch.setattr(outcome_rows, "MOST_BYTES", 10)
+    with pytest.raises(InvalidArgument, match="more than"):
+        sf.tally(many)
+
+
+def test_trials_of_one_case_are_one_value_of_the_sample():
+    rows = [f"{i},{t},{int(i < 3)}" for i in range(12) for t in range(50)]
+    path = csv("id,epoch,failed", *rows)
+    result = sf.tally(path)
+    assert result.claims[0].interval.low < 3 / 12 - 0.15
+    assert "such cases fail in" in sentence(result.claims[0])
+    assert "12 cases failed in 150 of 600 trials" in sentence(result.claims[1])
+    same = csv("case,trials,failures", *(f"{i},50,{50 * (i < 3)}" for i in range(12)), name="b.csv")
+    assert sf.tally(same).claims[0].interval == result.claims[0].interval
+    apart = sf.tally(csv("trials,failures", "600,150", name="c.csv"), case="none").claims[0]
+    assert apart.interval.low > 0.2
+    assert [r["failed"] for r in sf.tally(path).to_frame().to_dict("records")][:4] == [50] * 3 + [0]
+
+
+def test_unequal_numbers_of_trials_are_an_assumption_and_skipped_cases_a_note():
+    text = str(sf.tally(csv("case,outcome", "a,pass", "a,fail", "b,pass", "c,skipped")))
+    assert "how many trials a case has does not depend on their outcomes" in text
+    assert "1 row was skipped and is left out" in text
+    assert "2 cases" in text
+
+
+def test_a_column_called_group_is_used_only_where_it_is_named():
+    path = csv("case,group,outcome", *(f"{i},{i // 5},{'pf'[i < 5]}".replace("p", "pass")
+                                       .replace("f", "fail") for i in range(50)))  # fmt: skip
+    plain, grouped = sf.tally(path), sf.tally(path, group="group")
+    assert "the column group is not used" in str(plain)
+    assert grouped.claims[0].about.groups == 10
+    assert grouped.claims[0].interval.high > 1.5 * plain.claims[0].interval.high
+    assert "averaged over groups" in sentence(grouped.claims[0])
+    assert len(sf.tally(path, by="group", require_each=0.5).verdicts) == 11
+    with pytest.raises(InvalidArgument, match="several classes"):
+        sf.tally(csv("case,group,class,failed", "1,g,a,0", "2,g,b,0"), group="group")
+
+
+def test_verdicts_give_exit_codes_and_share_the_error():
+    path = csv("case,topic,failed", *(f"{i},{'ab'[i % 2]},{int(i == 3)}" for i in range(80)))
+    words = ["tally", path, "--by", "topic", "--require-each"]
+    codes = [CliRunner().invoke(app, [*words, r], standalone_mode=False).return_value
+             for r in ("0.8", "0.97", "a=0.8,b=0.8", "1")]  # fmt: skip
+    assert codes == [0, 2, 0, 1]  # one failure refutes that every case passes
+    verdicts = sf.tally(path, by="topic", require=0.9, require_each=0.8).verdicts
+    assert [v.verdict for v in verdicts] == [Verdict.PASS] * 4
+    assert {v.guarantee.error for v in verdicts} == {0.025}
+    with pytest.raises(InvalidArgument, match="no classes to require"):
+        sf.tally(path, require_each=0.9)
+    with pytest.raises(InvalidArgument, match="there is no class 'c'"):
+        sf.tally(path, by="topic", require_each="c=0.9")
+    printed = CliRunner().invoke(app, ["tally", path, "--json"], standalone_mode=False).stdout
+    assert json.loads(printed)["claims"][0]["kind"] == "case_failure"
+
+
+def test_two_files_are_matched_by_case_and_what_is_in_one_alone_is_named():
+    new = outcomes(*["pass"] * 60)
+    old = csv("case,outcome", *(f"q{i},{'fail' if i % 2 else 'pass'}" for i in range(3, 63)),
+              name="inputs.csv")  # fmt: skip
+    result = sf.tally(new, old, not_worse=0)
+    difference = result.claims[0]
+    assert difference.names == ("a.csv", "inputs.csv")
+    assert difference.about.inputs == 57
+    assert difference.interval.high < 0
+    assert result.verdicts[0].verdict is Verdict.PASS
+    assert "3 cases of a.csv are not in every file (q0, q1, q2) and left out" in str(result)
+    worse = sf.tally(old, new, not_worse=0.02)
+    assert worse.exit_code == 1
+    same = sf.tally(new, outcomes(*["pass"] * 60, name="c.csv"), not_worse=0.02)
+    assert same.exit_code == 2  # sixty cases without a difference do not show two points
+    assert "inputs" not in sentence(same.verdicts[0])
+    assert set(result.to_frame()["part"]) == {"a.csv", "inputs.csv"}
+
+
+def test_files_that_cannot_be_compared_are_refused():
+    a, b = outcomes("pass", "fail"), csv("case,outcome", "x,pass", name="b.csv")
+    for files, options, said in (
+        ((a, b), {}, "no case in common"),
+        ((a, a), {}, "given twice"),
+        ((a, csv("outcome", "pass", name="c.csv")), {}, "c.csv does not name its cases"),
+        ((a, b), {"require": 0.9}, "is about one file"),
+        ((a, b), {"by": "topic"}, "is about one file"),
+        ((a,), {"not_worse": 0.1}, "give two"),
+        ((a,), {"confidence": 1}, "must lie between 0 and 1"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally(*files, **options)
+    line = '{{"doc_id": 1, "acc": 1.0, "doc_hash": "{}"}}'
+    Path("a.jsonl").write_text(line.format("p"))
+    Path("b.jsonl").write_text(line.format("q"))
+    with pytest.raises(InvalidArgument, match="case 1 has another content"):
+        sf.tally("a.jsonl", "b.jsonl")

@@ -1,0 +1,125 @@
+"""Files of outcomes as other tools write them: lm-evaluation-harness, Inspect, JUnit."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.inputs import outcome_inspect
+from tests.unit.test_tally import counted
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_samples_of_lm_evaluation_harness_and_their_filters():
+    rows = [
+        {"doc_id": i, "filter": f, "metrics": ["exact_match"], "exact_match": float(i == 0 or easy)}
+        for i in range(4)
+        for f, easy in (("strict-match", False), ("flexible-extract", True))
+    ]
+    Path("s.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InvalidArgument, match="under the filters strict-match and flexible"):
+        sf.tally("s.jsonl")
+    assert counted(sf.tally("s.jsonl", outcome="exact_match,strict-match")) == (3, 4)
+    assert counted(sf.tally("s.jsonl", outcome="exact_match,flexible-extract")) == (0, 4)
+    for text, said in (("{", "line 1 is not JSON"), ("[1]", "each line is one object"),
+                       ("[" * 100_000, "not JSON"), ("", "has no lines"),
+                       ('{"id": 1, "acc": 1}\n{"id": 2}', "has no 'acc'")):  # fmt: skip
+        Path("t.jsonl").write_text(text)
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally("t.jsonl")
+
+
+def log(*samples, status="success", task="t"):
+    """A log of Inspect: id, epoch, value of the score."""
+    return {
+        "version": 2,
+        "status": status,
+        "eval": {"task": task},
+        "samples": [
+            {"id": i, "epoch": e, "scores": {"match": {"value": v}}, "metadata": {"topic": "a"}}
+            for i, e, v in samples
+        ],
+    }
+
+
+def test_logs_of_inspect_as_json_and_as_an_archive():
+    whole = log(("x", 1, "C"), ("x", 2, "I"), ("y", 1, "N"), ("y", 2, "C"), status="cancelled")
+    Path("l.json").write_text(json.dumps(whole))
+    result = sf.tally("l.json", by="topic")
+    assert counted(result) == (2, 4)
+    assert result.claims[0].about.inputs == 2
+    assert "status 'cancelled'" in str(result)
+    assert "1 answer is scored N and counted as failed" in str(result)
+    header = {key: value for key, value in whole.items() if key != "samples"}
+    for parts in (
+        {"summaries.json": whole["samples"]},
+        {f"samples/{s['id']}_{s['epoch']}.json": s for s in whole["samples"]},
+    ):
+        with zipfile.ZipFile("l.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in {"header.json": header, **parts}.items():
+                archive.writestr(name, json.dumps(content))
+        assert sf.tally("l.eval").claims == sf.tally("l.json").claims
+    refused = {
+        "is 'P', a partial score": log(("x", 1, "P")),
+        "match is 0.3": log(("x", 1, 0.3)),
+        "has no scores": {**header, "samples": [{"id": 1}]},
+        "no log of Inspect": {"samples": 3},
+        "ended with an error": {
+            **header,
+            "samples": [log((1, 1, "C"))["samples"][0], {"id": 2, "error": {"message": "no"}}],
+        },
+    }
+    for said, content in refused.items():
+        Path("m.json").write_text(json.dumps(content))
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally("m.json")
+    Path("n.eval").write_bytes(b"PK\3\4 no archive")
+    with pytest.raises(InvalidArgument, match="cannot be unpacked"):
+        sf.tally("n.eval")
+    Path("o.json").write_text(json.dumps(log(("x", 1, "C"), task="another")))
+    assert "different tasks (t, another)" in str(sf.tally("l.json", "o.json"))
+
+
+def test_an_archive_that_unpacks_to_very_much_is_refused(monkeypatch):
+    monkeypatch.setattr(outcome_inspect, "MOST_BYTES", 1000)
+    with zipfile.ZipFile("z.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", " " * 1_000_000)
+    with pytest.raises(InvalidArgument, match="unpacks to more than"):
+        sf.tally("z.eval")
+
+
+JUNIT = """<?xml version="1.0"?>
+<testsuites><testsuite name="s">
+<testcase classname="m" name="a"/>
+<testcase classname="m" name="b"><failure message="no">text</failure></testcase>
+<testcase classname="n" name="a"><error/></testcase>
+<testcase classname="n" name="c"><skipped/></testcase>
+<testcase classname="n" name="d"><flakyFailure/><system-out>x</system-out></testcase>
+</testsuite></testsuites>"""
+
+
+def test_test_cases_of_junit_and_entities_refused():
+    Path("j.xml").write_text(JUNIT)
+    result = sf.tally("j.xml", by="classname")
+    assert counted(result) == (2, 4)
+    assert [row.id for row in result.inputs] == ["m::a", "m::b", "n::a", "n::d"]
+    assert "1 case failed, and passed when run again" in str(result)
+    for text, said in (
+        ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "declares a document type"),
+        ("<testsuite>", "cannot be read as XML"),
+        ("<testsuite/>", "has no testcase"),
+        ("<testsuite><testcase/></testsuite>", "line 1: the testcase has no name"),
+        ('<?xml version="1.0" encoding="nonsense"?><a/>', "cannot be read as XML"),
+    ):
+        Path("k.xml").write_text(text)
+        with pytest.raises(InvalidArgument, match=said):
+            sf.tally("k.xml")
+    with pytest.raises(InvalidArgument, match="leave it out"):
+        sf.tally("j.xml", outcome="failure")
