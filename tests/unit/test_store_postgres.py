@@ -132,6 +132,8 @@ def test_credentials_come_from_the_environment_and_the_password_file(
     own = url.replace("postgres@", f"{KEEPER}@")
     with pytest.raises(StoreFailed, match="no password supplied: set PGPASSWORD"):
         open_store(own)
+    with pytest.raises(StoreFailed, match="failed: Connection refused: check the address"):
+        open_store("postgresql://127.0.0.1:1/x")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     open_store(own).close()
     monkeypatch.delenv("PGPASSWORD")

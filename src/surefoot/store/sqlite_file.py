@@ -133,6 +133,7 @@ def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
 
 def _sentence(where: Path, message: str) -> str:
     """The database's message about the file, with the way out."""
+    message = " ".join(message.split())
     text = message.lower()
     if "could not decode" in text or "can't decode" in text:
         return str(StoreDamaged(str(where), f"a text in it is damaged ({message})"))
