@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import onnxruntime as ort
@@ -29,6 +30,7 @@ from starlette.routing import Route
 
 import surefoot as sf
 
+ERROR = 3
 HEADER_LENGTH = "Inference-Header-Content-Length"
 DATATYPES = {
     "tensor(float16)": "FP16",
@@ -98,9 +100,25 @@ def answer(name: str, request: dict[str, Any], outputs: dict[str, np.ndarray]) -
     )
 
 
+def open_session(path: Path) -> ort.InferenceSession:
+    """The file, ready to run; one that cannot be read ends the program."""
+    try:
+        return ort.InferenceSession(path)
+    except Exception as error:  # noqa: BLE001  whatever onnxruntime raises
+        problem = "cannot be read as an ONNX file" if path.is_file() else "is no file"
+        detail = f" ({' '.join(str(error).split())})" if path.is_file() else ""
+        end(f"{path} {problem}{detail}: check the path")
+
+
+def end(sentence: str) -> NoReturn:
+    """End with one sentence and the exit code of an error."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.exit(ERROR)
+
+
 def application(path: Path, *, binary: bool, max_batch: int) -> Starlette:
     """The server of one file."""
-    session, name = ort.InferenceSession(path), path.stem
+    session, name = open_session(path), path.stem
 
     async def server(_: Request) -> Response:
         extensions = ["binary_tensor_data"] if binary else []
@@ -143,12 +161,10 @@ def serve(
     path: Path, port: int, *, binary: bool, max_batch: int, use: Callable[[str], None]
 ) -> None:
     """Serve until interrupted, or until `use` is done with the address of the model."""
+    served = application(path, binary=binary, max_batch=max_batch)
     with socket.create_server(("127.0.0.1", port)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/v2/models/{path.stem}"
-        config = uvicorn.Config(
-            application(path, binary=binary, max_batch=max_batch), log_level="warning", ws="none"
-        )
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(served, log_level="warning", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -186,7 +202,10 @@ def main() -> None:
         print(address, flush=True)
         threading.Event().wait()
 
-    serve(given.model, given.port, use=wait, **options)
+    try:
+        serve(given.model, given.port, use=wait, **options)
+    except (OSError, OverflowError) as error:
+        end(f"port {given.port} cannot be listened on ({error}): choose another (--port)")
 
 
 if __name__ == "__main__":

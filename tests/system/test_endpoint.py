@@ -59,6 +59,20 @@ def served(folder):
         end(server)
 
 
+def test_the_example_says_why_it_cannot_serve(folder, served, tmp_path):
+    (tmp_path / "text.onnx").write_text("no network")
+    taken = re.search(r":(\d+)/", served[0]).group(1)
+    for model, port, sentence in (
+        (tmp_path / "none.onnx", "0", "none.onnx is no file: check the path"),
+        (tmp_path / "text.onnx", "0", "text.onnx cannot be read as an ONNX file"),
+        (folder / "net.onnx", taken, f"port {taken} cannot be listened on"),
+    ):
+        words = [sys.executable, str(EXAMPLE), str(model), "--port", port]
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, len(done.stderr.splitlines())) == (3, 1), done.stderr
+        assert sentence in done.stderr
+
+
 def loaded(address: str, data: str):
     return sf.load_model(address, bounds=(0, 1)), sf.load_inputs(data)
 
@@ -117,7 +131,7 @@ def test_doctor_compare_and_critical_take_an_address_or_say_why_not(served, fold
     for claim in (*found.claims, *found.verdicts):
         if claim.guarantee.footing != "none":
             assert MODEL_UNCHANGED in claim.guarantee.assumptions, claim
-    with pytest.raises(InvalidArgument, match="ONNX"):
+    with pytest.raises(InvalidArgument, match="give the ONNX file that the server runs"):
         sf.critical(served[0], data, bounds=(0, 1), first=2)
 
 

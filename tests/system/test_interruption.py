@@ -108,8 +108,10 @@ def test_ctrl_c_is_one_sentence_and_the_run_goes_on(workspace, uninterrupted, se
     assert "unfinished" in listed.stdout
     unfinished = workspace.run("show")
     assert unfinished.returncode == 3
-    assert "run the same command again" in unfinished.stderr
-    assert result_of(workspace.run(*SLOW)) == uninterrupted
+    assert "run the same command again, surefoot estimate" in unfinished.stderr
+    resumed = workspace.run(*SLOW)
+    assert "trials that are in the store\n" in resumed.stderr
+    assert result_of(resumed) == uninterrupted
 
 
 def test_two_processes_on_one_store_agree(workspace, uninterrupted):

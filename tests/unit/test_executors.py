@@ -19,6 +19,7 @@ from surefoot.errors import (
 )
 from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
+from surefoot.executors.inline import Inline
 from surefoot.tasks import Task
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
@@ -197,6 +198,22 @@ def test_workers_that_are_killed_again_and_again_end_the_run_with_one_sentence(m
     with pytest.raises(WorkerFailed, match=r"were killed 2 times.*use fewer workers"):
         killing_study().run(workers=1, executor="processes", batch=16, on_workers=notes.append)
     assert [str(note) for note in notes][1:] == ["a worker process was killed; new ones took over"]
+
+
+@pytest.mark.parametrize(("workers", "why"), [(2, "as requested"), (None, "one for each core")])
+def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, workers, why):
+    class Here(Inline):
+        def __init__(self, *_):
+            super().__init__()
+
+        def wait_until_ready(self):
+            return self
+
+    monkeypatch.setattr(pool, "Processes", Here)
+    setup, notes = study(), []
+    work = pool.Work(setup.bench(), workers or 2, requested=workers is not None)
+    pool.open_work(work, "processes", notes.append)
+    assert str(notes[0]) == f"2 processes, {why}"
 
 
 def test_processes_that_two_threads_end_at_once_end_once():

@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
 from surefoot.store.json_records import plain_numbers, record_from_json, record_to_json
 from surefoot.store.memory import MemoryJournal
+from surefoot.store.records import Source
 from surefoot.store.schema import META
 from surefoot.store.sql import SqlStore
 from surefoot.tasks import Subject, Task
@@ -148,6 +149,14 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     assert path.read_text().startswith("not a database")
 
 
+def test_a_file_that_was_cut_off_is_damaged_not_foreign(tmp_path):
+    path = tmp_path / "run.db"
+    study().run(str(path))
+    path.write_bytes(path.read_bytes()[:8192])
+    with pytest.raises(StoreFailed, match=r"is damaged \(.*restore it from a copy"):
+        sf.read_result(str(path))
+
+
 def test_a_journal_of_another_study_under_the_same_name_is_refused(tmp_path):
     path, setup = str(tmp_path / "run.db"), study()
     with closing(SqlStore(path)) as store:
@@ -193,11 +202,15 @@ def test_other_databases_are_refused_by_name():
 def test_an_unfinished_or_unknown_run_is_named(tmp_path):
     path = str(tmp_path / "run.db")
     with closing(SqlStore(path)) as store:
-        with pytest.raises(StoreFailed, match="not in the store"):
-            store.record("abc")
-        store.begin("abcdef", study().spec, None, {})
-        with pytest.raises(StoreFailed, match="not finished: run the same command again"):
-            store.record("abc")
+        with pytest.raises(StoreFailed, match="has no runs yet"):
+            store.record()
+        store.begin("abcdef", study().spec, Source("a", "b", command="surefoot estimate a b"), {})
+        sentence = "run abcdef is not finished: run the same command again, surefoot estimate a b$"
+        for prefix in ("", "abc"):
+            with pytest.raises(StoreFailed, match=sentence):
+                store.record(prefix)
+        with pytest.raises(StoreFailed, match="run xyz is not in the store"):
+            store.record("xyz")
 
 
 def test_a_damaged_record_and_a_damaged_journal_are_named(finished):

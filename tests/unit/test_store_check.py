@@ -97,7 +97,7 @@ def test_a_run_that_cannot_be_read_is_removed_and_starts_afresh(path, statement)
     whole = setup().run(str(path), batch=16)
     change(path, statement)
     (check,) = sf.check_store(str(path))
-    assert check.problem
+    assert check.problem.startswith(f"run {check.digest[:12]}")
     assert not check.readable
     sf.repair_run(str(path), check.digest)
     assert sf.check_store(str(path)) == []
@@ -142,7 +142,7 @@ def test_the_command_says_what_is_damaged_and_what_to_do(path):
     assert "--repair" in damaged.stdout
     (as_json,) = json.loads(show(path, "--check", "--json").stdout)
     assert as_json["sound"] == 7
-    repaired = show(path, as_json["digest"][:12], "--repair")
+    repaired = show(path, as_json["run"][:12], "--repair")
     assert (repaired.returncode, "keeps 7 of" in repaired.stdout) == (0, True)
     assert show(path, "--check").returncode == 0
 

@@ -54,8 +54,10 @@ def test_a_study_ends_in_a_database_as_in_memory(url):
 @pytest.mark.slow
 def test_a_database_is_a_store_once_something_is_stored(url):
     assert not store_exists(url)
-    with pytest.raises(StoreFailed, match="is an empty database, not a store"):
-        open_existing(url)
+    with closing(open_existing(url)) as store:
+        assert (store.runs(), store.check()) == ([], [])
+        with pytest.raises(StoreFailed, match="has no runs yet"):
+            store.record()
     open_store(url).close()
     assert store_exists(url)
     with closing(open_existing(url.replace("postgresql://", "postgres://"))) as store:
@@ -130,6 +132,8 @@ def test_credentials_come_from_the_environment_and_the_password_file(
     own = url.replace("postgres@", f"{KEEPER}@")
     with pytest.raises(StoreFailed, match="no password supplied: set PGPASSWORD"):
         open_store(own)
+    with pytest.raises(StoreFailed, match="failed: Connection refused: check the address"):
+        open_store("postgresql://127.0.0.1:1/x")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     open_store(own).close()
     monkeypatch.delenv("PGPASSWORD")

@@ -65,11 +65,7 @@ RadiiFigure = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0, help="Random seed.")]
 ReportOption = Annotated[str | None, typer.Option(help="Write the HTML report to this file.")]
 StoreOption = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        help="File or postgresql:// URL of the evidence; the same command resumes from it.",
-    ),
+    str, typer.Option("--store", help="File or postgresql:// URL of the evidence.")
 ]
 
 

@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 def progress_on_stderr(unit: str = "inputs") -> Iterator[Watch]:
     """A bar on a terminal, a line every few seconds elsewhere; `unit` is what is counted."""
     display = terminal_bar if sys.stderr.isatty() else printed_lines
+    part = 0
     with display(unit) as watch:
 
         def watch_or_stop(now: Progress) -> None:
+            nonlocal part
             raise_if_stopped()
+            if now.part != part and now.trials:  # the first report comes before the first batch
+                sys.stderr.write(f"goes on from {now.trials:,} {now.unit} that are in the store\n")
+            part = now.part
             watch(now)
 
         yield watch_or_stop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,7 +25,7 @@ def print_check(store: str, as_json: bool) -> int:
     checks, where = check_store(store), public_location(store)
     damaged = [check for check in checks if check.problem]
     if as_json:
-        typer.echo(jsonlib.dumps([asdict(check) for check in checks]))
+        typer.echo(jsonlib.dumps([_fields(check) for check in checks]))
         return DAMAGED if damaged else SOUND
     for check in checks:
         typer.echo(_line(check))
@@ -47,7 +47,7 @@ def print_repair(store: str, run: str, as_json: bool) -> int:
         )
     check = repair_run(store, run)
     if as_json:
-        typer.echo(jsonlib.dumps(asdict(check)))
+        typer.echo(jsonlib.dumps(_fields(check)))
     elif not check.problem:
         typer.echo(f"{_line(check)}: nothing to repair")
     elif check.readable:
@@ -58,6 +58,12 @@ def print_repair(store: str, run: str, as_json: bool) -> int:
     else:
         typer.echo(f"run {check.digest[:12]} is removed: the command that began it starts afresh")
     return SOUND
+
+
+def _fields(check: RunCheck) -> dict[str, Any]:
+    """As JSON, with the key that `--list` has for the run's name."""
+    fields = asdict(check)
+    return {"run": fields.pop("digest"), **fields}
 
 
 def _line(check: RunCheck) -> str:

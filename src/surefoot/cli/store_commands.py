@@ -37,7 +37,11 @@ def show(
         bool, typer.Option("--check", help="Check all runs of the store; exit code 3: damaged.")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Keep what is sound of a damaged run; name the run.")
+        bool,
+        typer.Option(
+            "--repair",
+            help="Keep the sound rows of a damaged run, drop its record; name the run.",
+        ),
     ] = False,
 ) -> int:
     """Print a finished run again, list the runs in a store, or check them.

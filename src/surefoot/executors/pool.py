@@ -132,7 +132,8 @@ def _requested_processes(work: Work, on_workers: OnWorkers) -> Executor:
         )
     replaced = partial(on_workers, _REPLACED)
     pool = Processes(pack(work.bench), work.workers, replaced).wait_until_ready()
-    on_workers(WorkerNote(f"{_count(work.workers)}, as requested"))
+    why = "as requested" if work.requested else "one for each core"
+    on_workers(WorkerNote(f"{_count(work.workers)}, {why}"))
     return pool
 
 

@@ -116,7 +116,8 @@ def signature_of_rows(draft: Signature, rows: Array, stated: Scores | None) -> S
 def _named(draft: Signature, answers: str) -> Signature:
     """The signature with a digest that covers the answers too."""
     digest = hashlib.sha256(f"{draft.digest}\0{answers}".encode()).hexdigest()
-    covers = f"{draft.covers}, and the answers to {PROBES} fixed inputs"
+    parts, comma, left_out = draft.covers.partition(", not ")
+    covers = f"{parts}, and the answers to {PROBES} fixed inputs{comma}{left_out}"
     return replace(draft, digest=digest, covers=covers)
 
 

@@ -21,9 +21,9 @@ _Connect = Callable[[], AbstractContextManager[sa.Connection]]
 class Database:
     """An engine, its place without a password, and what its errors mean.
 
-    `describe` turns the database's own message into a sentence. `delays`: seconds to wait before
-    each new attempt after a lost connection; without them there is none. `check_place` raises where
-    the database is no longer in its place, as a file that was removed.
+    `describe` turns the database's own message, of one line or more, into a sentence. `delays`:
+    seconds to wait before each new attempt after a lost connection; without them there is none.
+    `check_place` raises where the database is no longer in its place, as a file that was removed.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Database:
 
     def _words(self, error: Exception) -> str:
         text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
-        return self._describe(" ".join(text.split()))
+        return self._describe(text.strip())
 
 
 def _is_lost(error: Exception) -> bool:

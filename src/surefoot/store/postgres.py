@@ -45,9 +45,9 @@ def open_postgres(url: str, delays: tuple[float, ...] | None = None) -> Database
 
     def describe(message: str) -> str:
         message = without_passwords(message, url)
-        lower = message.lower()
+        lower, problem = message.lower(), " ".join((message.splitlines() or [""])[0].split())
         way_out = next((way for part, way in _WAYS_OUT.items() if part in lower), "")
-        return f"{where}: {message}" + (f": {way_out}" if way_out else "")
+        return f"{where}: {problem}" + (f": {way_out}" if way_out else "")
 
     return Database(engine, where, describe, RECONNECT_SECONDS if delays is None else delays)
 

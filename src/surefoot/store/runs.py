@@ -64,12 +64,22 @@ def choose_run(runs: Sequence[RunSummary], prefix: str, where: str) -> RunSummar
     """
     matching = [r for r in runs if r.digest.startswith(prefix)]
     finished = [r for r in matching if r.finished]
+    if not runs:
+        raise StoreFailed(f"{where} has no runs yet: run a study with this store first")
+    if not matching:
+        raise StoreFailed(f"{where}: run {prefix} is not in the store: see surefoot show --list")
     if not finished:
-        state = "is not finished: run the same command again" if matching else "is not in the store"
-        raise StoreFailed(f"{where}: run {prefix or '(any)'} {state}")
+        raise StoreFailed(f"{where}: {_unfinished(max(matching, key=lambda r: r.last_write))}")
     if prefix and len(finished) > 1:
         raise StoreFailed(
             f"{where}: {prefix} must name one run, but {len(finished)} begin with it: give more "
             "characters"
         )
     return max(finished, key=lambda r: r.ended)
+
+
+def _unfinished(run: RunSummary) -> str:
+    """That there is no result yet, and the command that goes on."""
+    command = "" if run.source is None else run.source.command
+    words = f"run {run.digest[:12]} is not finished: run the same command again"
+    return f"{words}, {command}" if command else words

@@ -48,6 +48,7 @@ class SqlStore:
         self.where = self._database.where
         self._insert = _INSERT[self._database.engine.dialect.name]
         self._journals: dict[str, SqlJournal] = {}
+        self._has_tables = True
         try:
             self._database.once(lambda db: self._refuse_others(db, create))
             if create:
@@ -140,6 +141,8 @@ class SqlStore:
 
     def runs(self) -> list[RunSummary]:
         """All runs, the oldest first."""
+        if not self._has_tables:
+            return []
         columns = [c for c in RUNS.c if c.name not in ("record", "environment")]
         has_record = RUNS.c.record.is_not(None).label("has_record")
         query = sa.select(*columns, has_record).order_by(RUNS.c.started, RUNS.c.id)
@@ -170,13 +173,15 @@ class SqlStore:
     def check(self) -> list[RunCheck]:
         """Read and check every run: what is sound, and what is wrong."""
         check_file(self._database)
-        return list(check_runs(self._database))
+        return list(check_runs(self._database)) if self._has_tables else []
 
     def repair(self, prefix: str) -> RunCheck:
         """Keep of a damaged run the rows before the first damaged one, and no record."""
         names = sa.select(RUNS.c.digest)
-        digests = map(str, self._database.read(lambda db: db.execute(names).scalars().all()))
-        digest = choose_name(list(digests), prefix, self.where)
+        digests: list[str] = []
+        if self._has_tables:
+            digests = self._database.read(lambda db: [str(n) for n in db.execute(names).scalars()])
+        digest = choose_name(digests, prefix, self.where)
         self._journals.pop(digest, None)
         return cut_run(self._database, digest)
 
@@ -205,8 +210,15 @@ class SqlStore:
             self._database.once(create)
 
     def _refuse_others(self, db: sa.Connection, create: bool) -> None:
-        """Refuse a database of another program, and a store of another schema."""
+        """Refuse a database of another program, and a store of another schema.
+
+        An empty PostgreSQL database was created for a store, which has no runs yet; an empty file
+        is more likely another one than the user meant.
+        """
         names = sa.inspect(db).get_table_names()
+        if not names and not create and db.dialect.name == "postgresql":
+            self._has_tables = False
+            return
         if names and META.name not in names:
             raise StoreFailed(
                 f"{self.where} is a database of another program (it holds {names[0]}): "

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from surefoot.errors import StoreDamaged
+from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.chains import seal_of
 from surefoot.store.json_records import record_from_json, source_from_json, spec_from_json
 from surefoot.store.records import Record
@@ -28,14 +28,18 @@ def summary_of(row: sa.Row[Any], where: str) -> RunSummary:
             f"run {row.digest[:12]} is damaged (it was begun {row.started}, last written "
             f"{row.written}, and has {row.rows} rows, {row.trials} trials, {row.seconds} seconds)",
         )
+    try:
+        spec, source = spec_from_json(row.spec), source_from_json(row.source)
+    except StoreFailed as error:
+        raise StoreDamaged(where, f"run {row.digest[:12]}: its study cannot be read") from error
     return RunSummary(
         row.digest,
-        spec_from_json(row.spec),
+        spec,
         row.started,
         bool(row.has_record),
         int(row.trials),
         row.finished or "",
-        source_from_json(row.source),
+        source,
         bool(row.stopped),
         row.written,
     )

@@ -21,6 +21,23 @@ _LOCK_TIMEOUT_SECONDS = 30
 """How long to wait for another process that writes to the file."""
 _LOCK_RETRY_SECONDS = 0.02
 """Between two attempts to create the tables."""
+_OTHER = "use another store (store=, --store)"
+_SENTENCES = (
+    (
+        ("full", "disk i/o"),
+        ": the disk is full or cannot be written",
+        "free some space and run the same command again; what was stored stays",
+    ),
+    (("malformed",), " is damaged", f"restore it from a copy, or {_OTHER}"),
+    (("not a database",), " is not a surefoot store", _OTHER),
+    (("locked",), " is in use by another process", f"wait for it, or {_OTHER}"),
+    (
+        ("readonly", "unable to open"),
+        " cannot be written",
+        f"check its permissions, or {_OTHER}",
+    ),
+)
+"""Parts of a message of SQLite, what is wrong then, and the way out; the first that fits."""
 
 
 def open_file(url: str, create: bool) -> Database:
@@ -116,24 +133,11 @@ def _set_pragmas(connection: Any, _: object) -> None:  # noqa: ANN401
 
 def _sentence(where: Path, message: str) -> str:
     """The database's message about the file, with the way out."""
+    message = " ".join(message.split())
     text = message.lower()
-    if "full" in text or "disk i/o" in text:
-        return (
-            f"{where}: the disk is full or cannot be written ({message}): free some space and run "
-            "the same command again; what was stored stays"
-        )
-    if "not a database" in text or "malformed" in text:
-        return f"{where} is not a surefoot store ({message}): use another store (store=, --store)"
     if "could not decode" in text or "can't decode" in text:
         return str(StoreDamaged(str(where), f"a text in it is damaged ({message})"))
-    if "locked" in text:
-        return (
-            f"{where} is in use by another process ({message}): wait for it, or use another store "
-            "(store=, --store)"
-        )
-    if "readonly" in text or "unable to open" in text:
-        return (
-            f"{where} cannot be written ({message}): check its permissions, or use another store "
-            "(store=, --store)"
-        )
+    for parts, problem, way_out in _SENTENCES:
+        if any(part in text for part in parts):
+            return f"{where}{problem} ({message}): {way_out}"
     return f"{where}: {message}"

@@ -277,8 +277,10 @@ def _check_region(study: Parts) -> None:
     if proves and signature.bounds is None:
         raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
     if proves and not hasattr(study.model, "graph"):
+        served = hasattr(study.model, "connection")
+        way_out = "give the ONNX file that the server runs" if served else "export it to ONNX"
         raise InvalidArgument(
-            "proofs read the graph of an ONNX file, and this model has none: export it to ONNX"
+            f"proofs read the graph of an ONNX file, and this model has none: {way_out}"
         )
     follows_gradients = not proves and not hasattr(study.method, "function")
     if follows_gradients and not hasattr(study.model, "margin_and_gradient"):
