@@ -20,6 +20,7 @@ from surefoot.cli import (
     design,
     doctor,
     estimate,
+    evidence,
     papers,
     perturb,
     plan,
@@ -72,6 +73,7 @@ _COMMANDS = {
         compare.compare,
     ),
     "Read stored results": (store_commands.show, store_commands.report, store_commands.replay),
+    "Hand over evidence": (evidence.evidence, evidence.verify, evidence.key),
     "Background": (papers.papers, design.design, brackets.brackets),
 }
 for _panel, _commands in _COMMANDS.items():
