@@ -14,7 +14,7 @@ from surefoot.commands.output_files import check_file
 from surefoot.errors import EvidenceFailed, InvalidArgument
 
 if TYPE_CHECKING:
-    from surefoot.study.check_evidence import EvidenceCheck
+    from surefoot.study.evidence_answers import EvidenceCheck
 
 _SECONDS = 600.0
 """Within which a file must be recomputed: a million inputs take less."""

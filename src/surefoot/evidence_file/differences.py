@@ -50,9 +50,12 @@ def _same_types(one: list[Any], other: list[Any]) -> bool:
 
 
 def _same(one: Any, other: Any, exactly: bool) -> bool:  # noqa: ANN401
-    numbers = (int, float)
-    if type(one) in numbers and type(other) in numbers:
-        if exactly or type(one) is type(other) is int:
+    if _is_number(one) and _is_number(other):
+        if exactly or (isinstance(one, int) and isinstance(other, int)):
             return bool(one == other)
         return math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_SMALLEST)
     return type(one) is type(other) and bool(one == other)
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401  NumPy's float64 is a float too
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -17,7 +17,10 @@ from surefoot.evidence_file.keys import is_signed_by, key_id
 from surefoot.evidence_file.packed import json_text, load_json
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MOST_FILE_BYTES = 128 * 2**20

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from surefoot.errors import InvalidArgument, MissingPackage, ReportFailed
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 _MOST_KEY_BYTES = 10_000
 """Of a key file: one of Ed25519 has 120."""
@@ -58,7 +61,9 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
             "surefoot key new -o key.pem"
         ) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InvalidArgument(f"{path} is no Ed25519 key: make one with surefoot key new -o key.pem")
+        raise InvalidArgument(
+            f"{path} is no Ed25519 key: make one with surefoot key new -o key.pem"
+        )
     return key
 
 
@@ -127,7 +132,9 @@ def _serialization() -> Any:  # noqa: ANN401  a module
     try:
         from cryptography.hazmat.primitives import serialization
     except ImportError as error:
-        raise MissingPackage("signatures need cryptography: pip install 'surefoot[sign]'") from error
+        raise MissingPackage(
+            "signatures need cryptography: pip install 'surefoot[sign]'"
+        ) from error
     return serialization
 
 

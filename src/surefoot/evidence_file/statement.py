@@ -57,7 +57,9 @@ def evidence_of(record: Record, entries: Mapping[str, Sequence[Entry]]) -> Evide
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
     match details:
-        case Samples() | Radii():
+        case Samples():
+            details = replace(details, examples=())
+        case Radii():
             details = replace(details, examples=())
         case Curves():
             details = replace(details, strip=None)

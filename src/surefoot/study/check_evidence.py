@@ -3,113 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.errors import ReplayMismatch
+from surefoot.errors import EvidenceFailed, ReplayMismatch
 from surefoot.evidence_file.differences import first_difference
 from surefoot.evidence_file.envelope import Envelope, read_envelope
 from surefoot.evidence_file.keys import key_id, read_public_key
 from surefoot.evidence_file.statement import Evidence, read_statement
 from surefoot.report.sentences import sentence
 from surefoot.store.json_records import decisive_json, plain_numbers
-from surefoot.store.records import InputRow, Samples
+from surefoot.store.records import InputRow, Radii, Samples
+from surefoot.study.evidence_answers import Check, EvidenceCheck, Status
 from surefoot.study.measurement import RecordBody
 from surefoot.study.recompute import DoesNotFollow, NotRecomputed, recompute
+from surefoot.study.recorded_study import draws_of
 
 _BROKEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a method raises whose options or evidence no run can have."""
-
-
-class Status(StrEnum):
-    """What a check came to."""
-
-    FOLLOWS = "follows"
-    REFUTED = "does not follow"
-    OPEN = "not recomputed"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked, in words; `reason` says why it does not follow."""
-
-    status: Status
-    subject: str
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
-
-
-@dataclass(frozen=True)
-class EvidenceCheck:
-    """What a second party knows of an evidence file, in the order in which a sceptic asks.
-
-    `claims` has one check for each claim; `results` are those of the inputs and the summaries.
-    """
-
-    run: str
-    signature: Check
-    intact: Check | None = None
-    claims: tuple[Check, ...] = ()
-    results: tuple[Check, ...] = ()
-    not_covered: tuple[str, ...] = ()
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """Everything that was checked."""
-        intact = () if self.intact is None else (self.intact,)
-        return (self.signature, *intact, *self.claims, *self.results)
-
-    @property
-    def exit_code(self) -> int:
-        """0: all follows; 1: something does not, or the signature is wrong; 2: something is open.
-
-        That nobody checked who signed is said and does not count.
-        """
-        if any(check.status is Status.REFUTED for check in self.checks):
-            return 1
-        return 2 if any(c.status is Status.OPEN for c in (*self.claims, *self.results)) else 0
-
-    @property
-    def conclusion(self) -> str:
-        """The whole in one sentence."""
-        if self.signature.status is Status.REFUTED:
-            return "Refuted: the file is not what was signed; nothing else of it was checked."
-        if self.exit_code == 1:
-            bad = sum(check.status is Status.REFUTED for check in self.claims)
-            what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
-            return f"Refuted: {what} cannot have come from this study and this journal."
-        followed = sum(check.status is Status.FOLLOWS for check in self.claims)
-        if self.exit_code == 2:
-            return f"Undecided: {followed} of {len(self.claims)} claims were recomputed."
-        claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
-        return f"{claims[:1].upper()}{claims[1:]} from the journal in this file."
-
-    def __str__(self) -> str:
-        """The answers of a sceptic's questions, one after the other."""
-        parts: list[tuple[str, Iterable[object]]] = [("Who signed it?", [self.signature.subject])]
-        if self.intact is not None:
-            reason = f" {self.intact.reason}" if self.intact.reason else ""
-            parts.append(("Is it intact?", [self.intact.subject + reason]))
-        parts.append(("Do the claims follow from the journal?", self.claims))
-        parts.append(("And the results behind them?", self.results))
-        parts.append(("What is not covered?", self.not_covered))
-        lines = [f"{title}\n" + "\n".join(f"  {line}" for line in body)
-                 for title, body in parts if body]  # fmt: skip
-        return "\n".join([*lines, self.conclusion])
-
-    def to_json(self) -> str:
-        """The same for machines."""
-        return json.dumps(
-            {**asdict(self), "conclusion": self.conclusion, "exit_code": self.exit_code},
-            ensure_ascii=False,
-        )
 
 
 def check_evidence(path: str | Path, key: str | Path | None = None) -> EvidenceCheck:
@@ -118,11 +32,15 @@ def check_evidence(path: str | Path, key: str | Path | None = None) -> EvidenceC
     `key`: the file of the public key that must have signed it. Its exit code is that of
     `surefoot verify`.
     """
-    envelope = read_envelope(path)
-    signature = _signature(envelope, key)
-    if signature.status is Status.REFUTED:
-        return EvidenceCheck("", signature)
-    return _check(read_statement(envelope.payload), signature)
+    try:
+        envelope = read_envelope(path)
+        signature = _signature(envelope, key)
+        if signature.status is Status.REFUTED:
+            return EvidenceCheck("", signature)
+        return _check(read_statement(envelope.payload), signature)
+    except EvidenceFailed as error:
+        named = str(error).startswith(str(path))
+        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
 
 
 def check_statement(evidence: Evidence) -> EvidenceCheck:
@@ -206,6 +124,17 @@ def _intact(evidence: Evidence) -> Check:
     )
 
 
+def _about(evidence: Evidence) -> tuple[str, ...]:
+    """What was studied, with the digests to compare one's own files with."""
+    study, words = evidence.study, evidence.study.words
+    covers = study.model.covers or "the model"
+    return (
+        f"Model {evidence.model}: SHA-256 {study.model.digest} ({covers}).",
+        f"Data {evidence.data}: {study.inputs.number:,} inputs, digest {study.inputs.digest}.",
+        f"Perturbation: {words.perturbation}. Method: {study.method}. Seed {study.seed}.",
+    )
+
+
 def _check_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[Check]:
     """Each claim against the one that the journal leads to; one that is left out is named."""
     left, checks = list(computed), []
@@ -243,7 +172,9 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
         checks.append(Check(Status.REFUTED, f"the result of input {wrong[0]}{more}"))
     elif record.inputs:
         checks.append(
-            Check(Status.FOLLOWS, f"the results of all {len(record.inputs):,} inputs, from {journal}")
+            Check(
+                Status.FOLLOWS, f"the results of all {len(record.inputs):,} inputs, from {journal}"
+            )
         )
     else:
         checks.append(Check(Status.FOLLOWS, f"the curve, from {journal}"))
@@ -278,16 +209,23 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  a dataclass
 
 
 def _not_covered(evidence: Evidence) -> tuple[str, ...]:
-    study = evidence.study
+    study, details = evidence.study, evidence.record.details
+    random = ", whether the perturbation is random" if draws_of(study) is None else ""
     lines = [
         "Whether the trials were run as the journal says, with this model and these data: run "
         "some again where both are (surefoot replay).",
         "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
-        "them when clean, whether the perturbation is random, versions and times.",
+        f"them when clean{random}, versions and times.",
     ]
-    if isinstance(evidence.record.details, Samples) and evidence.record.details.clean_loss:
+    if isinstance(details, Radii):
+        lines[0] = (
+            "Whether the proofs are right and the counterexamples fail: the journal has their "
+            "outcome, and with the model both can be checked again."
+        )
+        lines.append("The points drawn within and beyond each bracket, and how the file was read.")
+    if isinstance(details, Samples) and details.clean_loss:
         lines.append("The clean loss: it is no claim, and only the model gives it.")
-    if study.population is not None or study.method.kind == "population-mean":
+    if any(claim.about.sampling for claim in evidence.record.claims):
         lines.append("Whether the inputs are a sample of the population: no file can show that.")
     if evidence.record.stopped_early:
         lines.append("When the time limit ended the run: the journal ends there.")

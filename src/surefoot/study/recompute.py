@@ -20,7 +20,7 @@ from surefoot.store.spec import StudySpec
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.measurement import RecordBody
 from surefoot.study.model_stability import assuming
-from surefoot.study.recorded_study import RecordedStudy
+from surefoot.study.recorded_study import RecordedStudy, draws_of
 from surefoot.tasks import Entry, Subject
 
 Entries = Mapping[str, Sequence[Entry]]
@@ -55,7 +55,9 @@ def recorded_study(record: Record, entries: Entries) -> RecordedStudy:
     names = Counter(row.id for row in record.inputs)
     if any(uses > 1 for uses in names.values()):
         raise EvidenceFailed(f"the file is damaged: input {names.most_common(1)[0][0]} is twice")
-    draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
+    draws = draws_of(record.spec)
+    if draws is None:
+        draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
     study = RecordedStudy(record.digest, record.spec, record.inputs, draws, 0.0)
     try:
         needs = study.needs

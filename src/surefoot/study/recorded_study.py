@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.claims import Randomness, Sampling
+from surefoot.engine.input_layout import draws_nothing
 from surefoot.errors import InvalidArgument
+from surefoot.input_set import Inputs
 from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
@@ -19,9 +22,13 @@ from surefoot.results import Interval
 from surefoot.store.records import InputRow
 from surefoot.store.spec import StudySpec
 from surefoot.study.class_groups import sampling_of
+from surefoot.study.registry import PERTURBATIONS
 
 _POPULATIONS: dict[str, type[Any]] = {over.kind: over for over in (Mean, RobustShare, TailMean)}
 """What a study says of the population, by the name that a record has for it."""
+
+_MOST_VALUES = 10_000_000
+"""Of one input: a hostile file cannot fill the memory with its shape."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +190,23 @@ def method_of(spec: StudySpec) -> Any:  # noqa: ANN401  any method of the packag
         for name, value in spec.method.options.items()
     }
     return METHODS[kind](**options)
+
+
+def draws_of(spec: StudySpec) -> bool | None:
+    """Whether a perturbation of the catalogue is random; None where it cannot be made again."""
+    part, shape = spec.perturbation, spec.model.shape
+    if part.kind not in PERTURBATIONS or not 0 < math.prod(shape) <= _MOST_VALUES:
+        return None
+    options = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in part.options.items()
+    }
+    try:
+        x = np.zeros((1, *shape), dtype=np.float32)
+        inputs = Inputs(x, None, ("0",), "", frame=spec.inputs.frame, axes=spec.inputs.axes)
+        return not draws_nothing(PERTURBATIONS[part.kind](**options), inputs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _as_attributes(value: Any) -> Any:  # noqa: ANN401  what JSON holds

@@ -11,7 +11,8 @@ from surefoot.evidence_file.keys import read_private_key
 from surefoot.evidence_file.statement import evidence_of, statement_bytes
 from surefoot.store import open_existing
 from surefoot.store.records import Record
-from surefoot.study.check_evidence import Status, check_statement
+from surefoot.study.check_evidence import check_statement
+from surefoot.study.evidence_answers import Status
 from surefoot.study.recompute import Entries
 from surefoot.whole_file import write_whole
 
