@@ -93,10 +93,10 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
         reason = "it comes from an attack, a run of its own whose journal is not in this file"
         claims += [Check(Status.OPEN, sentence(claim), reason) for claim in others]
         results = _check_results(evidence, body)
+    intact, about, open_ = _intact(evidence), _about(evidence), _not_covered(evidence)
     return EvidenceCheck(
-        record.digest, signature, _intact(evidence), tuple(claims), tuple(results),
-        _not_covered(evidence),
-    )  # fmt: skip
+        record.digest, signature, intact, about, tuple(claims), tuple(results), open_
+    )
 
 
 def _of_an_attack(claim: Claim, evidence: Evidence) -> bool:
@@ -215,7 +215,7 @@ def _not_covered(evidence: Evidence) -> tuple[str, ...]:
         "Whether the trials were run as the journal says, with this model and these data: run "
         "some again where both are (surefoot replay).",
         "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
-        f"them when clean{random}, versions and times.",
+        f"them when clean and whether it fails then{random}, versions and times.",
     ]
     if isinstance(details, Radii):
         lines[0] = (

@@ -84,8 +84,11 @@ class EvidenceCheck:
         parts.append(("Do the claims follow from the journal?", self.claims))
         parts.append(("And the results behind them?", self.results))
         parts.append(("What is not covered?", self.not_covered))
-        lines = [f"{title}\n" + "\n".join(f"  {line}" for line in body)
-                 for title, body in parts if body]  # fmt: skip
+        lines = [
+            "\n  ".join([title, *(_printable(str(line)) for line in body)])
+            for title, body in parts
+            if body
+        ]
         return "\n".join([*lines, self.conclusion])
 
     def to_json(self) -> str:
