@@ -19,7 +19,7 @@ POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
     ids=["each input", "a search that chooses inputs"],
 )
 def test_radii_are_recomputed_and_a_larger_one_is_refuted(method, tmp_path):
-    run = linear_study(tmp_path, POINTS, method).run()
+    run = linear_study(tmp_path, POINTS, method).run().at_radius(0.05, 0.1)
     path = run.evidence(tmp_path / "run.json")
     check = sf.check_evidence(path)
     assert check.exit_code == 0, str(check)

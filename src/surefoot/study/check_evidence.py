@@ -41,6 +41,8 @@ def check_evidence(path: str | Path, key: str | Path | None = None) -> EvidenceC
     except EvidenceFailed as error:
         named = str(error).startswith(str(path))
         raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+    except RecursionError as error:
+        raise EvidenceFailed(f"{path}: it is nested too deeply to be evidence") from error
 
 
 def check_statement(evidence: Evidence) -> EvidenceCheck:
@@ -82,16 +84,16 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
     try:
         body = recompute(record, evidence.entries)
     except NotRecomputed as error:
-        claims = [Check(Status.OPEN, sentence(claim), str(error)) for claim in record.claims]
+        claims = [Check(Status.OPEN, _words(claim), str(error)) for claim in record.claims]
         results = [Check(Status.OPEN, "the results of the inputs", str(error))]
     except (*_BROKEN, MemoryError) as error:
         words = str(error) if isinstance(error, DoesNotFollow | ReplayMismatch) else repr(error)
-        claims = [Check(Status.REFUTED, sentence(c), words[:300]) for c in record.claims]
+        claims = [Check(Status.REFUTED, _words(c), words[:300]) for c in record.claims]
         results = [Check(Status.REFUTED, "the results of the inputs", words[:300])]
     else:
         claims = _check_claims(stated, body.claims)
         reason = "it comes from an attack, a run of its own whose journal is not in this file"
-        claims += [Check(Status.OPEN, sentence(claim), reason) for claim in others]
+        claims += [Check(Status.OPEN, _words(claim), reason) for claim in others]
         results = _check_results(evidence, body)
     intact, about, open_ = _intact(evidence), _about(evidence), _not_covered(evidence)
     return EvidenceCheck(
@@ -142,20 +144,28 @@ def _check_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[Ch
         own = next((one for one in left if _question(one) == _question(claim)), None)
         if own is None:
             reason = "no such claim follows from this study"
-            checks.append(Check(Status.REFUTED, sentence(claim), reason))
+            checks.append(Check(Status.REFUTED, _words(claim), reason))
             continue
         left.remove(own)
         different = first_difference(_plain(claim), _plain(own))
         if different is None:
-            checks.append(Check(Status.FOLLOWS, sentence(claim)))
+            checks.append(Check(Status.FOLLOWS, _words(claim)))
             continue
-        instead = sentence(own)
+        instead = _words(own)
         reason = f"its {different} is another"
-        if instead != sentence(claim):
+        if instead != _words(claim):
             reason = f"{reason}; what follows is: {instead}"
-        checks.append(Check(Status.REFUTED, sentence(claim), reason))
+        checks.append(Check(Status.REFUTED, _words(claim), reason))
     reason = "it follows from the journal, but the file leaves it out"
-    return checks + [Check(Status.REFUTED, sentence(claim), reason) for claim in left]
+    return checks + [Check(Status.REFUTED, _words(claim), reason) for claim in left]
+
+
+def _words(claim: Claim) -> str:
+    """The claim as a sentence; one that no run makes by its kind and quantity."""
+    try:
+        return sentence(claim)
+    except _BROKEN:
+        return f"{claim.kind}: {claim.quantity}"
 
 
 def _question(claim: Claim) -> tuple[object, ...]:

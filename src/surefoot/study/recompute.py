@@ -11,6 +11,7 @@ from surefoot.claims import MODEL_UNCHANGED, Randomness
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence import Counts
+from surefoot.methods import METHODS, AttackFunction
 from surefoot.models.endpoint_address import is_behind_address
 from surefoot.procedure import Joint, Needs, Pinned
 from surefoot.results import Bracket
@@ -20,6 +21,7 @@ from surefoot.store.spec import StudySpec
 from surefoot.study import attack_run, curve_run, precision_run, radii_run, sampling_run
 from surefoot.study.measurement import RecordBody
 from surefoot.study.model_stability import assuming
+from surefoot.study.radii_summaries import at_radii
 from surefoot.study.recorded_study import RecordedStudy, draws_of
 from surefoot.tasks import Entry, Subject
 
@@ -59,11 +61,10 @@ def recorded_study(record: Record, entries: Entries) -> RecordedStudy:
     if draws is None:
         draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
     study = RecordedStudy(record.digest, record.spec, record.inputs, draws, 0.0)
-    try:
-        needs = study.needs
-    except (InvalidArgument, TypeError, ValueError) as error:
-        raise NotRecomputed(f"{error}") from error
-    if needs.chooses_levels:
+    kind = record.spec.method.kind
+    if kind not in METHODS or METHODS[kind] is AttackFunction:
+        raise NotRecomputed(f"the method {kind} is code of its user, which is not in this file")
+    if study.needs.chooses_levels:
         return study
     level = record.spec.perturbation.options.get("level")
     if not isinstance(level, int | float):  # several perturbations together, or one of one's own
@@ -165,7 +166,12 @@ def _radii(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody
         i: row.result.sampled for i, row in enumerate(study.rows) if isinstance(row.result, Bracket)
     }
     checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
-    return radii_run.conclude_brackets(study, checked, searched, record.details.reader)
+    body = radii_run.conclude_brackets(study, checked, searched, record.details.reader)
+    at = [c.limit for c in record.claims if c.kind == "robust_accuracy" and c.limit is not None]
+    if not at:
+        return body
+    whole = replace(record, inputs=body.inputs, details=body.details, claims=body.claims)
+    return replace(body, claims=(*body.claims, *at_radii({"": whole}, at)))
 
 
 def _attack(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:

@@ -172,7 +172,7 @@ class RecordedStudy:
         if stated is None or stated.kind not in _POPULATIONS or stated.sampling is None:
             raise InvalidArgument(f"there is no statement about a population {stated}")
         over = _POPULATIONS[stated.kind]
-        suits = RobustShare if isinstance(self.method, tuple(TESTS.values())) else Mean
+        suits: type[Any] = RobustShare if isinstance(self.method, tuple(TESTS.values())) else Mean
         suits = TailMean if isinstance(self.method, tuple(TAILS.values())) else suits
         if over is not suits and over is not Mean:
             raise InvalidArgument(f"{stated.kind} does not follow from {self.spec.method.kind}")
