@@ -39,14 +39,17 @@ if TYPE_CHECKING:
         tail,
     )
     from surefoot.commands.tally import tally
+    from surefoot.evidence_file.keys import new_key
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.results import Undecided
     from surefoot.study import Result, Study, select, sweep
+    from surefoot.study.check_evidence import check_evidence
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
     from surefoot.study.parse_perturbation import parse_perturbation
     from surefoot.study.read_store import check_store, read_result, read_study, repair_run, runs
+    from surefoot.study.write_evidence import write_evidence
 
 __version__ = "0.1.0"
 
@@ -59,6 +62,7 @@ __all__ = [
     "Verdict",
     "brackets",
     "certify",
+    "check_evidence",
     "check_store",
     "claims",
     "compare",
@@ -72,6 +76,7 @@ __all__ = [
     "load_inputs",
     "load_model",
     "methods",
+    "new_key",
     "papers",
     "parse_perturbation",
     "perturb",
@@ -89,6 +94,7 @@ __all__ = [
     "tail",
     "tally",
     "testing",
+    "write_evidence",
 ]
 
 _MODULE_OF = {
@@ -103,9 +109,11 @@ _MODULE_OF = {
         ("certify", "compare", "critical", "curve", "doctor", "estimate", "plan", "tail"),
         "commands.functions",
     ),
+    "check_evidence": "study.check_evidence",
     "contact_sheet": "study.draw_sheet",
     "load_inputs": "inputs",
     "load_model": "models",
+    "new_key": "evidence_file.keys",
     "parse_perturbation": "study.parse_perturbation",
     **dict.fromkeys(
         ("check_store", "read_result", "read_study", "repair_run", "runs"), "study.read_store"
@@ -113,6 +121,7 @@ _MODULE_OF = {
     "select": "study",
     "sweep": "study",
     "tally": "commands.tally",
+    "write_evidence": "study.write_evidence",
 }
 """Where each name is defined; a name of `__all__` that is not here is itself a module."""
 

@@ -58,3 +58,7 @@ class ReplayMismatch(StoreFailed):
 
 class ReportFailed(SurefootError):
     """A report could not be written."""
+
+
+class EvidenceFailed(SurefootError):
+    """An evidence file cannot be read: it is damaged, too large, or no evidence file."""

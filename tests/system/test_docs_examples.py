@@ -29,7 +29,7 @@ SHELL_WORDS = {">", "|", "||", "&&", ";"}
 """What follows one of these in a line is not an argument of the command."""
 REQUIREMENT_OPTIONS = {"--require", "--require-each", "--not-worse", "--kappa"}
 """With one of these the exit code is a verdict; which one the small network gets is no matter."""
-READERS = ("show", "report", "replay")
+READERS = ("show", "report", "replay", "key", "evidence", "verify")
 """They read the run that was stored last: they run beside the store of one `estimate`."""
 TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {

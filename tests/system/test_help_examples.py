@@ -20,12 +20,13 @@ WRITES = {
     "estimate": "report.html",
     "brackets": "critical.svg",
     "design": "design.svg",
+    "evidence": "run.evidence.json",
     "perturb": "sheet.png",
     "report": "report.html",
     "replay": "perturbed.png",
 }
-RUNS_FIRST = ("estimate", "show", "report", "replay")
-"""The last three read what the first has stored, and nothing may be stored in between."""
+RUNS_FIRST = ("estimate", "show", "report", "replay", "evidence", "verify")
+"""All but the first read what the first has stored, and nothing may be stored in between."""
 REFUTED_OR_UNDECIDED = {"compare": {0, 1, 2}}
 """Examples with a requirement; what the small network achieves is not the point here."""
 

@@ -22,6 +22,7 @@ from surefoot.cli import (
     design,
     doctor,
     estimate,
+    evidence,
     papers,
     perturb,
     plan,
@@ -76,6 +77,7 @@ _COMMANDS = {
         compare.compare,
     ),
     "Read stored results": (store_commands.show, store_commands.report, store_commands.replay),
+    "Hand over evidence": (evidence.evidence, evidence.verify, evidence.key),
     "Results of other tools": (tally.tally, brackets.brackets),
     "Background": (papers.papers, design.design),
 }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from surefoot.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.cast import cast_to
-from surefoot.models.endpoint_address import read_address
+from surefoot.models.endpoint_address import covers_name, read_address
 from surefoot.models.endpoint_protocol import (
     DTYPES,
     HEADER_LENGTH,
@@ -177,12 +177,11 @@ def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel
     size = model.tensor.shape[0] or 1
     version = model._ask(np.repeat(one, size, axis=0)).version
     name = model.connection.address.name
-    served = f"version {version} as the server states it" if version else "no version"
     parts = (name, version, model.tensor.name, model.tensor.datatype, model.output or "")
     draft = replace(
         model.signature,
         digest=hashlib.sha256("\0".join(parts).encode()).hexdigest(),
-        covers=f"only the name {name}, {served}",
+        covers=covers_name(name, version),
     )
     model = replace(model, version=version, signature=draft)
     answers = _answers(model)

@@ -149,3 +149,16 @@ def refuse_unused_variable(variable: str | None, models: list[Any]) -> None:
             f"token_variable (--token-variable) is for a model behind HTTP, and {shown} is none: "
             "leave it out"
         )
+
+
+_STATED, _NOT_STATED = " as the server states it", ", no version"
+
+
+def covers_name(name: str, version: str) -> str:
+    """What the digest of a model behind an address covers, in words: its name and its version."""
+    return f"only the name {name}" + (f", version {version}{_STATED}" if version else _NOT_STATED)
+
+
+def is_behind_address(covers: str) -> bool:
+    """Whether these are the words for a model behind an address, which may change meanwhile."""
+    return covers.startswith("only the name ") and (_STATED in covers or _NOT_STATED in covers)

@@ -25,6 +25,7 @@ from surefoot.region.attack_method import (
 from surefoot.results import Bracket, Footing, Guarantee, Interval
 from surefoot.store.records import AttackSummary
 from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_run import input_rows, workers_for
 from surefoot.study.setup import Setup
 
@@ -51,7 +52,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         batch=batch or bench.batch_size(),
         # functions draw from the global random numbers, which threads share
         workers=1 if own_function else workers_for(study, workers),
-        conclude=lambda local: _conclude(study, local),
+        conclude=lambda local: conclude(study, local, _in_this_ball(study)),
         doing="attacking",
         unit="inputs",
     )
@@ -68,18 +69,27 @@ def _try_gradients(study: Setup) -> None:
         raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
 
 
-def _conclude(study: Setup, local: Sequence[Bracket]) -> RecordBody:
-    def count(*outcomes: str) -> int:
-        return sum(one.reason in outcomes for one in local)
-
-    n, broken = len(local), count(FOUND, WRONG_CLEAN)
+def _in_this_ball(study: Setup) -> AttackSummary:
+    """What the attack is, and the ball that it searches."""
     perturbation: Any = study.perturbation
     bounds = study.model.signature.bounds
     within = "" if bounds is None else f" within [{bounds.low:g}, {bounds.high:g}]"
     whole = ", whole numbers only" if study.model.signature.whole_numbers else ""
+    ball = f"{perturbation.ball} ball of radius {level_words(study.level)}{within}{whole}"
+    return replace(summary_of(study, study.method), ball=ball)
+
+
+def conclude(
+    study: Setup | RecordedStudy, local: Sequence[Bracket], attack: AttackSummary
+) -> RecordBody:
+    """What follows from the searches, without a model."""
+
+    def count(*outcomes: str) -> int:
+        return sum(one.reason in outcomes for one in local)
+
+    n, broken = len(local), count(FOUND, WRONG_CLEAN)
     summary = replace(
-        summary_of(study, study.method),
-        ball=f"{perturbation.ball} ball of radius {level_words(study.level)}{within}{whole}",
+        attack,
         failure_rate=1 - broken / n,
         broken=broken,
         clean=count(WRONG_CLEAN),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from surefoot.claims import Sampling
 from surefoot.errors import InvalidArgument
 from surefoot.population import by_group, is_grouped
 from surefoot.store.records import InputRow
@@ -50,3 +51,12 @@ def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:
     """
     names = [{row.group for row in rows if row.group} for rows in classes.values()]
     return sum(map(len, names)) == len(set().union(*names))
+
+
+def sampling_of(labels: Iterable[int], groups: Sequence[str]) -> Sampling:
+    """How inputs stand for the population: equally many of each class are a quota."""
+    if groups:
+        return Sampling.GROUPED
+    sizes = Counter(labels)
+    even = len(sizes) > 1 and min(sizes.values()) == max(sizes.values()) > 1
+    return Sampling.STRATIFIED if even else Sampling.INDEPENDENT

@@ -19,6 +19,7 @@ from surefoot.results import UNIT, Curve, Footing, Guarantee, Interval, Reading
 from surefoot.store.records import CurveRow, Curves
 from surefoot.study.class_groups import distinct_names
 from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_run import batch_size, why_in_python, workers_for
 from surefoot.study.setup import Setup
 from surefoot.tasks import Subject
@@ -34,23 +35,25 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
     method: Any = study.method
     return Measurement(
         subjects=subjects,
-        procedures={s.name: replace(method, **_known(study, s)) for s in subjects},
+        procedures={s.name: replace(method, **known_of(s)) for s in subjects},
         bench=bench,
         batch=batch or batch_size(study, bench, subjects[0], method.low),
         workers=workers_for(study, workers),
         in_python=why_in_python(study),
         requested=workers is not None,
-        conclude=lambda curves: _conclude(study, subjects_by_name, curves),
+        conclude=lambda curves: _with_strip(
+            study, conclude(study, list(subjects_by_name), curves), subjects_by_name[WHOLE]
+        ),
     )
 
 
-def _known(study: Setup, subject: Subject) -> dict[str, Any]:
+def known_of(subject: Subject) -> dict[str, Any]:
     """What a method learns from the study: the number of inputs, and whether draws are fresh."""
     known: dict[str, Any] = {"size": len(subject.rows)}
     return known | {"fresh": True} if subject.picks else known
 
 
-def shuffled(study: Setup) -> tuple[int, ...]:
+def shuffled(study: Setup | RecordedStudy) -> tuple[int, ...]:
     """The inputs in an order that is random by the seed and depends on nothing but their ids."""
     ids = study.fitted.ids
 
@@ -77,21 +80,31 @@ def _subjects(study: Setup) -> dict[str, Subject]:
     return subjects
 
 
-def _conclude(study: Setup, subjects: dict[str, Subject], concluded: Sequence[Curve]) -> RecordBody:
+def conclude(
+    study: Setup | RecordedStudy, names: Sequence[str], concluded: Sequence[Curve]
+) -> RecordBody:
+    """What follows from the curves of all inputs and of classes, by name, without a model."""
     curves = {
         name: _without_contradicted(study, curve)
-        for name, curve in zip(subjects, concluded, strict=True)
+        for name, curve in zip(names, concluded, strict=True)
     }
     whole = curves.pop(WHOLE)
     rows = tuple(CurveRow(name, curve.size, curve) for name, curve in curves.items())
-    details = Curves(whole, rows, strip(study.bench(), subjects[WHOLE], whole.span))
+    details = Curves(whole, rows, None)
     claims = [_claim(study, whole, reading, "") for reading in whole.readings]
     claims += [_claim(study, row.curve, r, row.name) for row in rows for r in row.curve.readings]
     trials = whole.trials + sum(row.curve.trials for row in rows)
     return RecordBody((), details, tuple(claims), trials)
 
 
-def _without_contradicted(study: Setup, curve: Curve) -> Curve:
+def _with_strip(study: Setup, body: RecordBody, whole: Subject) -> RecordBody:
+    """The same with an example at some levels, which only the model can add."""
+    curves: Any = body.details
+    images = strip(study.bench(), whole, curves.curve.span)
+    return replace(body, details=replace(curves, strip=images))
+
+
+def _without_contradicted(study: Setup | RecordedStudy, curve: Curve) -> Curve:
     """Of a population nothing is located where the sample contradicts what is assumed of it."""
     if not (curve.contradiction and _of_population(study)):
         return curve
@@ -99,11 +112,11 @@ def _without_contradicted(study: Setup, curve: Curve) -> Curve:
     return replace(curve, readings=tuple(nothing))
 
 
-def _of_population(study: Setup) -> bool:
+def _of_population(study: Setup | RecordedStudy) -> bool:
     return getattr(study.method, "scope", "set") == "population"
 
 
-def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
+def _claim(study: Setup | RecordedStudy, curve: Curve, reading: Reading, name: str) -> Claim:
     """Up to which level, where the curve falls once; else on which share of the levels."""
     population = _of_population(study)
     scope = Scope(
@@ -142,7 +155,7 @@ def _claim(study: Setup, curve: Curve, reading: Reading, name: str) -> Claim:
 
 
 def _quantity(
-    study: Setup, curve: Curve, reading: Reading
+    study: Setup | RecordedStudy, curve: Curve, reading: Reading
 ) -> tuple[str, float | None, Interval | None]:
     height, span = curve_quantity(study.property.kind), curve.span
     name = levels_name(study.spec.perturbation, study.spec.words.perturbation)

@@ -31,13 +31,13 @@ _SAMPLE = 64
 
 def with_assumption(claims: tuple[Claim, ...], model: Model) -> tuple[Claim, ...]:
     """The claims of a run, with what they take for granted about the model."""
-    return _assuming(claims, getattr(model, "assumption", ""))
+    return assuming(claims, getattr(model, "assumption", ""))
 
 
 def as_in_records(claims: tuple[Claim, ...], records: Iterable[Record]) -> tuple[Claim, ...]:
     """Claims that follow from these records, with what those take for granted about a model."""
     known = {a for r in records for claim in r.claims for a in claim.guarantee.assumptions}
-    return _assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
+    return assuming(claims, MODEL_UNCHANGED if MODEL_UNCHANGED in known else "")
 
 
 def first_answers(study: Setup) -> Outputs | None:
@@ -85,7 +85,8 @@ def _rows(study: Setup) -> slice:
     return slice(None, None, -(-len(study.fitted) // _SAMPLE))
 
 
-def _assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:
+def assuming(claims: tuple[Claim, ...], text: str) -> tuple[Claim, ...]:
+    """The claims, if this holds too; nothing is added where it is empty."""
     return tuple(_conditional(claim, text) for claim in claims) if text else claims
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
-from surefoot.engine.worst_inputs import failed_examples
 from surefoot.evidence import Counts
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
@@ -26,11 +25,17 @@ from surefoot.results import (
 )
 from surefoot.statistics.intervals import betting_trials
 from surefoot.store.records import Samples
-from surefoot.study.clean_loss import clean_loss
 from surefoot.study.curve_run import shuffled
 from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval
-from surefoot.study.sampling_run import batch_size, input_rows, why_in_python, workers_for
+from surefoot.study.sampling_run import (
+    batch_size,
+    input_rows,
+    why_in_python,
+    with_examples,
+    workers_for,
+)
 from surefoot.study.setup import Setup
 
 NO_TRIAL = "no trial of it was needed for the mean"
@@ -49,11 +54,11 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         workers=workers_for(study, workers),
         in_python=why_in_python(study),
         requested=workers is not None,
-        conclude=lambda answers: _conclude(study, answers[0], order, size),
+        conclude=lambda answers: with_examples(study, conclude(study, answers[0], order), size),
     )
 
 
-def procedure(study: Setup) -> Any:  # noqa: ANN401  a method for all inputs together
+def procedure(study: Setup | RecordedStudy) -> Any:  # noqa: ANN401  a method for all inputs together
     """The method with what it learns from the study."""
     known: dict[str, Any] = {
         "size": len(study.fitted),
@@ -65,9 +70,10 @@ def procedure(study: Setup) -> Any:  # noqa: ANN401  a method for all inputs tog
     return replace(study.method, **known)
 
 
-def _conclude(
-    study: Setup, result: PrecisionResult, order: Sequence[int], batch: int
+def conclude(
+    study: Setup | RecordedStudy, result: PrecisionResult, order: Sequence[int]
 ) -> RecordBody:
+    """What follows from the result, without a model; the inputs were in this order."""
     place = np.argsort(order)
     counts = [result.counts[i] for i in place]
     first = [result.first[i] for i in place]
@@ -80,8 +86,7 @@ def _conclude(
         studied=of_set,
         classes=(),
         contrasts=(),
-        examples=failed_examples(study.bench(), rows, study.level, batch),
-        clean_loss=clean_loss(study),
+        examples=(),
     )
     claims = _claims(study, local, details, result)
     return RecordBody(rows, details, claims, result.failure.trials)
@@ -104,7 +109,7 @@ def _around(kept: int, trials: int, error: float) -> Interval:
 
 
 def _means(
-    study: Setup, result: PrecisionResult, first: Sequence[Counts]
+    study: Setup | RecordedStudy, result: PrecisionResult, first: Sequence[Counts]
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
@@ -137,7 +142,10 @@ def _means(
 
 
 def _claims(
-    study: Setup, local: Sequence[InputResult], details: Samples, result: PrecisionResult
+    study: Setup | RecordedStudy,
+    local: Sequence[InputResult],
+    details: Samples,
+    result: PrecisionResult,
 ) -> tuple[Claim, ...]:
     """The mean that was asked for comes first, with the reason where it is not narrow enough."""
     common, claims = common_of(study, local), []

@@ -23,6 +23,7 @@ from surefoot.study.curve_run import WHOLE, shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.radii_claims import claims_of, quantiles_of
 from surefoot.study.radii_summaries import mean_claims
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.setup import Setup
 from surefoot.study.verifiers import bounds_of, prover_for
@@ -41,24 +42,20 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         inputs, study.references, study.model, prover, bounds, method.tolerance, method.efforts,
         study.seed,
     )  # fmt: skip
-    subjects: Sequence[Subject] = inputs.subjects()
-    procedures: Mapping[str, Any] = dict.fromkeys(inputs.ids, method)
-    if isinstance(method, CriticalQuantile):
-        subjects = [Subject(WHOLE, shuffled(study))]
-        procedures = {WHOLE: replace(method, size=len(inputs), top=bounds.width)}
+    subjects, procedures = searches(study, inputs.subjects())
 
     def conclude(answers: Sequence[Any]) -> RecordBody:
-        brackets, searched = _brackets(subjects, answers)
+        brackets, searched = brackets_of(subjects, answers)
         drawn = points_drawn(study, brackets, network, workers)
         checked = {i: replace(b, sampled=drawn.get(i, ())) for i, b in brackets.items()}
-        return _conclude(study, checked, searched, reader)
+        return _with_examples(study, conclude_brackets(study, checked, searched, reader))
 
     def conclude_early(journal: Journal) -> RecordBody | None:
         proofs = _proofs(subjects, journal)
         if not proofs:
             return None
         brackets = {i: bracket_of(proofs.get(i, NOT_REACHED)) for i in range(len(inputs))}
-        return _conclude(study, brackets, None, reader)
+        return _with_examples(study, conclude_brackets(study, brackets, None, reader))
 
     return Measurement(
         subjects,
@@ -75,7 +72,18 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
     )
 
 
-def _brackets(
+def searches(
+    study: Setup | RecordedStudy, each: Sequence[Subject]
+) -> tuple[Sequence[Subject], Mapping[str, Any]]:
+    """A search for each input, or one search for all of them in a random order."""
+    if not isinstance(study.method, CriticalQuantile):
+        return each, {subject.name: study.method for subject in each}
+    size, top = len(study.fitted), bounds_of(study).width
+    whole = replace(study.method, size=size, top=top)
+    return [Subject(WHOLE, shuffled(study))], {WHOLE: whole}
+
+
+def brackets_of(
     subjects: Sequence[Subject], answers: Sequence[Any]
 ) -> tuple[dict[int, Bracket], Quantile | Undecided | None]:
     """The bracket of each input tried, by row; and the quantile, where a search gave it."""
@@ -97,31 +105,38 @@ def _proofs(subjects: Sequence[Subject], journal: Journal) -> dict[int, Proof]:
     return proofs
 
 
-def _conclude(
-    study: Setup,
+def conclude_brackets(
+    study: Setup | RecordedStudy,
     brackets: Mapping[int, Bracket],
     searched: Quantile | Undecided | None,
     reader: float | None,
 ) -> RecordBody:
+    """What follows from the brackets, by row, without a model."""
     ordered = sorted(brackets)
     rows = tuple(_row(study, i, brackets[i]) for i in ordered)
     local = [brackets[i] for i in ordered]
     quantiles, classes = quantiles_of(study.method, rows, searched, _classes(study, rows))
-    radii = Radii(quantiles, classes, _examples(study, rows), reader)
+    radii = Radii(quantiles, classes, (), reader)
     claims = claims_of(radii, rows)
     chosen = isinstance(study.method, CriticalQuantile) and study.method.within is not None
     means = mean_claims(claims[0], rows, None if chosen else bounds_of(study).width)
     return RecordBody(rows, radii, (*claims, *means), sum(b.trials for b in local))
 
 
-def _row(study: Setup, i: int, bracket: Bracket) -> InputRow:
+def _with_examples(study: Setup, body: RecordBody) -> RecordBody:
+    """The same with the nearest counterexamples, whose labels the model gives."""
+    radii: Any = body.details
+    return replace(body, details=replace(radii, examples=_examples(study, body.inputs)))
+
+
+def _row(study: Setup | RecordedStudy, i: int, bracket: Bracket) -> InputRow:
     inputs = study.fitted
     label = None if inputs.labels is None else int(inputs.labels[i])
     group = inputs.groups[i] if inputs.groups else ""
     return InputRow(inputs.ids[i], label, int(study.predicted[i]), bracket, group=group)
 
 
-def _classes(study: Setup, rows: Sequence[InputRow]) -> dict[str, list[InputRow]]:
+def _classes(study: Setup | RecordedStudy, rows: Sequence[InputRow]) -> dict[str, list[InputRow]]:
     """The inputs of each class, where classes are wanted."""
     if not study.class_by_class:
         return {}

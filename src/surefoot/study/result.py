@@ -17,6 +17,7 @@ from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
 from surefoot.results import InputResult
+from surefoot.store import Journal
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
 from surefoot.study import requirements
@@ -45,6 +46,8 @@ class Result:
     from_store: bool = False
     command: str = ""
     store: str = "surefoot.db"
+    journal: Journal | None = None
+    """The journal of a run without a store."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -140,6 +143,23 @@ class Result:
     def report(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
         return write_page(self.view, Path(path))
+
+    def evidence(self, path: str | Path, key: str | Path | None = None) -> Path:
+        """Write study, claims, results and journal for a second party: `surefoot verify` checks it.
+
+        `key` is the file of a private key that signs it. The journal is that of the run, or of its
+        store; of a database with a password use `sf.write_evidence`.
+        """
+        from surefoot.study.write_evidence import evidence_file, write_evidence
+
+        if self.parts:
+            raise InvalidArgument(
+                "several results side by side have no journal of their own: write the evidence of "
+                "each part, result.parts[name].evidence(path)"
+            )
+        if self.journal is not None:
+            return evidence_file(self.record, self.journal.replay(), path, key)
+        return write_evidence(self.record.digest, path, store=self.store, key=key)
 
     def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
         """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""

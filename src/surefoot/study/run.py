@@ -94,7 +94,9 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Re
         result = _run_in(store, study, findings, options)
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)
-    return result if where is None else replace(result, store=public_location(where))
+        if where is None:
+            return replace(result, journal=store.journal(study.digest))
+    return replace(result, store=public_location(where))
 
 
 def _run_in(

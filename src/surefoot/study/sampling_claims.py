@@ -30,6 +30,7 @@ from surefoot.results import (
 from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
 from surefoot.store.records import InputRow, Samples
 from surefoot.study.class_groups import sampled_of
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.setup import Setup
 
 FAILURE = "failure probability"
@@ -100,14 +101,16 @@ class Common:
         )
 
 
-def common_of(study: Setup, local: Sequence[InputResult]) -> Common:
+def common_of(study: Setup | RecordedStudy, local: Sequence[InputResult]) -> Common:
     """What all claims of this study share."""
     trials = sum(r.trials for r in local)
     groups = len(set(study.fitted.groups))
     return Common(study.randomness, len(local), study.sampling, trials, groups)
 
 
-def claims_of(study: Setup, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
+def claims_of(
+    study: Setup | RecordedStudy, rows: Sequence[InputRow], details: Samples
+) -> tuple[Claim, ...]:
     """The headline first; no verdict, which only a requirement gets."""
     local: list[Any] = [row.result for row in rows]
     common = common_of(study, local)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from surefoot.study.class_groups import (
 from surefoot.study.clean_loss import clean_loss
 from surefoot.study.example_scores import with_few_histograms
 from surefoot.study.measurement import Measurement, RecordBody
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.sampling_claims import claims_of
 from surefoot.study.setup import Setup
 from surefoot.tasks import Subject, Task
@@ -45,7 +47,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         bench=bench,
         batch=size,
         workers=workers_for(study, workers),
-        conclude=lambda local: _conclude(study, bench, local, size),
+        conclude=lambda local: with_examples(study, conclude(study, local), size),
         in_python=why_in_python(study),
         requested=workers is not None,
     )
@@ -76,7 +78,7 @@ def why_in_python(study: Setup) -> str:
     return "the perturbation is a Python function" if hasattr(inner, "function") else ""
 
 
-def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
+def input_rows(study: Setup | RecordedStudy, local: Sequence[Any]) -> tuple[InputRow, ...]:
     """One row an input, in the order of the inputs."""
     labels, predicted = study.fitted.labels, study.predicted if study.has_classes else None
     digests = study.fitted.row_digests()
@@ -94,10 +96,11 @@ def input_rows(study: Setup, local: Sequence[Any]) -> tuple[InputRow, ...]:
     )
 
 
-def _conclude(
-    study: Setup, bench: SamplingBench[Any], local: Sequence[Any], batch: int
-) -> RecordBody:
-    """Half of the error goes to the whole, the other half is shared by the classes."""
+def conclude(study: Setup | RecordedStudy, local: Sequence[Any]) -> RecordBody:
+    """What follows from the results of the inputs, without a model: no examples, no clean loss.
+
+    Half of the error goes to the whole, the other half is shared by the classes.
+    """
     over, rows = study.aggregate, with_few_histograms(input_rows(study, local))
     classes = by_class(rows) if study.class_by_class else {}
     classes = classes if groups_within_classes(classes) else {}
@@ -119,10 +122,17 @@ def _conclude(
             if several
         ),
         contrasts=_contrasts(classes, names, study.digest, over.error) if several else (),
-        examples=failed_examples(bench, rows, study.level, batch),
-        clean_loss=clean_loss(study),
+        examples=(),
     )
     return RecordBody(rows, details, claims_of(study, rows, details), sum(r.trials for r in local))
+
+
+def with_examples(study: Setup, body: RecordBody, batch: int) -> RecordBody:
+    """The same with what only the model can add: failed examples and the clean loss."""
+    samples: Any = body.details
+    examples = failed_examples(study.bench(), body.inputs, study.level, batch)
+    details = replace(samples, examples=examples, clean_loss=clean_loss(study))
+    return replace(body, details=details)
 
 
 def _contrasts(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -43,6 +42,7 @@ from surefoot.store.spec import (
     SpecWords,
     StudySpec,
 )
+from surefoot.study.class_groups import sampling_of
 from surefoot.study.compatibility import check_compatibility, check_seed
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
 from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores, Signature
@@ -110,12 +110,8 @@ class Setup:
     @cached_property
     def sampling(self) -> Sampling:
         """How the inputs stand for the population: equally many of each class are a quota."""
-        if self.fitted.groups:
-            return Sampling.GROUPED
         labels = self.fitted.labels
-        sizes = Counter(() if labels is None else labels.tolist())
-        even = len(sizes) > 1 and min(sizes.values()) == max(sizes.values()) > 1
-        return Sampling.STRATIFIED if even else Sampling.INDEPENDENT
+        return sampling_of(() if labels is None else labels.tolist(), self.fitted.groups)
 
     @cached_property
     def randomness(self) -> Randomness:

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot.engine.proof_bench import BuiltInProver, ExternalProver, Prover
 from surefoot.errors import InvalidArgument
 from surefoot.results import Interval
+from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.setup import Setup
 from surefoot.subject import Graph
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from surefoot.graph.network import Network
 
 
-def bounds_of(study: Setup) -> Interval:
+def bounds_of(study: Setup | RecordedStudy) -> Interval:
     """The range of input values, without which nothing can be proved."""
-    bounds = study.model.signature.bounds
+    bounds = study.bounds if isinstance(study, RecordedStudy) else study.model.signature.bounds
     if bounds is None:
         raise InvalidArgument(
             "proofs need the range of input values, got none: pass bounds (--bounds 0,1)"

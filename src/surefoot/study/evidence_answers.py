@@ -1,0 +1,104 @@
+"""What a check of an evidence file answers, in the order in which a sceptic asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What a check came to."""
+
+    FOLLOWS = "follows"
+    REFUTED = "does not follow"
+    OPEN = "not recomputed"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, in words; `reason` says why it does not follow."""
+
+    status: Status
+    subject: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class EvidenceCheck:
+    """What a second party knows of an evidence file, in the order in which a sceptic asks.
+
+    `claims` has one check for each claim; `results` are those of the inputs and the summaries.
+    """
+
+    run: str
+    signature: Check
+    intact: Check | None = None
+    about: tuple[str, ...] = ()
+    claims: tuple[Check, ...] = ()
+    results: tuple[Check, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Everything that was checked."""
+        intact = () if self.intact is None else (self.intact,)
+        return (self.signature, *intact, *self.claims, *self.results)
+
+    @property
+    def exit_code(self) -> int:
+        """0: all follows; 1: something does not, or the signature is wrong; 2: something is open.
+
+        That nobody checked who signed is said and does not count.
+        """
+        if any(check.status is Status.REFUTED for check in self.checks):
+            return 1
+        return 2 if any(c.status is Status.OPEN for c in (*self.claims, *self.results)) else 0
+
+    @property
+    def conclusion(self) -> str:
+        """The whole in one sentence."""
+        if self.signature.status is Status.REFUTED:
+            return "Refuted: the file is not what was signed; nothing else of it was checked."
+        if self.exit_code == 1:
+            bad = sum(check.status is Status.REFUTED for check in self.claims)
+            what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
+            return f"Refuted: {what} cannot have come from this study and this journal."
+        followed = sum(check.status is Status.FOLLOWS for check in self.claims)
+        if self.exit_code == 2:
+            return f"Undecided: {followed} of {len(self.claims)} claims were recomputed."
+        claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
+        return f"{claims[:1].upper()}{claims[1:]} from the journal in this file."
+
+    def __str__(self) -> str:
+        """The answers of a sceptic's questions, one after the other."""
+        parts: list[tuple[str, Iterable[object]]] = [("Who signed it?", [self.signature.subject])]
+        if self.intact is not None:
+            reason = f" {self.intact.reason}" if self.intact.reason else ""
+            parts.append(("Is it intact?", [self.intact.subject + reason]))
+        parts.append(("What is it about?", self.about))
+        parts.append(("Do the claims follow from the journal?", self.claims))
+        parts.append(("And the results behind them?", self.results))
+        parts.append(("What is not covered?", self.not_covered))
+        lines = [
+            "\n  ".join([title, *(_printable(str(line)) for line in body)])
+            for title, body in parts
+            if body
+        ]
+        return "\n".join([*lines, self.conclusion])
+
+    def to_json(self) -> str:
+        """The same for machines."""
+        return json.dumps(
+            {**asdict(self), "conclusion": self.conclusion, "exit_code": self.exit_code},
+            ensure_ascii=False,
+        )
+
+
+def _printable(line: str) -> str:
+    """The line without what a hostile file could steer a terminal with, or begin a new line."""
+    return "".join(letter if letter.isprintable() else "�" for letter in line)

@@ -1,0 +1,59 @@
+"""Evidence from the command line: written where model and data are, checked where they are not."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from surefoot.cli.main import app
+from surefoot.errors import EvidenceFailed
+from tests.worlds import points, study
+
+
+def surefoot(*words):
+    """The exit code of a command in this process, and what it prints."""
+    done = CliRunner().invoke(app, words, standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value, done.stdout
+
+
+@pytest.fixture(scope="module")
+def second_party(tmp_path_factory):
+    """A folder with a signed file, the public key, and neither store, model nor data."""
+    first, second = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
+    study(inputs=points(4)).run(store=str(first / "surefoot.db"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(first)
+        assert surefoot("key", "new", "-o", "key.pem")[0] == 0
+        written = surefoot("evidence", "latest", "-o", "run.json", "--key", "key.pem")
+        assert written == (0, "run.json\n")
+    for name in ("run.json", "key.pub"):
+        shutil.copy(first / name, second)
+    return second
+
+
+def test_a_second_party_checks_a_run_without_model_and_data(second_party):
+    command = [sys.executable, "-m", "surefoot", "verify", "run.json", "--key", "key.pub"]
+    done = subprocess.run(command, cwd=second_party, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    titles = [line for line in done.stdout.splitlines() if line.endswith("?")]
+    assert titles[:2] == ["Who signed it?", "Is it intact?"]
+    assert titles[-1] == "What is not covered?"
+    assert "does not follow" not in done.stdout
+    assert done.stdout.rstrip().endswith("claims follow from the journal in this file.")
+
+
+def test_a_file_whose_signature_was_removed_is_refuted(second_party, monkeypatch):
+    monkeypatch.chdir(second_party)
+    whole = json.loads((second_party / "run.json").read_text())
+    (second_party / "bare.json").write_text(json.dumps(whole | {"signatures": []}))
+    code, text = surefoot("verify", "bare.json", "--key", "key.pub")
+    assert (code, "no signature" in text) == (1, True)
+    code, text = surefoot("verify", "bare.json", "--json")
+    assert (code, "unsigned" in json.loads(text)["signature"]["subject"]) == (0, True)
+    with pytest.raises(EvidenceFailed, match="check the path"):
+        surefoot("verify", "nowhere.json")

@@ -1,0 +1,58 @@
+"""Keys, envelopes and packed tables: what is signed, and what a hostile file cannot do."""
+
+import stat
+
+import pytest
+
+import surefoot as sf
+from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.evidence_file.envelope import Envelope, pre_authentication_encoding
+from surefoot.evidence_file.keys import read_public_key
+from surefoot.evidence_file.packed import pack, unpack
+
+
+def test_the_encoding_that_is_signed_is_that_of_the_specification():
+    """The example of the DSSE protocol."""
+    encoded = pre_authentication_encoding("http://example.com/HelloWorld", b"hello world")
+    assert encoded == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+
+
+def test_a_private_key_is_for_its_owner_alone_and_is_never_replaced(tmp_path):
+    private = tmp_path / "key.pem"
+    public = sf.new_key(private)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    before = private.read_bytes()
+    with pytest.raises(InvalidArgument, match="never replaced"):
+        sf.new_key(private)
+    assert private.read_bytes() == before
+    with pytest.raises(InvalidArgument, match="private key: pass the public one"):
+        read_public_key(private)
+    assert b"PUBLIC KEY" in public.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"{", b"\xff", b"null", b'{"payload": 1}', b"[" * 100_000,
+        b'{"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[]}',
+        b'{"payloadType":"application/vnd.in-toto+json","payload":"*","signatures":[]}',
+        b'{"payloadType":"text/plain","payload":"e30=","signatures":[]}',
+        b'{"payloadType":"a","payloadType":"a","payload":"e30=","signatures":[]}',
+        Envelope(b'{"_type":NaN}').text().encode(),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_evidence_is_refused_in_one_sentence(content, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(EvidenceFailed, match=r"bad\.json"):
+        sf.check_evidence(path)
+
+
+def test_a_packed_table_cannot_grow_beyond_what_it_says():
+    table = pack({"a": "0" * 10_000_000})
+    assert len(table["data"]) < 20_000
+    assert unpack(table) == {"a": "0" * 10_000_000}
+    with pytest.raises(EvidenceFailed, match="not as long as it says"):
+        unpack(table | {"bytes": 1000})
+    with pytest.raises(EvidenceFailed, match="more than"):
+        unpack(table | {"bytes": 10**12})

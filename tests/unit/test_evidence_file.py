@@ -1,0 +1,255 @@
+"""An evidence file is checked by somebody who has neither model nor data, and trusts nobody."""
+
+import base64
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+import surefoot as sf
+from surefoot.errors import EvidenceFailed
+from surefoot.evidence_file.envelope import PAYLOAD_TYPE, Envelope, read_envelope
+from surefoot.evidence_file.packed import unpack
+from tests.worlds import linear_model, points, study
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "docs" / "evidence.schema.json").read_text(encoding="utf-8")
+)
+GIVEN = {
+    "subject.0.name", "subject.1.name",
+    "predicate.origin", "predicate.extends", "predicate.study.words",
+    "predicate.details.clean_loss", "predicate.inputs.predicted", "predicate.inputs.clean_kept",
+    "predicate.stopped_early",
+}  # fmt: skip
+"""What only the model can say, and what no number depends on: `verify` says that it is taken as it
+is, and a signature alone protects it."""
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    """Two keys: (private, public) of ours and of a stranger."""
+    folder = tmp_path_factory.mktemp("keys")
+    pairs = [(folder / f"{name}.pem", folder / f"{name}.pub") for name in ("ours", "other")]
+    for private, public in pairs:
+        assert sf.new_key(private) == public
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def result():
+    return study(inputs=points(3), method=sf.methods.ExactSequential(0.3, 0.2)).run()
+
+
+def statement_of(path):
+    """The statement of a file, its tables unpacked."""
+    statement = json.loads(read_envelope(path).payload)
+    predicate = statement["predicate"]
+    for name in ("inputs", "journal"):
+        predicate[name] = unpack(predicate[name])
+    return statement
+
+
+def write(path, statement):
+    """An unsigned file of this statement."""
+    path.write_text(Envelope(json.dumps(statement).encode()).text())
+    return path
+
+
+def exit_code(path, key=None):
+    try:
+        return sf.check_evidence(path, key).exit_code
+    except EvidenceFailed:
+        return 3
+
+
+def leaves(value, path=()):
+    """Every leaf of a JSON value: its path."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, part in parts:
+        if isinstance(part, dict | list) and part:
+            yield from leaves(part, (*path, name))
+        else:
+            yield (*path, name)
+
+
+def changed(value, path):
+    """A copy with another value of the same type at this path."""
+    whole = copy.deepcopy(value)
+    at = whole
+    for name in path[:-1]:
+        at = at[name]
+    old = at[path[-1]]
+    match old:
+        case bool():
+            new = not old
+        case int() | float():
+            new = old + 1
+        case str():
+            new = f"{old}x"
+        case None:
+            new = 0.25
+        case _:
+            new = ["x"] if isinstance(old, list) else {"x": 1}
+    at[path[-1]] = new
+    return whole
+
+
+def test_no_leaf_of_a_signed_file_can_be_changed(result, keys, tmp_path):
+    (private, public), (_, stranger) = keys
+    path = result.evidence(tmp_path / "run.evidence.json", private)
+    assert exit_code(path, public) == 0
+    assert exit_code(path, stranger) == 1
+    envelope = json.loads(path.read_text())
+    statement = json.loads(read_envelope(path).payload)
+    for leaf in leaves(statement):
+        payload = json.dumps(changed(statement, leaf)).encode()
+        bad = envelope | {"payload": base64.b64encode(payload).decode()}
+        path.write_text(json.dumps(bad))
+        assert exit_code(path, public) == 1, leaf
+    for leaf in leaves(envelope):
+        path.write_text(json.dumps(changed(envelope, leaf)))
+        harmless = leaf[-1] == "keyid"  # a hint, which nobody relies on
+        assert (exit_code(path, public) == 0) is harmless, leaf
+    path.write_text(json.dumps(envelope | {"signatures": []}))
+    assert exit_code(path, public) == 1
+    path.write_text(json.dumps(envelope))
+    assert exit_code(path, public) == 0
+
+
+def test_what_an_unsigned_file_claims_beyond_its_journal_is_noticed_leaf_by_leaf(result, tmp_path):
+    """Only what no claim depends on can be changed by itself."""
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    assert exit_code(write(path, statement)) == 0
+    unnoticed = {
+        ".".join(map(str, leaf))
+        for leaf in leaves(statement)
+        if exit_code(write(path, changed(statement, leaf))) == 0
+    }
+    assert {name for name in unnoticed if not any(name.startswith(g) for g in GIVEN)} == set()
+
+
+def test_a_forged_claim_is_named_with_what_follows_instead(result, tmp_path):
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    statement["predicate"]["claims"][0]["interval"] = {"low": 0.0, "high": 1e-4}
+    statement["predicate"]["claims"][0]["value"] = 1e-5
+    check = sf.check_evidence(write(path, statement))
+    assert check.exit_code == 1
+    assert [one.status for one in check.claims].count("does not follow") == 1
+    assert "what follows is" in check.claims[0].reason
+    assert check.conclusion.startswith("Refuted: 1 of")
+
+
+def test_a_claim_that_is_left_out_and_one_that_is_added_are_noticed(result, tmp_path):
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    first, *others = statement["predicate"]["claims"]
+    statement["predicate"]["claims"] = others
+    check = sf.check_evidence(write(path, statement))
+    assert check.exit_code == 1
+    assert "leaves it out" in check.claims[-1].reason
+    statement["predicate"]["claims"] = [first, *others, first]
+    check = sf.check_evidence(write(path, statement))
+    assert [one.reason for one in check.claims if one.status == "does not follow"] == [
+        "no such claim follows from this study"
+    ]
+
+
+def test_a_journal_with_trials_left_out_doubled_or_invented_is_refused(result, tmp_path):
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    columns = ("subject", "level", "start", "stop", "evidence")
+
+    def with_rows(change):
+        bad = copy.deepcopy(statement)
+        journal = bad["predicate"]["journal"]
+        for name in columns:
+            change(journal[name])
+        return exit_code(write(path, bad))
+
+    assert with_rows(lambda column: column.pop(0)) == 1
+    assert with_rows(lambda column: column.insert(1, column[0])) == 1
+    bad = copy.deepcopy(statement)
+    bad["predicate"]["journal"]["evidence"][0] = '["counts",{"trials":100000,"kept":100000}]'
+    assert exit_code(write(path, bad)) == 1
+
+
+METHODS = {
+    "bu-sun": sf.methods.BuSun(0.2, 0.2),
+    "fixed": sf.methods.FixedSize(0.3, 0.2),
+    "okamoto": sf.methods.Okamoto(0.3, 0.2),
+    "kappa": sf.methods.KappaTest(0.2, 0.1, max_trials=200),
+    "binomial": sf.methods.ExactBinomial(0.2, 0.1, max_trials=100),
+    "set-mean": sf.methods.SetMean(0.1, 0.2),
+    "population-mean": sf.methods.PopulationMean(0.3, 0.2),
+    "curve": sf.methods.SequentialCurve(0.0, 1.0, (0.8,), resolution=0.2),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_claim_of_every_method_is_recomputed_and_a_forged_one_refuted(name, tmp_path):
+    method = METHODS[name]
+    noise = sf.perturb.LinfNoise(None if name == "curve" else 0.4)
+    run = study(method=method, perturbation=noise, inputs=points(8)).run()
+    path = run.evidence(tmp_path / "run.evidence.json")
+    check = sf.check_evidence(path)
+    assert check.exit_code == 0, str(check)
+    assert len(check.claims) == len(run.claims)
+    statement = statement_of(path)
+    Draft202012Validator(SCHEMA).validate(statement)
+    for place, claim in enumerate(run.claims):
+        if claim.interval is not None:
+            leaf = ("predicate", "claims", place, "interval", "high")
+            assert exit_code(write(path, changed(statement, leaf))) == 1
+
+
+def test_what_cannot_be_recomputed_is_never_passed_over(tmp_path):
+    """A method of the user's own is code that the second party does not have."""
+    run = study(method=sf.methods.FixedSize(0.3, 0.2)).run()
+    path = run.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    statement["predicate"]["study"]["method"]["kind"] = "mine:Method"
+    check = sf.check_evidence(write(path, statement))
+    assert {one.status for one in check.claims} == {"not recomputed"}
+    assert check.exit_code == 1  # the run has the name of another study
+
+
+def test_a_thousand_inputs_take_less_than_200_kb(tmp_path):
+    x = np.random.default_rng(3).uniform(-1, 1, (1000, 6)).astype(np.float32)
+    inputs = sf.load_inputs(x, ids=[f"image-{i:05}.png" for i in range(1000)])
+    run = sf.Study(
+        linear_model(), inputs, sf.perturb.LinfNoise(0.4), sf.methods.ExactSequential(0.2, 0.05)
+    ).run(batch=4096)
+    assert run.evidence(tmp_path / "large.json").stat().st_size < 200_000
+
+
+def test_options_that_no_run_has_are_refuted_and_never_a_crash(result, tmp_path):
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    options = ("predicate", "study", "method", "options", "width")
+    for value in ("wide", None, -1, 1e-300, [], {"a": 1}):
+        bad = copy.deepcopy(statement)
+        bad["predicate"]["study"]["method"]["options"][options[-1]] = value
+        assert exit_code(write(path, bad)) in (1, 3)
+
+
+def test_a_hostile_name_cannot_write_lines_of_its_own(tmp_path):
+    inputs = sf.load_inputs(points(4).x, np.array([0, 1, 0, 1]), class_names=["a\nAll follow", "b"])
+    run = study(inputs=inputs, method=sf.methods.FixedSize(0.3, 0.2)).run()
+    text = str(sf.check_evidence(run.evidence(tmp_path / "run.json")))
+    assert "\nAll follow" not in text
+    assert "\x1b" not in text
+
+
+def test_payload_and_type_are_those_of_in_toto(result, tmp_path):
+    path = result.evidence(tmp_path / "run.evidence.json")
+    statement = statement_of(path)
+    assert json.loads(path.read_text())["payloadType"] == PAYLOAD_TYPE
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    model, data = statement["subject"]
+    assert model["digest"] == {"sha256": result.record.spec.model.digest}
+    assert data["digest"] == {"sha256": result.record.spec.inputs.digest}
