@@ -46,8 +46,8 @@ def _left_in_container() -> int | None:
     with suppress(OSError, ValueError):
         limit = int((_CONTROL_GROUP / "memory.max").read_text())
         used = int((_CONTROL_GROUP / "memory.current").read_text())
-        numbers = (line.split() for line in (_CONTROL_GROUP / "memory.stat").open())
-        cache = next((int(value) for name, value in numbers if name == "inactive_file"), 0)
+        lines = (_CONTROL_GROUP / "memory.stat").read_text().splitlines()
+        cache = next((int(n.split()[1]) for n in lines if n.startswith("inactive_file ")), 0)
         return max(0, limit - used + cache)
     return None  # "max" where there is no limit
 

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import sys
 
 import numpy as np
@@ -243,6 +244,13 @@ class Holder:
 scores = Holder.scores
 number = 3
 """
+
+
+def test_a_module_is_imported_from_the_current_folder_without_replacing_one_of_python(here):
+    (here / "own_scores.py").write_text(CODE)
+    (here / "random.py").write_text("raise ImportError('a file of the user')")
+    load_model("own_scores:scores", shape=SHAPE)
+    assert sys.path.index(str(here)) > sys.path.index(os.path.dirname(os.__file__))
 
 
 @pytest.mark.parametrize("name", ["mine_one:scores", "mine_one:Holder.scores"])

@@ -79,7 +79,7 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
     target = size or of_model.size or _common_size(images, headers)
     grey = all(h.grey for h in headers) if of_model.channels is None else of_model.channels == 1
     values = math.prod(target) * (1 if grey else 3)
-    _refuse_other_size(size, shape, values)
+    _refuse_other_size(size, of_model, shape, values)
     _refuse_huge(source, 4 * len(images) * values)
     rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
     for row, image in zip(rows, images, strict=True):
@@ -97,15 +97,15 @@ def _refuse_huge(source: str, size: int) -> None:
     refuse_too_large(source, size, way_out)
 
 
-def _refuse_other_size(size: Size, shape: Shape, values: int) -> None:
-    """Refuse, before images are read, a size that no model of this input shape takes."""
-    lengths = [n for n in shape or () if n is not None]
-    if size is None or shape is None or len(lengths) < len(shape) or math.prod(lengths) == values:
+def _refuse_other_size(size: Size, of_model: ImageFrame, shape: Shape, values: int) -> None:
+    """Refuse, before images are read, a size that a model of this input shape does not take."""
+    if size is None or shape is None or of_model.size is None:
         return
-    raise InvalidArgument(
-        f"the model takes inputs of shape {tuple(shape)}, and --size {size[0]}x{size[1]} makes "
-        "images of another size: leave it out (size=), or give the size of the model"
-    )
+    if math.prod(n for n in shape if n is not None) != values:
+        raise InvalidArgument(
+            f"the model takes inputs of shape {tuple(shape)}, and --size {size[0]}x{size[1]} makes "
+            "images of another size: leave it out (size=), or give the size of the model"
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ probabilities by chance."""
 _SLACK = 1e-3
 """How far probabilities may be from [0, 1], and their sum from 1: rounding, also in half
 precision."""
-_DRAWN_TOGETHER = 2**22
+_DRAWN_TOGETHER = 2**18
 """Values of the first run drawn at a time: in float64 all of a large input would take twice it."""
 _PROBE_SEED = 20240607
 """Part of the digest of models in memory: another value would name them anew."""
@@ -71,7 +71,8 @@ def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
 
 def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
     """A few arbitrary inputs to see what a model returns; always the same ones."""
-    return np.concatenate(list(_probes(shape, bounds)))
+    rows: NDArray[np.float32] = _joined(list(_probes(shape, bounds)))
+    return rows
 
 
 def _probes(shape: tuple[int, ...], bounds: Interval | None) -> Iterator[NDArray[np.float32]]:
