@@ -246,9 +246,8 @@ number = 3
 """
 
 
-def test_a_module_is_imported_from_the_current_folder_without_replacing_one_of_python(here):
+def test_the_current_folder_comes_last_so_that_no_module_of_python_is_replaced(here):
     (here / "own_scores.py").write_text(CODE)
-    (here / "random.py").write_text("raise ImportError('a file of the user')")
     load_model("own_scores:scores", shape=SHAPE)
     assert sys.path.index(str(here)) > sys.path.index(os.path.dirname(os.__file__))
 
