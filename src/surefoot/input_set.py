@@ -118,6 +118,11 @@ class Inputs:
         return self.x.dtype == object
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes of one input; of items, which are of any size, those of a reference."""
+        return self.x.nbytes // len(self.x)
+
+    @property
     def content(self) -> str:
         """What the inputs are, in a word: text, bytes, images, …; arrays by their shape."""
         return (
@@ -150,24 +155,24 @@ class Inputs:
         labels = [-1] * len(self) if self.labels is None else self.labels.tolist()
         groups = [f"{group}\0" for group in self.groups] or [""] * len(self)
         targets = [_target_bytes(target) for target in self.targets] or [b""] * len(self)
-        return [
-            hashlib.sha256(
-                f"{name}\0{label}\0{self._kind_of_row(i)}\0{group}".encode()
-                + self._row_bytes(i)
-                + target
-            ).hexdigest()
-            for i, (name, label, group, target) in enumerate(
-                zip(self.ids, labels, groups, targets, strict=True)
-            )
-        ]
+        digests = []
+        for i, (name, label, group, target) in enumerate(
+            zip(self.ids, labels, groups, targets, strict=True)
+        ):
+            named = hashlib.sha256(f"{name}\0{label}\0{self._kind_of_row(i)}\0{group}".encode())
+            named.update(self._row_content(i))
+            named.update(target)
+            digests.append(named.hexdigest())
+        return digests
 
     def _kind_of_row(self, row: int) -> str:
         return "item" if self.holds_items else str(self.x[row].shape)
 
-    def _row_bytes(self, row: int) -> bytes:
+    def _row_content(self, row: int) -> bytes | memoryview:
+        """What names the input itself; of an array its own memory, not a copy."""
         if self.holds_items:
             return item_digest(self.x[row], self.digest_item).encode()
-        return np.ascontiguousarray(self.x[row]).tobytes()
+        return np.ascontiguousarray(self.x[row]).reshape(-1).data
 
     def subjects(self) -> tuple[Subject, ...]:
         """One subject an input."""

@@ -15,6 +15,9 @@ _MOST_TEXT = 300
 _HEAD = 100
 """Of a longer text: enough to name the subject; what went wrong is often said at the end."""
 
+_TORCHSCRIPT = "The following operation failed in the TorchScript interpreter."
+"""How TorchScript begins every error: the lines of its program follow, and then what happened."""
+
 
 def error_text(error: BaseException) -> str:
     """What an error says, in one line; its class where it says nothing or cannot say it."""
@@ -26,6 +29,8 @@ def error_text(error: BaseException) -> str:
         text = ""
     if not text:
         return type(error).__name__
+    if text.startswith(_TORCHSCRIPT):
+        text = text.rpartition("RuntimeError: ")[2]
     return text if len(text) <= _MOST_TEXT else f"{text[:_HEAD]} … {text[_HEAD - _MOST_TEXT :]}"
 
 

@@ -79,7 +79,7 @@ def _lying_header(chance: random.Random) -> bytes:
 def _odd_archive(path: Path, chance: random.Random) -> str:
     buffer = io.BytesIO()
     np.save(buffer, np.zeros((5, *SHAPE), np.float32))
-    name = chance.choice(("x.npy", "../x.npy", "x", "x.npy/", "y.npy", "<x>.npy", ""))
+    name = chance.choice(("x.npy", "../x.npy", "x", "x.npy/", "y.npy", "<x>.npy", " "))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, buffer.getvalue())
         if chance.random() < 0.5:

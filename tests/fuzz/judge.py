@@ -68,7 +68,7 @@ def _problem(case: Case, ended: forked.Ended, left: set[str]) -> str:
     wrong = {
         f"{ended.peak_bytes >> 20} MB": ended.peak_bytes > MOST_BYTES,
         f"exit code {code}": code not in CODES and "SIGTERM" not in case.note,
-        "a traceback": "Traceback" in said,
+        "a traceback": "Traceback (most recent call last)" in said,
         "a fault in surefoot": "fault in surefoot" in said,
         "a warning of a library": "Warning" in said and "careful" not in said,
         "an error without a word": code == ERROR and silent,

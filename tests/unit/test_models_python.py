@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import sys
 
 import numpy as np
@@ -243,6 +244,12 @@ class Holder:
 scores = Holder.scores
 number = 3
 """
+
+
+def test_the_current_folder_comes_last_so_that_no_module_of_python_is_replaced(here):
+    (here / "own_scores.py").write_text(CODE)
+    load_model("own_scores:scores", shape=SHAPE)
+    assert sys.path.index(str(here)) > sys.path.index(os.path.dirname(os.__file__))
 
 
 @pytest.mark.parametrize("name", ["mine_one:scores", "mine_one:Holder.scores"])

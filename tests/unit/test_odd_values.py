@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.inputs.labels import read_labels
+from surefoot.models.archive import read_parts
 from surefoot.models.scores import PROBES, probe
 from surefoot.perturb.table.columns import load_features
 from surefoot.study import option_values
@@ -162,6 +166,32 @@ def test_an_interrupt_passes_through_the_code_of_the_user() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sf.load_model(model, shape=(3,))
+
+
+def test_an_archive_with_damaged_names_is_refused_in_one_sentence(tmp_path) -> None:
+    path = tmp_path / "model.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model/d\u00e4t", b"")
+    path.write_bytes(path.read_bytes().replace("\u00e4".encode(), b"\xe4\xff"))
+    with pytest.raises(InvalidArgument, match=r"damaged archive \('utf-8' .*\): save it again"):
+        read_parts(path)
+
+
+def test_an_error_of_torchscript_says_what_happened_without_the_program() -> None:
+    text = (
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript, "
+        "serialized code (most recent call last):\n  File a.py\nRuntimeError: shapes (8x36, 16x3)"
+    )
+    assert error_text(RuntimeError(text)) == "shapes (8x36, 16x3)"
+
+
+def test_code_of_the_user_cannot_close_the_stream_of_our_sentences() -> None:
+    code = "from surefoot.cli.terminal import *\nkeep_results_apart()\n"
+    code += "with prints_to_stderr():\n    sys.stdout.close()\nsys.stderr.close()\n"
+    code += "sys.stderr.write('a sentence')"
+    words = [sys.executable, "-c", code]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "a sentence")
 
 
 def test_a_long_text_of_an_error_keeps_its_beginning_and_its_end() -> None:

@@ -42,15 +42,28 @@ def print_view(view: View) -> None:
             console.print(line, style=_STYLES.get(title), markup=False)
 
 
+class _StaysOpen(io.TextIOWrapper):
+    """A stream that code of the user cannot close: our own sentences still have to go there."""
+
+    def close(self) -> None:
+        """Write what is left."""
+        self.flush()
+
+
 def keep_results_apart() -> None:
     """What libraries write to descriptor 1 goes to stderr; `sys.stdout` alone still writes results.
 
-    It is not undone: a library may write what it has buffered as late as the process ends.
+    Code of the user cannot close stderr. Nothing of this is undone: a library may write what it has
+    buffered as late as the process ends.
     """
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # closed by the shell: `surefoot … >&-`
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.flush()
+        binary = os.fdopen(sys.stderr.fileno(), "wb", closefd=False)
+        sys.stderr = _StaysOpen(binary, sys.stderr.encoding, "replace", line_buffering=True)
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper):
         return  # replaced by a program that calls us

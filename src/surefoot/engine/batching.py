@@ -11,7 +11,7 @@ from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.tasks import Task
 
 SMALLEST_BATCH = 8
-"""Trials of the first batch that is timed."""
+"""Trials of the first batch that is timed, unless inputs are large."""
 LARGEST_BATCH = 8192
 """Trials of the largest batch on a CPU."""
 LARGEST_GPU_BATCH = 131_072
@@ -58,10 +58,13 @@ def fastest_batch_size(run: Callable[[int], object], largest: int = LARGEST_BATC
     """The largest batch size that is about as fast per trial as the fastest.
 
     `run` runs a batch of the given size. Sizes double until a batch takes too long, does not fit
-    into memory, or is much slower per trial than the best.
+    into memory, or is much slower per trial than the best. Where `largest` is small, because
+    inputs are large, so is the first of them.
     """
+    if largest == 1:
+        return 1
     rates: dict[int, float] = {}
-    size = SMALLEST_BATCH
+    size = max(1, min(SMALLEST_BATCH, largest // SMALLEST_BATCH))
     while size <= largest:
         try:
             seconds = min(_seconds(run, size), _seconds(run, size))

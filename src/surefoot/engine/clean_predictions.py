@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import ModelFailed, OutOfMemory
+from surefoot.memory_limits import rows_together
 from surefoot.models.scores import refuse_regressor
 from surefoot.subject import Model, Outputs, Scores, to_host
 
@@ -17,13 +18,15 @@ _BATCH = 256
 
 
 def clean_batches(
-    model: Model, x: NDArray[np.float32], batch: int = _BATCH
+    model: Model, x: NDArray[np.float32], batch: int | None = None
 ) -> Iterator[tuple[int, Outputs]]:
     """The first row and the outputs of each batch, in main memory.
 
-    Batches are halved while they do not fit into memory. Batches and outputs are copied, because a
+    Without `batch` as many inputs as most machines have room for go into one. Batches are halved
+    while they do not fit into memory. Batches and outputs are copied, because a
     model may write to either.
     """
+    batch = batch or min(_BATCH, rows_together(x.nbytes // max(1, len(x))))
     start = 0
     while start < len(x):
         try:
@@ -44,9 +47,9 @@ def joined(parts: list[Outputs]) -> Outputs:
     return np.concatenate(parts)
 
 
-def clean_outputs(model: Model, x: NDArray[np.float32]) -> Outputs:
+def clean_outputs(model: Model, x: NDArray[np.float32], batch: int | None = None) -> Outputs:
     """What the model gives for the clean inputs: an array, or a list of objects."""
-    return joined([outputs for _, outputs in clean_batches(model, x)])
+    return joined([outputs for _, outputs in clean_batches(model, x, batch)])
 
 
 def clean_labels(model: Model, x: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.output_words import host_row, png, shown_output, true_output
+from surefoot.engine.output_words import MOST_SIDE, host_row, png, shown_output, true_output
 from surefoot.engine.sampling_bench import SamplingBench
+from surefoot.memory_limits import pieces
 from surefoot.results import Interval
 from surefoot.store.examples import Frame, Strip
 from surefoot.tasks import Subject, Task
@@ -50,7 +51,11 @@ def _kept(
     bench: SamplingBench[Any], subject: Subject, level: float, candidates: int
 ) -> NDArray[np.bool_]:
     """Which of the first trials are kept at this level."""
-    return bench.severities([Task(subject, level, 0, candidates)]) < bench.prop.limit
+    severities = [
+        bench.severities([Task(subject, level, trials.start, trials.stop)])
+        for trials in pieces(candidates, bench.inputs.row_bytes)
+    ]
+    return np.concatenate(severities) < bench.prop.limit
 
 
 def _frame(
@@ -63,5 +68,5 @@ def _frame(
         float(perturbed.min()), float(perturbed.max())
     )
     shown = shown_output(bench, x, task)
-    image = png(perturbed, bench.inputs.frame, values, shown.boxes)
+    image = png(perturbed, bench.inputs.frame, values, shown.boxes, MOST_SIDE)
     return Frame(level, image, shown.words, kept)

@@ -9,6 +9,7 @@ import numpy as np
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.input_set import Inputs
 from surefoot.items import same_item
+from surefoot.memory_limits import rows_together
 from surefoot.subject import to_host
 from surefoot.tasks import Subject, Task
 
@@ -81,12 +82,14 @@ def _of(subject: Subject) -> str:
 
 def _same_alone(bench: SamplingBench[Any], subject: Subject, level: float) -> bool:
     """Whether a few trials in one batch are what each of them is alone."""
-    together = to_host(bench.perturbed(Task(subject, level, 0, _TRIALS)))
-    alone = [to_host(bench.perturbed(Task(subject, level, i, i + 1)))[0] for i in range(_TRIALS)]
+    trials = min(_TRIALS, max(2, rows_together(bench.inputs.row_bytes)))
+    together = to_host(bench.perturbed(Task(subject, level, 0, trials)))
+    alone = (to_host(bench.perturbed(Task(subject, level, i, i + 1)))[0] for i in range(trials))
+    pairs = zip(together, alone, strict=True)
     if bench.inputs.holds_items:
-        return all(same_input(*pair, bench.inputs) for pair in zip(together, alone, strict=True))
-    size = max(1.0, float(np.abs(together).max(initial=0.0)))
-    return float(np.abs(together - np.stack(alone)).max(initial=0.0)) <= _ROUNDING * size
+        return all(same_input(*pair, bench.inputs) for pair in pairs)
+    size = max(1.0, float(together.max()), -float(together.min()))
+    return all(float(np.abs(a - b).max()) <= _ROUNDING * size for a, b in pairs)
 
 
 def _always_first(bench: SamplingBench[Any], level: float, sample: int) -> bool:

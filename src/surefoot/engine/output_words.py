@@ -19,6 +19,8 @@ from surefoot.tasks import Task
 
 Box = Sequence[float]
 """x and y of a corner, then of the opposite one, in pixels."""
+MOST_SIDE = 1024
+"""Pixels of the longer side of an image on a page: a screen shows no more of one among several."""
 _BOX_COLOUR = (214, 39, 40)
 """Red, which few images hold in thin straight lines."""
 
@@ -60,23 +62,35 @@ def _in_words(bench: SamplingBench[Any], output: Any) -> Shown:  # noqa: ANN401
 
 
 def png(
-    x: NDArray[np.floating], frame: tuple[int, ...], values: Interval, boxes: Sequence[Box] = ()
+    x: NDArray[np.floating],
+    frame: tuple[int, ...],
+    values: Interval,
+    boxes: Sequence[Box] = (),
+    most_side: int | None = None,
 ) -> str:
-    """The input as a base64 PNG, `values` from black to white, with boxes drawn into it."""
+    """The input as a base64 PNG, `values` from black to white, with boxes drawn into it.
+
+    An image with more than `most_side` pixels on a side is shrunk.
+    """
     from PIL import Image, ImageDraw
 
-    shaped = np.asarray(x, dtype=np.float64).reshape(frame)
+    shaped = np.asarray(x).reshape(frame)
     if len(frame) == 3:
         shaped = shaped if channels_last(frame) else np.moveaxis(shaped, 0, -1)
         shaped = shaped[:, :, 0] if shaped.shape[-1] == 1 else shaped
-    grey = (shaped - values.low) / max(values.width, 1e-12) * 255
-    image = Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8))
+    pixels = np.empty(shaped.shape, dtype=np.uint8)
+    for line, row in zip(pixels, shaped, strict=True):  # in float64 all would take eight times this
+        grey = (row.astype(np.float64) - values.low) / max(values.width, 1e-12) * 255
+        line[...] = np.clip(np.rint(grey), 0, 255)
+    image = Image.fromarray(pixels)
     if boxes:
         image = image.convert("RGB")
         pen = ImageDraw.Draw(image)
         for left, top, right, bottom in boxes:
             corners = [min(left, right), min(top, bottom), max(left, right), max(top, bottom)]
             pen.rectangle(corners, outline=_BOX_COLOUR)
+    if most_side is not None and max(image.size) > most_side:
+        image.thumbnail((most_side, most_side), Image.Resampling.BOX)
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     return base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -12,6 +12,7 @@ from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.table_check import column_problems, largest_change
 from surefoot.evidence import Counts
 from surefoot.input_set import Inputs
+from surefoot.memory_limits import pieces, rows_together
 from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.columns import describe_misfits
 from surefoot.properties import SameLabel
@@ -41,9 +42,12 @@ def check_strength(inputs: Inputs, model: Model, perturbation: Perturbation) -> 
     if inputs.holds_items:
         changed, finding = items_changed(bench, level_of(perturbation), SAMPLE)
         return (CheckStatus.OK if changed else CheckStatus.WARNING), finding
-    task = Task(inputs.subjects()[0], level_of(perturbation), 0, TRIALS)
-    perturbed = to_host(bench.perturbed(task))
-    change = float(np.abs(perturbed - inputs.x[:1]).max())
+    subject, change = inputs.subjects()[0], 0.0
+    for trials in pieces(TRIALS, inputs.row_bytes):
+        task = Task(subject, level_of(perturbation), trials.start, trials.stop)
+        perturbed = to_host(bench.perturbed(task))
+        moved = perturbed - inputs.x[:1]
+        change = max(change, float(moved.max()), -float(moved.min()))
     span = float(inputs.x.max() - inputs.x.min())
     finding = f"values change by up to {change:.2g}; the data range over {span:.3g}"
     if inputs.features and inputs.x.ndim == 2 and change > 0:
@@ -90,9 +94,9 @@ def check_columns(inputs: Inputs, model: Model, perturbation: Perturbation | Non
 def check_identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> Finding:
     """Whether level 0 leaves inputs as they are."""
     bench = bench_for_checks(inputs, model, perturbation)
-    subjects = inputs.subjects()[:SAMPLE]
+    subjects, trials = inputs.subjects()[:SAMPLE], min(2, rows_together(inputs.row_bytes))
     for row, subject in enumerate(subjects):
-        x = to_host(bench.perturbed(Task(subject, 0.0, 0, 2)))
+        x = to_host(bench.perturbed(Task(subject, 0.0, 0, trials)))
         if not same_input(x[0], inputs.x[row], inputs):
             return CheckStatus.FAILED, (
                 f"level 0 must leave inputs unchanged, but it changes input {subject.name}"

@@ -25,6 +25,7 @@ from surefoot.engine.perturbation_checks import (
 )
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.input_set import Inputs
+from surefoot.memory_limits import pieces, rows_together
 from surefoot.subject import Model, Outputs, Perturbation, Scores, to_host
 from surefoot.tasks import Task
 
@@ -51,7 +52,8 @@ class Check:
 
 def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> Iterator[Check]:
     """Every check, one after the other; a failed one does not stop the rest."""
-    sample = inputs.x[:: max(1, len(inputs) // SAMPLE)][:SAMPLE]
+    number = min(SAMPLE, max(2, rows_together(inputs.row_bytes)))  # two can still mix
+    sample = inputs.x[:: max(1, len(inputs) // number)][:number]
     yield _check("the model does not change its input", lambda: _unchanged(model, sample))
     yield _check(f"{_unit(model)} are finite", lambda: _finite(model, sample))
     yield _check("answers repeat", lambda: _repeats(model, sample))
@@ -92,15 +94,15 @@ def _check(name: str, check: Callable[[], Finding]) -> Check:
 def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
     if x.dtype == object:
         return CheckStatus.OK, "the model gets copies of the items"
-    placed = model.place(x.copy())
-    before = to_host(placed).copy()
     try:
-        model.predict(placed)
+        changed = any(
+            _changes(model, x[rows].copy()) for rows in pieces(len(x), x.nbytes // len(x))
+        )
     except OutOfMemory:
         if len(x) == 1:
             raise
         return _unchanged(model, x[: len(x) // 2])
-    if not np.array_equal(to_host(placed), before):
+    if changed:
         return CheckStatus.FAILED, (
             "the model changes the batch it is given, so later results would be about other "
             "inputs: let the model copy its batch first"
@@ -108,6 +110,14 @@ def _unchanged(model: Model, x: NDArray[np.float32]) -> Finding:
     if getattr(model, "private", False):
         return CheckStatus.OK, "the model writes to its batch, so it gets a copy"
     return CheckStatus.OK, "a prediction leaves its batch unchanged"
+
+
+def _changes(model: Model, x: NDArray[np.float32]) -> bool:
+    """Whether a prediction writes to its batch."""
+    placed = model.place(x)
+    before = to_host(placed).copy()
+    model.predict(placed)
+    return not np.array_equal(to_host(placed), before)
 
 
 def _finite(model: Model, x: NDArray[np.float32]) -> Finding:
@@ -152,8 +162,9 @@ def _repeats(model: Model, x: NDArray[np.float32]) -> Finding:
 
 
 def _order(model: Model, x: NDArray[np.float32]) -> Finding:
+    in_order = clean_outputs(model, x, len(x))
     return _same_scores(
-        largest_difference(clean_outputs(model, x), clean_outputs(model, x[::-1].copy())[::-1]),
+        largest_difference(in_order, clean_outputs(model, x[::-1], len(x))[::-1]),
         f"a batch in reverse order gets the same {_unit(model)}",
         f"inputs of a batch must not mix, but {_unit(model)} change with their order",
     )
@@ -162,7 +173,7 @@ def _order(model: Model, x: NDArray[np.float32]) -> Finding:
 def _batches(model: Model, x: NDArray[np.float32]) -> Finding:
     alone = joined([clean_outputs(model, x[i : i + 1]) for i in range(len(x))])
     return _same_scores(
-        largest_difference(clean_outputs(model, x), alone),
+        largest_difference(clean_outputs(model, x, len(x)), alone),
         f"an input gets the same {_unit(model)} alone and in a batch",
         f"inputs of a batch must not mix, but {_unit(model)} change with the batch size",
     )
@@ -228,10 +239,11 @@ def _accuracy(inputs: Inputs, model: Model) -> Finding:
 
 def _half(inputs: Inputs, model: Model, full: Model, perturbation: Perturbation | None) -> Finding:
     """How often half precision gives another label than full precision."""
-    x = model.place(inputs.x[:_HALF_PRECISION_INPUTS])
+    number = min(_HALF_PRECISION_INPUTS, rows_together(TRIALS * inputs.row_bytes))
+    x = model.place(inputs.x[:number])
     what = "clean inputs"
     if perturbation is not None and perturbation.level is not None:
-        subjects = inputs.subjects()[:_HALF_PRECISION_INPUTS]
+        subjects = inputs.subjects()[:number]
         bench = bench_for_checks(inputs, model, perturbation)
         tasks = [Task(s, perturbation.level, 0, TRIALS) for s in subjects]
         x, what = bench.perturbed_all(tasks), "perturbed inputs"

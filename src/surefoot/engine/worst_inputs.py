@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot.engine.changed_features import changed_features
 from surefoot.engine.output_words import (
+    MOST_SIDE,
     Shown,
     host_row,
     png,
@@ -123,8 +124,8 @@ def _appearance(
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
         return {
-            "image": png(before, frame, values, clean.boxes),
-            "perturbed": png(after, frame, values, failed.boxes),
+            "image": png(before, frame, values, clean.boxes, MOST_SIDE),
+            "perturbed": png(after, frame, values, failed.boxes, MOST_SIDE),
         }
     if bench.inputs.features and before.ndim == 1:
         changed = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)

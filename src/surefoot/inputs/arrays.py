@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.memory_limits import pieces
 from surefoot.object_values import on_host
 from surefoot.subject import LARGEST_NUMBER
 
@@ -123,7 +124,11 @@ def channels_last(frame: tuple[int, ...]) -> bool:
 
 
 def _refuse_nan(inputs: Inputs) -> None:
-    bad = ~np.isfinite(inputs.x.reshape(len(inputs), -1)).all(axis=1)
+    finite = [
+        np.isfinite(inputs.x[rows].reshape(rows.stop - rows.start, -1)).all(axis=1)
+        for rows in pieces(len(inputs), inputs.row_bytes)
+    ]
+    bad = ~np.concatenate(finite)
     if bad.any():
         first = inputs.ids[int(np.argmax(bad))]
         raise InvalidArgument(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,15 @@ from surefoot.input_set import Inputs
 from surefoot.inputs.arrays import from_arrays
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.images import MOST_BYTES
+from surefoot.memory_limits import refuse_too_large
 from surefoot.user_code import error_text
 
 _POINTS = ("x", "x_test", "images", "data", "inputs", "features")
+_WAY_OUT = "store a part of it"
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 _LABELS = ("y", "y_test", "labels", "label", "targets", "target")
 
 
@@ -40,6 +48,8 @@ def from_npz(
         with np.load(path, allow_pickle=False) as stored:
             keys = {key.lower(): key for key in stored.files}
             points = next((keys[k] for k in _POINTS if k in keys), None)
+            if points is not None:
+                _refuse_unpacked(path, stored, points)
             beside = next((keys[k] for k in _LABELS if k in keys), None)
             if points is None:
                 raise InvalidArgument(
@@ -117,6 +127,8 @@ def read_npy(path: Path) -> NDArray[Any]:
     try:
         _refuse_huge(path, path.stat().st_size)
         with path.open("rb") as file:
+            refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
+            file.seek(0)
             loaded: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except InvalidArgument:
         raise
@@ -130,6 +142,20 @@ def read_npy(path: Path) -> NDArray[Any]:
 def _refuse_huge(path: Path, size: int) -> None:
     if size > MOST_BYTES:
         raise InvalidArgument(
-            f"{path} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
-            "store a part of it"
+            f"{path} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: {_WAY_OUT}"
         )
+
+
+def _refuse_unpacked(path: Path, stored: Any, name: str) -> None:  # noqa: ANN401  an .npz, opened
+    member = f"{name}.npy" if f"{name}.npy" in stored.zip.namelist() else name
+    with stored.zip.open(member) as file:
+        refuse_too_large(str(path), _stated_bytes(file), _WAY_OUT)
+
+
+def _stated_bytes(file: IO[bytes]) -> int:
+    """Bytes of an array in single precision as its header states them; 0 where it is damaged."""
+    with suppress(ValueError, KeyError):
+        read = _HEADERS[np.lib.format.read_magic(file)]
+        shape, _, _ = read(file)
+        return 4 * math.prod(shape)
+    return 0

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
+from surefoot.memory_limits import refuse_too_large
 
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # none that starts a program
 MOST_BYTES = 16 * 2**30
@@ -77,7 +78,9 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
     of_model = frame_of(shape)
     target = size or of_model.size or _common_size(images, headers)
     grey = all(h.grey for h in headers) if of_model.channels is None else of_model.channels == 1
-    _refuse_huge(source, len(images) * math.prod(target) * (4 if grey else 12))
+    values = math.prod(target) * (1 if grey else 3)
+    _refuse_other_size(size, of_model, shape, values)
+    _refuse_huge(source, 4 * len(images) * values)
     rows = np.empty((len(images), *target, *(() if grey else (3,))), dtype=np.uint8)
     for row, image in zip(rows, images, strict=True):
         row[...] = read_opened(image, lambda opened: _values(opened, target, grey))
@@ -85,10 +88,23 @@ def stack_images(images: Sequence[ImageSource], source: str, size: Size, shape: 
 
 
 def _refuse_huge(source: str, size: int) -> None:
+    way_out = "give a part of it, or a smaller --size (size=)"
     if size > MOST_BYTES:
         raise InvalidArgument(
-            f"{source} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: give a "
-            "part of it, or a smaller --size (size=)"
+            f"{source} unpacks to {size / 2**30:.0f} GiB, more than {MOST_BYTES // 2**30}: "
+            f"{way_out}"
+        )
+    refuse_too_large(source, size, way_out)
+
+
+def _refuse_other_size(size: Size, of_model: ImageFrame, shape: Shape, values: int) -> None:
+    """Refuse, before images are read, a size that a model of this input shape does not take."""
+    if size is None or shape is None or of_model.size is None:
+        return
+    if math.prod(n for n in shape if n is not None) != values:
+        raise InvalidArgument(
+            f"the model takes inputs of shape {tuple(shape)}, and --size {size[0]}x{size[1]} makes "
+            "images of another size: leave it out (size=), or give the size of the model"
         )
 
 

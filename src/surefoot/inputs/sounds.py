@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.images import MOST_BYTES
+from surefoot.memory_limits import refuse_too_large
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _MOST_CHANNELS = 64
+_WAY_OUT = "give a part of it, or a shorter --length (length=)"
 _NOT_KNOWN = 0xFFFFFFFF
 """The size of samples that a program wrote without knowing it: they go on to the end."""
 _MOST_CHUNKS = 1000
@@ -58,9 +60,10 @@ def stack_sounds(files: Sequence[Path], source: str, length: float | None) -> So
         whole += form.channels * (samples or values.shape[1]) * 4
         if whole > MOST_BYTES:
             raise InvalidArgument(
-                f"{source} unpacks to more than {MOST_BYTES // 2**30} GiB: give a part of it, or a "
-                "shorter --length (length=)"
+                f"{source} unpacks to more than {MOST_BYTES // 2**30} GiB: {_WAY_OUT}"
             )
+        if not sounds:  # all have one length
+            refuse_too_large(source, whole * len(files), _WAY_OUT)
         cut += samples is not None and samples < values.shape[1]
         sounds.append(values if samples is None else values[:, :samples].copy())
     if first is None:

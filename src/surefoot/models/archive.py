@@ -12,13 +12,13 @@ import io
 import json
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.models.formulas import is_formula
+from surefoot.user_code import error_text
 
 _MOST_BYTES = 16 * 2**30
 """Of an unpacked archive, so that a crafted one cannot fill the memory."""
@@ -46,8 +46,12 @@ def read_parts(path: Path) -> Parts:
             if len({n.lower() for n in names}) < len(names):
                 raise InvalidArgument(f"{path} holds two parts of one name: export it again")
             return {n: archive.read(m) for n, m in zip(names, members, strict=True)}
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
-        raise InvalidArgument(f"{path} is a damaged archive ({error}): save it again") from error
+    except InvalidArgument:
+        raise
+    except Exception as error:  # zipfile raises errors of many kinds, UnicodeDecodeError among them
+        raise InvalidArgument(
+            f"{path} is a damaged archive ({error_text(error)}): save it again"
+        ) from error
 
 
 def pack_parts(parts: Parts) -> io.BytesIO:

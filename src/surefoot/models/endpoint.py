@@ -32,7 +32,13 @@ from surefoot.models.endpoint_requests import (
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output
-from surefoot.models.scores import PROBES, both_classes, complete_signature, model_errors, probe
+from surefoot.models.scores import (
+    PROBES,
+    both_classes,
+    model_errors,
+    probe,
+    signature_of_answers,
+)
 from surefoot.subject import Array, Scores, Signature
 
 _SAME_ANSWER = 1e-4
@@ -185,7 +191,7 @@ def _first_contact(model: EndpointModel, stated: Scores | None) -> EndpointModel
     )
     model = replace(model, version=version, signature=draft)
     answers = _answers(model)
-    signature = complete_signature(draft, lambda _: answers, stated, digest_answers=True)
+    signature = signature_of_answers(draft, answers, stated)
     return replace(model, signature=signature, first_answers=answers)
 
 

@@ -164,7 +164,8 @@ def wrap_callable(
         nonlocal private
         x = probe_rows(x, options.features)
         with model_errors():
-            private, answer = _writes(run, normalise(x))
+            writes, answer = _writes(run, normalise(x))
+            private = private or writes
             return read_output(answer, len(x), draft.scores)
 
     signature = complete_signature(draft, first_rows, scores, digest_answers=True)
@@ -256,7 +257,7 @@ def import_object(name: str) -> Any:  # noqa: ANN401
     module_name, _, attribute = name.rpartition(":")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)  # last: a file named like a module of Python must not replace it
     try:
         value: Any = (
             import_file(Path(module_name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, SurefootError
+from surefoot.memory_limits import pieces
 from surefoot.object_values import digest_of_object
 from surefoot.results import Interval
 from surefoot.subject import Array, Model, Outputs, Scores, Signature
@@ -24,6 +26,8 @@ probabilities by chance."""
 _SLACK = 1e-3
 """How far probabilities may be from [0, 1], and their sum from 1: rounding, also in half
 precision."""
+_DRAWN_TOGETHER = 2**18
+"""Values of the first run drawn at a time: in float64 all of a large input would take twice it."""
 _PROBE_SEED = 20240607
 """Part of the digest of models in memory: another value would name them anew."""
 
@@ -67,12 +71,21 @@ def looks_like_probabilities(rows: NDArray[np.floating]) -> bool:
 
 def probe(shape: tuple[int, ...], bounds: Interval | None) -> NDArray[np.float32]:
     """A few arbitrary inputs to see what a model returns; always the same ones."""
+    rows: NDArray[np.float32] = _joined(list(_probes(shape, bounds)))
+    return rows
+
+
+def _probes(shape: tuple[int, ...], bounds: Interval | None) -> Iterator[NDArray[np.float32]]:
+    """The same in batches, as many of them at a time as the memory has room for."""
     rng = np.random.default_rng(_PROBE_SEED)
     low, high = (bounds.low, bounds.high) if bounds else (0.0, 1.0)
-    rows = np.empty((PROBES, *shape), dtype=np.float32)
-    for row in rows:  # one at a time: in float64 all of them would take three times the memory
-        row[...] = rng.uniform(low, high, shape)
-    return rows
+    for rows in pieces(PROBES, 4 * math.prod(shape)):
+        values = np.empty((rows.stop - rows.start, *shape), dtype=np.float32)
+        flat = values.reshape(-1)
+        for start in range(0, len(flat), _DRAWN_TOGETHER):
+            part = flat[start : start + _DRAWN_TOGETHER]
+            part[...] = rng.uniform(low, high, len(part))
+        yield values
 
 
 def complete_signature(
@@ -88,7 +101,26 @@ def complete_signature(
     gives the rows before `both_classes`. `digest_answers`: the digest covers them too, for models
     in memory, where state can hide that no digest of code or weights sees.
     """
-    rows = run(probe(draft.shape, draft.bounds))
+    parts = [run(batch) for batch in _probes(draft.shape, draft.bounds)]
+    return _signed(draft, _joined(parts), stated, digest_answers=digest_answers)
+
+
+def signature_of_answers(draft: Signature, rows: Outputs, stated: Scores | None) -> Signature:
+    """The same, of answers to the inputs of `probe` that are there already."""
+    return _signed(draft, rows, stated, digest_answers=True)
+
+
+def _joined(parts: list[Outputs]) -> Outputs:
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], list):
+        return [one for part in parts for one in part]
+    return array_namespace(parts[0]).concat(parts, axis=0)
+
+
+def _signed(
+    draft: Signature, rows: Outputs, stated: Scores | None, *, digest_answers: bool
+) -> Signature:
     if not draft.scores.of_classes:
         return _named(draft, digest_of_object(rows)) if digest_answers else draft
     signed = signature_of_rows(draft, rows, stated)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.engine.device_arrays import draw_rows
 from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.levels import level_words
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _GAP = 6
 """Pixels between the images."""
+_MOST_SIDE = 512
+"""Pixels of the longer side of an image on the sheet: six of them are wider than any screen."""
 
 
 def samples(
@@ -26,9 +29,9 @@ def samples(
     perturbation: Perturbation,
     levels: Sequence[float],
     n: int,
-    seed: int = 1,
-) -> NDArray[np.float32]:
-    """(levels, n, channels, height, width): the same n draws at every level."""
+    seed: int,
+) -> Iterator[NDArray[np.float32]]:
+    """Level by level one sample after the other, of the same n draws at every level."""
     if perturbation.view is View.SERIES:
         raise InvalidArgument(
             f"{perturbation.kind} is for signals: it cannot be shown on an image"
@@ -37,7 +40,9 @@ def samples(
     x = image[None].astype(np.float32)
     source = stream(seed, "sheet", perturbation.kind, 0, x)
     drawn = perturbation.draw(source, n, x.shape[1:])
-    return np.stack([perturbation.apply(x, drawn, level, UNIT) for level in levels])
+    for level in levels:
+        for j in range(n):
+            yield perturbation.apply(x, draw_rows(drawn, j, j + 1), level, UNIT)[0]
 
 
 def sheet(
@@ -48,12 +53,18 @@ def sheet(
     seed: int = 1,
     height: int = 112,
 ) -> Image:
-    """The sheet: every image about `height` pixels high, and each level above its column."""
+    """The sheet: every image about `height` pixels high, and each level above its column.
+
+    Larger images keep their size, up to 512 pixels on a side.
+    """
     from PIL import Image, ImageDraw, ImageFont
 
     perturbed = samples(image, perturbation, levels, n, seed)
-    scale = max(1, round(height / image.shape[1]))
-    high, wide = image.shape[1] * scale, image.shape[2] * scale
+    scale: float = max(1, round(height / image.shape[1]))
+    if max(image.shape[1:]) > _MOST_SIDE:
+        scale = _MOST_SIDE / max(image.shape[1:])
+    high, wide = (max(1, round(side * scale)) for side in image.shape[1:])
+    way = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.BOX
     letters = max(12, wide // 9)
     head = letters + 2 * _GAP
     size = (len(levels) * (wide + _GAP) + _GAP, head + n * (high + _GAP))
@@ -65,7 +76,7 @@ def sheet(
         short = words if len(words) < 7 else f"{level:.3g}"
         pen.text((left, _GAP // 2), short, fill="black", font=font)
         for j in range(n):
-            tile = _tile(perturbed[i, j]).resize((wide, high), Image.Resampling.NEAREST)
+            tile = _tile(next(perturbed)).resize((wide, high), way)
             canvas.paste(tile, (left, head + j * (high + _GAP)))
     return canvas
 

@@ -14,6 +14,7 @@ from surefoot.engine.batching import LARGEST_BATCH, LARGEST_GPU_BATCH, fastest_b
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
+from surefoot.memory_limits import most_trials, most_workers
 from surefoot.population.groups import averages
 from surefoot.procedure import Pinned
 from surefoot.results import Estimate, Extrapolation
@@ -54,19 +55,30 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
 
 
 def batch_size(study: Setup, bench: SamplingBench[Any], subject: Subject, level: float) -> int:
-    """The fastest batch, measured; a device is filled by far larger ones than a processor."""
-    largest = LARGEST_BATCH if study.spec.generator == "sfc64" else LARGEST_GPU_BATCH
+    """The fastest batch, measured; a device is filled by far larger ones than a processor.
+
+    In main memory none is tried that would fill it.
+    """
+    largest = LARGEST_GPU_BATCH
+    if study.spec.generator == "sfc64":
+        together = most_trials(study.fitted.row_bytes, workers_for(study, None))
+        largest = min(LARGEST_BATCH, together)
     return fastest_batch_size(lambda n: bench.answer([Task(subject, level, 0, n)]), largest)
 
 
 def workers_for(study: Setup, workers: int | None) -> int:
-    """As many as help: on a GPU a second one prepares while the first one's batch is computed."""
+    """As many as help: on a GPU a second one prepares while the first one's batch is computed.
+
+    On a processor no more than have room for one trial each.
+    """
     devices = 1 + len(getattr(study.model, "replicas", ()))
     if workers:
         return workers
     if not study.model.signature.thread_safe:
         return devices
-    return cores() if study.spec.generator == "sfc64" else devices * min(2, cores())
+    if study.spec.generator != "sfc64":
+        return devices * min(2, cores())
+    return min(cores(), most_workers(study.fitted.row_bytes))
 
 
 def why_in_python(study: Setup) -> str:
