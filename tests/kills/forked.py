@@ -12,12 +12,10 @@ from pathlib import Path
 from tests.system import forked
 
 
-def _child(
-    words: tuple[str, ...], folder: str, files: tuple[str, str], env: dict[str, str]
-) -> None:
+def _child(words: tuple[str, ...], folder: str, place: str, env: dict[str, str]) -> None:
     own = resource_tracker._resource_tracker
     own._fd = own._pid = None  # as a command has that is started from a shell
-    forked._child(words, folder, files, env, sys.path)
+    forked._child(words, folder, place, env, sys.path)
 
 
 class ForkedCommand:
@@ -25,8 +23,7 @@ class ForkedCommand:
 
     def __init__(self, words: list[str], folder: Path, env: dict[str, str]) -> None:
         self._place = Path(tempfile.mkdtemp(dir=folder / ".."))
-        files = (str(self._place / "out"), str(self._place / "err"))
-        arguments = (tuple(words), str(folder), files, env)
+        arguments = (tuple(words), str(folder), str(self._place), env)
         self._process = forked._context.Process(target=_child, args=arguments)
         self._process.start()
         self.pid = self._process.pid or 0
@@ -47,7 +44,7 @@ class ForkedCommand:
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("surefoot", timeout or 0)
         texts = [self._read("out"), self._read("err")]
-        for name in ("out", "err"):
+        for name in ("out", "err", "peak"):
             (self._place / name).unlink(missing_ok=True)
         if self._place.exists():
             self._place.rmdir()

@@ -3,11 +3,8 @@
 import json
 import re
 import shutil
-import signal
 
 import pytest
-
-from tests.system.test_interruption import wait_for_evidence
 
 METHODS = ("sequential", "asap", "uniform", "quad")
 FILES = ("curve", "model.onnx", "more.npz")
@@ -170,18 +167,6 @@ def test_population_confidence_and_unlabelled_data(full):
                     "--resolution", "0.02")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].startswith("Share of labels kept on these 150 inputs")
-
-
-def test_killed_in_the_middle_it_goes_on_and_ends_the_same(full):
-    words = (*FILES, "--perturb", "gaussian:0..0.6", "--fixed-draws", "--batch", "8", "--json")
-    plain = json.loads(full.run(*words, "--store", "plain.db").stdout)
-    process = full.start(*words)
-    wait_for_evidence(full, process, 200)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    again = json.loads(full.run(*words).stdout)
-    assert again["details"] == plain["details"]
-    assert again["claims"] == plain["claims"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Killed, stopped or interrupted at any moment: the same command goes on and ends the same."""
 
 import json
-import random
 import signal
 import sqlite3
 import subprocess
@@ -54,25 +53,6 @@ def wait_for_evidence(workspace, process, least):
             pass
         time.sleep(0.01)
     raise AssertionError(f"no progress: {process.communicate()}")
-
-
-def test_kill_9_at_random_moments_loses_nothing_and_changes_nothing(workspace, uninterrupted):
-    chance, before, killed = random.Random(20), 0, 0
-    while killed < 4 and before < uninterrupted["trials"] / 2:
-        process = workspace.start(*SLOW)
-        wait_for_evidence(workspace, process, before)
-        time.sleep(chance.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
-        assert trials_in_journal(workspace) > before
-        before = trials_in_journal(workspace)
-    assert killed, "the run finished before it could be killed"
-    again = workspace.run(*SLOW)
-    assert result_of(again) == uninterrupted
-    assert trials_in_journal(workspace) == uninterrupted["trials"], (
-        "trials were run twice or are missing"
-    )
 
 
 def test_kill_9_in_the_middle_of_a_curve_with_noise_changes_nothing(workspace, tmp_path_factory):

@@ -62,7 +62,7 @@ def test_a_sheet_of_the_data_and_of_chosen_levels(workspace):
     [
         (("perturb", "rotaton:3", "cat.png"), "rotation"),
         (("perturb", "rotation", "cat.png"), "no published severities"),
-        (("perturb", "blur:1", "no.png"), "cannot be read as an image"),
+        (("perturb", "blur:1", "no.png"), "there is no image file no.png"),
         (("perturb", "gain:3", "cat.png"), "cannot be shown on an image"),
         (("perturb", "blur:1", "cat.png", "--sheet", "no/where.png"), "no folder"),
         (("perturb", "blur:1", "cat.png", "--sheet", "s.odd"), "cannot be written"),

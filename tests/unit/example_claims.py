@@ -2,15 +2,7 @@
 
 from dataclasses import replace
 
-from surefoot.claims import (
-    About,
-    Claim,
-    Continues,
-    Randomness,
-    Sampling,
-    Scope,
-    Verdict,
-)
+from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope, Verdict
 from surefoot.results import Footing, Guarantee, Interval
 
 SAMPLE = "the inputs are a random sample"

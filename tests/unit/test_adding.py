@@ -43,7 +43,7 @@ OWN_ROLE = {
     },
     "AttackFunction": {
         "commands/attack_options.py", "engine/attack_bench.py", "engine/attack_function.py",
-        "study/attack_run.py",
+        "study/attack_run.py", "study/recompute.py",
     },
     "BuSun": {"statistics/planning.py"},  # its Table I
     "CriticalLevel": {"commands/critical.py", "study/external_brackets.py"},

@@ -165,7 +165,9 @@ def test_images_are_resized_to_what_the_model_takes_and_the_reading_says_so(tmp_
     assert "1 of 2 images resized to 6 × 8 pixels" in inputs.reading
     assert inputs.reading.startswith("values divided by 255; ")
     assert load_inputs(tmp_path, shape=(5, 7, 3)).x.shape == (2, 5, 7, 3)
-    assert load_inputs(tmp_path, shape=(3, 6, 8), size=(2, 2)).x.shape == (2, 2, 2, 3)
+    assert load_inputs(tmp_path, shape=(3, None, None), size=(2, 2)).x.shape == (2, 2, 2, 3)
+    with pytest.raises(InvalidArgument, match="--size 2x2 makes images of another size"):
+        load_inputs(tmp_path, shape=(3, 6, 8), size=(2, 2))
     for unclear in (None, (None, None, None), (3, None, None), (144,), (2, 6, 8)):
         with pytest.raises(InvalidArgument, match="pass --size HEIGHTxWIDTH"):
             load_inputs(tmp_path, shape=unclear)

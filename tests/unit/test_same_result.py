@@ -56,7 +56,7 @@ EXECUTORS = {
     "threads": (lambda: options(workers=2, executor="threads"), KINDS),
     "processes": (lambda: options(workers=1, executor="processes"), ("critical",)),
     "own pool": (own_pool, KINDS),
-    "ray": (own_cluster, ("estimate", "certify", "compare", "critical")),
+    "ray": (own_cluster, ("critical",)),  # test_ray.py runs the others
 }
 """How a run is started otherwise than inline, and what is run so: processes of their own start anew
 for each run, and test_executors.py runs more kinds in them. Another executor is one line more."""
