@@ -54,11 +54,14 @@ class Processes(Executor):
         self._open()
 
     def wait_until_ready(self) -> Processes:
-        """Itself, once a process has its bench; raises where it cannot have one."""
+        """Itself, once processes have their bench; raises where they cannot have one."""
         try:
             while True:
                 try:
-                    self._pool.submit(worker.ready).result()
+                    # as many at once: the pool starts a process where none is idle
+                    asked = [self._pool.submit(worker.ready) for _ in range(self._workers)]
+                    for one in asked:
+                        one.result()
                 except RuntimeError as error:  # killed, or ended by another thread
                     self._replace(error)
                 else:
