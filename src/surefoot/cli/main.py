@@ -114,9 +114,9 @@ def _root(
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
-    keep_results_apart()
-    watch_signals(ERROR, f"surefoot: {_STOPPED}")
     try:
+        keep_results_apart()
+        watch_signals(ERROR, f"surefoot: {_STOPPED}")
         code = _run()
     except Stopped:
         code = _fail(_STOPPED)
