@@ -37,7 +37,7 @@ import numpy as np
 from prerequisites import need_package
 from processor import print_processor, processor_name
 from scale_model import scores
-from scale_ray import ray_over_threads
+from scale_ray import Fixed, ray_over_threads
 from tables import print_table
 
 import surefoot as sf
@@ -78,20 +78,8 @@ def function_run(trials: int) -> Measurement:
     inputs = sf.load_inputs(images(20))
     study = sf.Study(model, inputs, sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.1, 0.1))
     whole = sampling_run.measurement(study, None, None)
-    each: Any = Pinned(_Fixed(trials // len(inputs)), study.level)
+    each: Any = Pinned(Fixed(trials // len(inputs)), study.level)
     return replace(whole, procedures=dict.fromkeys(inputs.ids, each))
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """Asks once for so many trials."""
-
-    trials: int
-
-    def steps(self) -> Any:  # noqa: ANN401
-        """The counts themselves."""
-        counts = yield self.trials
-        return counts
 
 
 def prover_run(number: int, folder: Path) -> Measurement:

@@ -59,8 +59,8 @@ class Processes(Executor):
             while True:
                 try:
                     # as many at once: the pool starts a process where none is idle
-                    asked = [self._pool.submit(worker.ready) for _ in range(self._workers)]
-                    for one in asked:
+                    answers = [self._pool.submit(worker.ready) for _ in range(self._workers)]
+                    for one in answers:
                         one.result()
                 except RuntimeError as error:  # killed, or ended by another thread
                     self._replace(error)

@@ -75,7 +75,6 @@ def cut_run(database: Database, digest: str) -> RunCheck:
         later = JOURNAL.c.run == number, JOURNAL.c.number >= sound.rows
         db.execute(sa.delete(JOURNAL).where(*later))
         if not check.readable:
-            db.execute(sa.delete(JOURNAL).where(JOURNAL.c.run == number))
             db.execute(sa.delete(RUNS).where(this_run))
             return
         counted = {"rows": sound.rows, "trials": sound.trials, "written": now()}

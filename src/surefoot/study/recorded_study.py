@@ -23,6 +23,7 @@ from surefoot.store.records import InputRow
 from surefoot.store.spec import StudySpec
 from surefoot.study.class_groups import sampling_of
 from surefoot.study.registry import PERTURBATIONS
+from surefoot.study.setup import randomness_of_draws
 
 _POPULATIONS: dict[str, type[Any]] = {over.kind: over for over in (Mean, RobustShare, TailMean)}
 """What a study says of the population, by the name that a record has for it."""
@@ -161,9 +162,7 @@ class RecordedStudy:
         """What is random about a trial; a curve with fixed draws has one for each input."""
         if self.needs in (Needs.REGION, Needs.RADII) or not self.draws:
             return Randomness.NOTHING
-        of_set = getattr(self.method, "scope", "set") == "set"
-        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "fixed_draws", True)
-        return Randomness.FIXED if one_draw and of_set else Randomness.FRESH
+        return randomness_of_draws(self.method)
 
     @cached_property
     def aggregate(self) -> Population:

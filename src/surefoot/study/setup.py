@@ -124,9 +124,7 @@ class Setup:
             return Randomness.NOTHING
         if draws_nothing(self.perturbation, self.fitted):
             return Randomness.NOTHING
-        of_set = getattr(self.method, "scope", "set") == "set"
-        one_draw = self.needs is Needs.LEVELS and getattr(self.method, "fixed_draws", True)
-        return Randomness.FIXED if one_draw and of_set else Randomness.FRESH
+        return randomness_of_draws(self.method)
 
     @cached_property
     def aggregate(self) -> Population:
@@ -259,6 +257,13 @@ class Setup:
     def digest(self) -> str:
         """The name of the run: two studies with the same digest have the same result."""
         return hashlib.sha256(decisive_json(self.spec).encode()).hexdigest()
+
+
+def randomness_of_draws(method: Any) -> Randomness:  # noqa: ANN401  any method of the package
+    """Of trials that draw: fresh, or one draw for each input of a curve of exactly these."""
+    of_set = getattr(method, "scope", "set") == "set"
+    one_draw = method.needs is Needs.LEVELS and getattr(method, "fixed_draws", True)
+    return Randomness.FIXED if one_draw and of_set else Randomness.FRESH
 
 
 def _of_groups(population: Any) -> Population:  # noqa: ANN401  one with a `sampling`
