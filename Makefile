@@ -2,13 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 TORCH := torch==2.13.0
 unexport PYTHONDONTWRITEBYTECODE
 # Modules are compiled once, not by each of the hundreds of commands that the tests start.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
+# Tests that wait for a server or another process leave their core to others.
 BENCHMARKS := startup overhead samples kappa perturb procedure_time claims store
 
-.PHONY: demo check fast test everything lint servers bench clean
+.PHONY: demo check fast test everything lint docs servers bench dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core
@@ -21,19 +23,30 @@ check: $(VENV)/.check
 fast: $(VENV)/.check
 	$(BIN)/pytest --fast -n auto --dist worksteal
 
-# Everything, about eighteen minutes on two cores: packages of both kinds are installed side by side.
+# Everything, about seventeen minutes on two cores: packages of both kinds are installed side by side.
 test:
 	$(MAKE) --jobs=2 $(VENV)/.dev servers
-	$(MAKE) --jobs=2 lint everything
+	$(MAKE) --jobs=2 everything lint docs
 
 everything: $(VENV)/.dev
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Half a minute: a broken link, a page without a place and a public name without a docstring are errors.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open site/index.html in a browser"
+
+# What is uploaded, see docs/release.md; scripts/try-wheel.sh tries it in a fresh environment.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 servers:
 	@scripts/get-browser.sh
@@ -53,11 +66,19 @@ $(VENV)/.check: $(VENV)/.core
 	$(PIP) --editable '.[check]'
 	@touch $@
 
-# One call: it holds what the two above hold.
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.core
+	$(PIP) --editable '.[release]'
+	@touch $@
+
+# One call: it holds what the others hold, but for what a release needs.
 $(VENV)/.dev: $(PACKAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) $(TORCH) --editable '.[dev]'
-	@touch $(VENV)/.core $(VENV)/.check $@
+	@touch $(VENV)/.core $(VENV)/.check $(VENV)/.docs $@
 
 $(VENV)/.bench: $(VENV)/.core
 	$(PIP) $(TORCH)
@@ -65,4 +86,4 @@ $(VENV)/.bench: $(VENV)/.core
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html surefoot.db*
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html surefoot.db*

@@ -24,7 +24,7 @@ from processor import print_processor
 from tables import print_table
 
 import surefoot as sf
-from surefoot.engine.batching import LARGEST_GPU_BATCH, fastest_batch_size
+from surefoot.engine.batching import LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH, fastest_batch_size
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.streams import generator_for
 from surefoot.input_set import Inputs
@@ -156,7 +156,7 @@ def measured(row: Row, inputs: Inputs, seconds: float, turns: int) -> dict[str, 
         chosen = [Subject("all", tuple(range(row.subjects)))]
     subject, level = chosen[0], row.perturbation.level
     batch_size = fastest_batch_size(
-        lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH
+        lambda n: bench.answer([Task(subject, level, 0, n)]), LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH
     )
     x = bench.perturbed(Task(subject, level, 0, batch_size))
     bare_rate(row.model, x, 0.3)

@@ -3,7 +3,7 @@
 Two small ReLU networks, trained here within seconds on 200 of the images that come with the
 package; test.npz holds the other 100, four from each shop (made up, for --group shop). results.csv
 holds three brackets as another tool might write them, outcomes.csv 90 outcomes of a test of three
-topics. Needs pip install 'surefoot[verify]'.
+topics; study.toml is a file of studies for surefoot run. Needs pip install 'surefoot[verify]'.
 """
 
 import sys
@@ -82,7 +82,8 @@ Path("outcomes.csv").write_text(
         for i in range(90)
     )
 )
+Path("study.toml").write_bytes(Path(__file__).with_name("study.toml").read_bytes())
 print(
     f"written: model.onnx, old.onnx and test.npz ({for_tests.sum()} images), results.csv, "
-    "outcomes.csv"
+    "outcomes.csv, study.toml"
 )

@@ -78,7 +78,7 @@ def _tail(folder: Path) -> sf.Result:
     ).run()
 
 
-def _tally(folder: Path, name: str = "outcomes.csv", shift: int = 0) -> Path:
+def outcomes(folder: Path, name: str = "outcomes.csv", shift: int = 0) -> Path:
     """120 cases in two classes; all but every seventh failed."""
     rows = [f"<b>{i},{'ab'[i % 2]},{'fail' if (i + shift) % 7 else 'pass'}" for i in range(120)]
     path = folder / name
@@ -95,9 +95,9 @@ KINDS: dict[str, Callable[[Path], sf.Result]] = {
     "radii": lambda folder: shades(folder, by_class=True).run().require(0.001),
     "networks": _networks,
     "attack": _attack,
-    "tally": lambda folder: sf.tally(_tally(folder), require=0.1, require_each=0.1),
+    "tally": lambda folder: sf.tally(outcomes(folder), require=0.1, require_each=0.1),
     "tallies": lambda folder: sf.tally(
-        _tally(folder), _tally(folder, "other.csv", 3), not_worse=0.3
+        outcomes(folder), outcomes(folder, "other.csv", 3), not_worse=0.3
     ),
     "models": _models,
     "levels": lambda _: sf.sweep(study(model=linear_model(), inputs=points()), [0.1, 0.4, 0.8]),

@@ -4,6 +4,8 @@ Nouns and verbs of everyday use are here; methods, perturbations, properties and
 modules `methods`, `papers`, `perturb`, `properties`, `population`, `results`, `claims`, `errors`,
 `executors`, `statistics` and `testing`. Each name is imported when it is first used, so that
 `surefoot --help` is quick.
+
+PYTEST_DONT_REWRITE: a run of pytest in a program that has imported this package is not warned of.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from surefoot.claims import Claim, Verdict
     from surefoot.commands.functions import (
         certify,
+        check_evidence,
         compare,
         critical,
         curve,
@@ -40,16 +43,18 @@ if TYPE_CHECKING:
     )
     from surefoot.commands.tally import tally
     from surefoot.evidence_file.keys import new_key
+    from surefoot.gate.python_function import run_studies
     from surefoot.inputs import Selection, load_inputs
     from surefoot.models import load_model
     from surefoot.results import Undecided
+    from surefoot.store.saved_runs import check_store, repair_run, runs
     from surefoot.study import Result, Study, select, sweep
-    from surefoot.study.check_evidence import check_evidence
     from surefoot.study.draw_sheet import contact_sheet
     from surefoot.study.external_brackets import brackets
     from surefoot.study.parse_perturbation import parse_perturbation
-    from surefoot.study.read_store import check_store, read_result, read_study, repair_run, runs
+    from surefoot.study.read_store import read_result, read_study
     from surefoot.study.write_evidence import write_evidence
+    from surefoot.testing.robust import assert_robust
 
 __version__ = "0.1.0"
 
@@ -60,6 +65,7 @@ __all__ = [
     "Study",
     "Undecided",
     "Verdict",
+    "assert_robust",
     "brackets",
     "certify",
     "check_evidence",
@@ -87,6 +93,7 @@ __all__ = [
     "read_study",
     "repair_run",
     "results",
+    "run_studies",
     "runs",
     "select",
     "statistics",
@@ -104,20 +111,30 @@ _MODULE_OF = {
     "Study": "study",
     "Undecided": "results",
     "Verdict": "claims",
+    "assert_robust": "testing.robust",
     "brackets": "study.external_brackets",
     **dict.fromkeys(
-        ("certify", "compare", "critical", "curve", "doctor", "estimate", "plan", "tail"),
+        (
+            "certify",
+            "check_evidence",
+            "compare",
+            "critical",
+            "curve",
+            "doctor",
+            "estimate",
+            "plan",
+            "tail",
+        ),
         "commands.functions",
     ),
-    "check_evidence": "study.check_evidence",
     "contact_sheet": "study.draw_sheet",
     "load_inputs": "inputs",
     "load_model": "models",
     "new_key": "evidence_file.keys",
     "parse_perturbation": "study.parse_perturbation",
-    **dict.fromkeys(
-        ("check_store", "read_result", "read_study", "repair_run", "runs"), "study.read_store"
-    ),
+    **dict.fromkeys(("check_store", "repair_run", "runs"), "store.saved_runs"),
+    **dict.fromkeys(("read_result", "read_study"), "study.read_store"),
+    "run_studies": "gate.python_function",
     "select": "study",
     "sweep": "study",
     "tally": "commands.tally",

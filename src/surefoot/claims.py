@@ -36,7 +36,10 @@ class Randomness(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a requirement came to."""
+    """What a requirement came to: PASS needs evidence for it, FAIL evidence against it.
+
+    Everything else is UNDECIDED, and `Claim.reason` says why.
+    """
 
     PASS = "PASS"  # noqa: S105  a verdict, no password
     FAIL = "FAIL"
@@ -98,12 +101,14 @@ class Claim:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InvalidArgument(
-                f"there is no kind of claim {self.kind!r}: it is one of {', '.join(KINDS)}"
+                f"there is no kind of claim {self.kind!r}: choose one of {', '.join(KINDS)}"
             )
         if self.verdict is Verdict.UNDECIDED and not self.reason:
-            raise InvalidArgument(f"{self.kind}: an undecided claim says why")
+            raise InvalidArgument(f"{self.kind}: an undecided claim says why: give its reason")
         if self.value is not None and math.isnan(self.value):
-            raise InvalidArgument(f"{self.kind}: {self.quantity} has no value")
+            raise InvalidArgument(
+                f"{self.kind}: {self.quantity} has no value: give a number, or None"
+            )
 
 
 MODEL_UNCHANGED = "the model behind the address did not change during the run"

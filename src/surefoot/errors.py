@@ -62,3 +62,7 @@ class ReportFailed(SurefootError):
 
 class EvidenceFailed(SurefootError):
     """An evidence file cannot be read: it is damaged, too large, or no evidence file."""
+
+
+class SurefootWarning(UserWarning):
+    """One sentence that a user should read although the run goes on."""

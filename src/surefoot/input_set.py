@@ -89,12 +89,13 @@ class Inputs:
         object.__setattr__(self, "source", plain(self.source))
         if len(self.x) == 0:
             raise InvalidArgument(
-                f"{self.source} holds no inputs ({self.selection}): at least one is needed"
+                f"{self.source} holds no inputs ({self.selection}): choose others, or give other "
+                "data"
             )
         if len(self.ids) != len(self.x) or len(set(self.ids)) != len(self.ids):
             raise InvalidArgument(
-                f"{self.source}: {len(self.x)} inputs need as many different ids, "
-                f"got {len(set(self.ids))}"
+                f"{self.source}: {len(self.x)} inputs need as many different ids, got "
+                f"{len(set(self.ids))}: give each its own"
             )
         if self.labels is not None and len(self.labels) != len(self.x):
             raise InvalidArgument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
@@ -96,6 +96,18 @@ class Session(Generic[Q, E, R]):
         return self._results[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Trials of one whole run of a procedure: about `expected`, never more than `most`.
+
+    A procedure may have `forecast_from(evidence)`, which gives one for the evidence so far. It is
+    shown while a run goes on and decides nothing.
+    """
+
+    expected: int
+    most: int
+
+
 @dataclass(frozen=True)
 class Joint(Generic[R]):
     """A procedure that is run once for all subjects and says of each question which one it asks."""
@@ -109,6 +121,12 @@ class Pinned(Generic[E, R]):
 
     procedure: Procedure[int, E, R]
     level: float
+
+    @property
+    def forecast_from(self) -> Callable[[E], Forecast] | None:
+        """That of the procedure, where it has one."""
+        forecast: Callable[[E], Forecast] | None = getattr(self.procedure, "forecast_from", None)
+        return forecast
 
     def steps(self) -> Generator[Ask, E, R]:
         """Ask the same questions, each at `level`."""

@@ -75,6 +75,11 @@ class Estimate:
     unbiased: float | None = None
     unbiased_from: int | None = None
 
+    @property
+    def from_one_trial(self) -> bool:
+        """Whether all that is known is one trial, which another one may contradict."""
+        return self.trials == 1 and self.guarantee.error > 0
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -253,7 +258,8 @@ class Bracket:
     def __post_init__(self) -> None:
         if not 0 <= self.interval.low < math.inf:
             raise InvalidArgument(
-                f"a proved level is a finite number of at least 0, got {self.interval.low}"
+                f"a proved level is a finite number of at least 0, got {self.interval.low}: give 0 "
+                "or more"
             )
 
     @property

@@ -15,18 +15,18 @@ from tests.claims.worlds import Outcome, World, add_up, missed, of_kind
 LEVEL = 0.001
 """A world fails when its count of false claims would come this rarely at the stated error."""
 RUNS = {
-    "radius": 8,
-    "robust_accuracy": 10,
-    "radius_quantile": 12,
-    "quantile_difference": 8,
-    "robust_accuracy_population": 12,
-    "mean_radius": 8,
-    "severity": 8,
-    "curve_set": 12,
-    "curve_population": 12,
-    "not_worse": 12,
+    "radius": 5,
+    "robust_accuracy": 6,
+    "radius_quantile": 6,
+    "quantile_difference": 4,
+    "robust_accuracy_population": 8,
+    "mean_radius": 6,
+    "severity": 6,
+    "curve_set": 8,
+    "curve_population": 8,
+    "not_worse": 8,
 }
-"""Fewer runs of the slower worlds; the others have 20. `benchmarks/claims.py` has a thousand."""
+"""Fewer runs of the slower worlds; the others have 14. `benchmarks/claims.py` has a thousand."""
 FAST_RUNS = 2
 """In the fast tier: every kind of claim is made and compared with its truth, no rate is tested."""
 
@@ -46,7 +46,7 @@ def test_every_kind_of_claim_has_a_world() -> None:
 def test_claims_are_false_no_more_often_than_stated(
     world: World, pytestconfig: pytest.Config
 ) -> None:
-    runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 20)
+    runs = FAST_RUNS if pytestconfig.getoption("fast") else RUNS.get(world.kind, 14)
     outcome = add_up([world.run(seed) for seed in range(runs)])
     assert not too_often(outcome, world.error), (
         f"{outcome.false} of {outcome.claims} claims are false, stated {world.error}"

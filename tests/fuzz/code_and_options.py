@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
 from tests.fuzz.case import FAST, Case, mutated, sound_data, sound_model
 from tests.unit.small_models import exported, scripted
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Cases are written by several threads, and PyTorch exports in one."""
 _BODIES = (
     "raise KeyError('a')",
     "raise KeyboardInterrupt",
@@ -104,11 +107,12 @@ def functions(chance: random.Random, folder: Path) -> Case:
 def torch_files(chance: random.Random, folder: Path) -> Case:
     """A PyTorch file with changed bytes, without --trust."""
     data = sound_data(folder)
-    if chance.random() < 0.5:
-        model, content = folder / "model.pt2", exported()
-    else:
-        model = scripted(folder / "model.pt")
-        content = model.read_bytes()
+    with _ONE_AT_A_TIME:
+        if chance.random() < 0.5:
+            model, content = folder / "model.pt2", exported()
+        else:
+            model = scripted(folder / "model.pt")
+            content = model.read_bytes()
     content, note = mutated(content, chance)
     model.write_bytes(content)
     if chance.random() < 0.1:

@@ -106,8 +106,9 @@ class Killing:
     ) -> list[tuple[str, str]]:
         """Run the same command to its end, by one driver or by several at once."""
         problems = []
-        for process in [place.start(study, executor) for _ in range(drivers)]:
-            out, err = process.communicate()
+        processes = [place.start(study, executor) for _ in range(drivers)]
+        texts = [process.communicate() for process in processes]
+        for process, (out, err) in zip(processes, texts, strict=True):
             ended = place.outcome(study, process.returncode, out)
             if ended != whole.outcome:
                 problems.append(("records", f"{place.folder}: {difference(ended, whole)} {err!r}"))

@@ -19,8 +19,8 @@ _MARK = "SUREFOOT_KILLS"
 _CLOCK_KEYS = {"seconds", "started", "finished"}
 _CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minutes)\b")
 _STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
-_OF_OTHERS = {".ses"}
-"""Files that libraries keep in the folder for temporary files: onnxruntime its session."""
+_OF_OTHERS = re.compile(r"\.ses|mat-debug-\d+\.log")
+"""Files that onnxruntime keeps in the folder for temporary files."""
 SECONDS_TO_END = 90.0
 """For a process to end after a signal, on a busy machine."""
 
@@ -80,7 +80,9 @@ class Place:
             if name == "tmp" or path.name.startswith((".", "tmp"))
         ]
         return sorted(names) + [
-            str(path.relative_to(self.folder)) for path in deeper if path.name not in _OF_OTHERS
+            str(path.relative_to(self.folder))
+            for path in deeper
+            if not _OF_OTHERS.fullmatch(path.name)
         ]
 
     def processes(self) -> list[int]:

@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from multiprocessing import resource_tracker
 from pathlib import Path
 
+from surefoot.cli.interrupts import end_before_start
 from tests.system import forked
 
 
 def _child(words: tuple[str, ...], folder: str, place: str, env: dict[str, str]) -> None:
     own = resource_tracker._resource_tracker
     own._fd = own._pid = None  # as a command has that is started from a shell
+    end_before_start()  # the first lines of the command
     forked._child(words, folder, place, env, sys.path)
 
 
@@ -26,11 +29,14 @@ class ForkedCommand:
         arguments = (tuple(words), str(folder), str(self._place), env)
         self._process = forked._context.Process(target=_child, args=arguments)
         self._process.start()
+        self._code: int | None = None
         self.pid = self._process.pid or 0
+        while self._process.exitcode is None and not (self._place / "err").exists():
+            time.sleep(0.001)  # until a line of the command runs: before, Python answers a signal
 
     @property
     def returncode(self) -> int:
-        return self._process.exitcode or 0
+        return self._code if self._code is not None else self._process.exitcode or 0
 
     def poll(self) -> int | None:
         return self._process.exitcode
@@ -44,7 +50,9 @@ class ForkedCommand:
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("surefoot", timeout or 0)
         texts = [self._read("out"), self._read("err")]
-        for name in ("out", "err", "peak"):
+        if code := self._read("code"):
+            self._code = int(code)  # Python may lose it where several threads start processes
+        for name in ("out", "err", "peak", "code"):
             (self._place / name).unlink(missing_ok=True)
         if self._place.exists():
             self._place.rmdir()

@@ -16,7 +16,9 @@ import pytest
 from tests.system import forked
 
 collect_ignore = (
-    [] if find_spec("starlette") else ["test_endpoint.py", "test_endpoint_faults.py"]
+    []
+    if find_spec("starlette")
+    else ["test_dashboard_in_browser.py", "test_endpoint.py", "test_endpoint_faults.py"]
 )  # without the extra web
 COMMAND = str(Path(sys.executable).with_name("surefoot"))
 
@@ -65,6 +67,17 @@ class Workspace:
 
     def files(self) -> set[str]:
         return {p.name for p in self.folder.iterdir()}
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One Chromium for all pages of all tests."""
+    pytest.importorskip("selenium")
+    from tests.system import page_in_browser
+
+    driver = page_in_browser.start(tmp_path_factory.mktemp("chrome"))
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture

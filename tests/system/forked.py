@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import multiprocessing.util
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +75,10 @@ def _child(words: tuple[str, ...], folder: str, place: str, env: dict, path: lis
         sys.stderr.flush()
     kilobytes = [resource.getrusage(who).ru_maxrss for who in (_SELF, _CHILDREN)]
     Path(f"{place}/peak").write_text(str(1024 * max(kilobytes)))
-    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+    multiprocessing.util._run_finalizers()  # as a program does that ends by itself
+    code = code if isinstance(code, int) else 0 if code is None else 1
+    Path(f"{place}/code").write_text(str(code))
+    os._exit(code)
 
 
 _context = multiprocessing.get_context("forkserver")
@@ -95,10 +100,26 @@ def run(words: tuple[str, ...], folder: Path, timeout: float, memory: int = 0) -
             process.join()
             if peak <= memory or not memory:
                 raise subprocess.TimeoutExpired(words, timeout)
-        out, err, own_peak = (_text(Path(place, name)) for name in ("out", "err", "peak"))
-    ended = Ended(["surefoot", *words], process.exitcode or 0, out, err)
+        texts = (_text(Path(place, name)) for name in ("out", "err", "peak", "code"))
+        out, err, own_peak, code = texts
+    # Where several threads start processes, Python may lose the code of one of them.
+    ended = Ended(["surefoot", *words], int(code or process.exitcode or 0), out, err)
     ended.peak_bytes = max(peak, int(own_peak or 0))
     return ended
+
+
+@contextlib.contextmanager
+def started(words: tuple[str, ...], folder: Path) -> Iterator[tuple[Any, Path]]:
+    """The command while it runs: its process, and a folder with its output in files out and err."""
+    with tempfile.TemporaryDirectory() as place:
+        arguments = (words, str(folder), place, dict(os.environ), _CLEAN_PATH)
+        process = _context.Process(target=_child, args=arguments)
+        process.start()
+        try:
+            yield process, Path(place)
+        finally:
+            process.kill()
+            process.join()
 
 
 def _watch(process: Any, timeout: float, memory: int) -> int:

@@ -63,7 +63,7 @@ def test_a_requirement_is_the_exit_code(workspace, require, code, word):
     done = workspace.run(*strong, "--require", require, "--report", "page.html")
     assert done.returncode == code, done.stdout + done.stderr
     assert f"{word}:" in done.stdout
-    assert f"{word}:" in (workspace.folder / "page.html").read_text()
+    assert f"<b>{word}</b>:" in (workspace.folder / "page.html").read_text()
 
 
 def test_doctor_speaks_in_plain_words(workspace):
@@ -124,7 +124,9 @@ def test_show_report_and_replay_read_the_store(workspace):
     listed = workspace.run("show", "--list")
     assert record["digest"][:12] in listed.stdout
     row = next(line for line in listed.stdout.splitlines() if record["digest"][:12] in line)
-    assert all(cell in row for cell in ("finished", "model.onnx", "test.npz", "linf:32/255"))
+    assert all(
+        cell in row for cell in ("finished", "estimate", "model.onnx", "test.npz", "linf:32/255")
+    )
     (listed_run,) = json.loads(workspace.run("show", "--list", "--json").stdout)
     assert listed_run["command"].startswith("surefoot estimate model.onnx test.npz")
     shown = workspace.run("show", record["digest"][:8], "--json")

@@ -22,14 +22,16 @@ from typer.testing import CliRunner
 from surefoot.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+"""Its commands follow from each other; test_tutorial runs them."""
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {TUTORIAL})]
 CODE = re.compile(r"```(?P<kind>\w*)\n(?P<block>.*?)```|`(?P<inline>[^`\n]+)`", re.DOTALL)
 COMMAND = re.compile(r"(?:^|run: )\s*surefoot (.+)", re.MULTILINE)
 SHELL_WORDS = {">", "|", "||", "&&", ";"}
 """What follows one of these in a line is not an argument of the command."""
 REQUIREMENT_OPTIONS = {"--require", "--require-each", "--not-worse", "--kappa"}
 """With one of these the exit code is a verdict; which one the small network gets is no matter."""
-READERS = ("show", "report", "replay", "key", "evidence", "verify")
+READERS = ("show", "report", "replay", "key", "evidence", "verify", "export")
 """They read the run that was stored last: they run beside the store of one `estimate`."""
 TORCH_FILES = (".pt2", ".pt", ".pth")
 NOT_RUN = {
@@ -37,11 +39,13 @@ NOT_RUN = {
     "surefoot demo": "the slowest; test_demo runs it",
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
     "://": "needs a server; test_endpoint and test_shared_store run such commands",
+    "--not-worse-than": "needs the evidence of an earlier run; test_gate_run runs such commands",
+    "--previous-model": "test_gate_run runs such a command",
+    "surefoot serve": "runs until it is stopped; test_dashboard_in_browser runs it",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",
 }
 """A part of a command: why it is not run here."""
 NOT_RUN_PYTHON = {
-    "def classify(batch)": "test_readme runs it in a process of its own",
     "# mymodel.py": "the folder has it as mymodel.py, and the command line imports it",
     "# reviews.py": "the folder has it, as the next two",
     "# typos.py": "",

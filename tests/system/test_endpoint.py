@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse
 
 import surefoot as sf
 from surefoot.claims import MODEL_UNCHANGED
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument, ModelFailed, SurefootWarning
 from surefoot.testing import check_model
 from tests.system.faulty_server import CLASSES, SHAPE, FaultyServer, numbers
 from tests.unit.small_models import batch, relu_net
@@ -199,7 +199,8 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_changes_nothing(folder,
             running.append(start(folder / "net.onnx", "--port", port))
 
     try:
-        result = study(address).run(batch=4, workers=2, on_progress=die)
+        with pytest.warns(SurefootWarning, match=r"tried again .* then it answered"):
+            result = study(address).run(batch=4, workers=2, on_progress=die)
         assert len(running) == 2
         assert numbers(result) == numbers(study(served[0]).run(batch=4))
     finally:

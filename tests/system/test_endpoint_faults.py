@@ -9,7 +9,13 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed
+from surefoot.errors import (
+    InvalidArgument,
+    ModelChanged,
+    ModelFailed,
+    StoreFailed,
+    SurefootWarning,
+)
 from surefoot.models import endpoint, endpoint_requests
 from surefoot.models.endpoint_requests import Patience
 from tests.system.faulty_server import (
@@ -41,8 +47,12 @@ def test_a_busy_server_and_three_errors_in_a_row_are_waited_for(server, monkeypa
     pauses = []
     monkeypatch.setattr(endpoint_requests.time, "sleep", pauses.append)
     server.requests, server.fault = 0, busy_once
-    assert numbers(study_of(server.address).run(batch=64)) == expected
+    with pytest.warns(SurefootWarning) as said:
+        assert numbers(study_of(server.address).run(batch=64)) == expected
     assert pauses == [1.0, 0.25, 0.5, 1.0]
+    (once,) = (str(one.message) for one in said)
+    assert once.startswith("the server did not answer at once (http://127.0.0.1:")
+    assert re.search(r"HTTP 429 .*\): tried again once in [\d.]+ s, then it answered$", once)
 
 
 def test_a_batch_that_is_too_large_is_halved(server):
@@ -156,15 +166,22 @@ def test_a_fixed_batch_size_is_filled_up(server):
 
 
 def test_a_model_that_changes_during_the_run_gives_no_result(server, tmp_path):
-    store = str(tmp_path / "s.db")
+    """Also where it was away before: another one may have come back."""
+    store, away = str(tmp_path / "s.db"), [True]
     study = study_of(server.address)
 
-    def change(progress):
-        server.fault = lambda number, request, right: answer_of(
-            np.asarray(right["outputs"][0]["data"]).reshape(-1, CLASSES)[:, ::-1]
-        )
+    def another(number, request, right):
+        if away and away.pop():
+            return Response("", 503)
+        return answer_of(np.asarray(right["outputs"][0]["data"]).reshape(-1, CLASSES)[:, ::-1])
 
-    with pytest.raises(ModelChanged, match=r"changed during the run.*no result is recorded"):
+    def change(progress):
+        server.fault = another
+
+    with (
+        pytest.warns(SurefootWarning, match=r"HTTP 503.* tried again once"),
+        pytest.raises(ModelChanged, match=r"changed during the run.*no result is recorded"),
+    ):
         study.run(store=store, on_progress=change)
     assert [run.finished for run in sf.runs(store)] == [False]
     server.fault = lambda *_: None

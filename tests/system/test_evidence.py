@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from surefoot.cli.main import app
-from surefoot.errors import EvidenceFailed
+from surefoot.errors import EvidenceFailed, InvalidArgument
+from tests.unit.small_models import batch, relu_net
 from tests.worlds import points, study
 
 
@@ -57,3 +59,26 @@ def test_a_file_whose_signature_was_removed_is_refuted(second_party, monkeypatch
     assert (code, "unsigned" in json.loads(text)["signature"]["subject"]) == (0, True)
     with pytest.raises(EvidenceFailed, match="check the path"):
         surefoot("verify", "nowhere.json")
+
+
+def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shape = (1, 4, 4)
+    relu_net(tmp_path / "model.onnx", shape)
+    relu_net(tmp_path / "other.onnx", shape, seed=9)
+    np.savez(tmp_path / "test.npz", x=batch(6, shape), y=[0, 0, 1, 1, 2, 2])
+    reading = ("--bounds", "0,1", "--first", "5")
+    noise = ("--perturb", "linf:0.1+gaussian:0.05", "--width", "0.3")
+    surefoot("estimate", "model.onnx", "test.npz", *noise, *reading)
+    surefoot("evidence")
+    verify = ("verify", "run.evidence.json", "--data", "test.npz", "--seed", "7")
+    code, text = surefoot(*verify, "--model", "model.onnx", *reading)
+    assert code == 0, text
+    assert "(seed 7)" in text
+    assert "trials that were run again came out as it says (5 % altered" in text.splitlines()[-1]
+    code, text = surefoot(*verify, "--model", "other.onnx", *reading, "--json")
+    assert (code, json.loads(text)["exit_code"], json.loads(text)["again"]["trials"]) == (1, 1, [])
+    code, text = surefoot(*verify, "--model", "model.onnx", "--bounds", "0,1")
+    assert (code, "read and choose the inputs as the run did: surefoot" in text) == (1, True)
+    with pytest.raises(InvalidArgument, match=r"bounds.*pass the options of the run"):
+        surefoot(*verify, "--model", "model.onnx", "--first", "5")

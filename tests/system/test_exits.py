@@ -153,10 +153,11 @@ def test_a_finished_run_is_shown_where_nothing_can_be_written(workspace, monkeyp
     words = (folder / "model.onnx", folder / "test.npz", "linf:0.1")
     more = {"first": 2, "width": 0.5, "store": str(folder / "s.db")}
     first = sf.estimate(*words, **more)
-    monkeypatch.setattr("surefoot.store.sqlite_file.os.access", lambda *_: False)
+    monkeypatch.setattr("surefoot.store.locations.os.access", lambda *_: False)
     again = sf.estimate(*words, **more)
     assert again.from_store
     assert again.claims == first.claims
+    assert len(sf.estimate(*words, **more, require=0.5).verdicts) == 1  # computed, not kept
     with pytest.raises(StoreFailed, match=r"cannot be written .*use another store"):
         sf.estimate(*words, **more, seed=7)
 

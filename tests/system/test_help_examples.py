@@ -14,18 +14,21 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     command.name: shlex.split(command.help.rpartition("Example: surefoot ")[2])
     for command in app.registered_commands
-    if command.name != "demo"  # the slowest; test_demo runs it as printed
+    if command.name not in ("demo", "serve")
 }
+"""Others run them: the demo is the slowest, and a server does not end by itself."""
 WRITES = {
     "estimate": "report.html",
     "brackets": "critical.svg",
     "design": "design.svg",
     "evidence": "run.evidence.json",
+    "export": "robustness.md",
     "perturb": "sheet.png",
     "report": "report.html",
     "replay": "perturbed.png",
+    "run": "junit.xml",
 }
-RUNS_FIRST = ("estimate", "show", "report", "replay", "evidence", "verify")
+RUNS_FIRST = ("estimate", "show", "report", "replay", "evidence", "verify", "export")
 """All but the first read what the first has stored, and nothing may be stored in between."""
 REFUTED_OR_UNDECIDED = {"compare": {0, 1, 2}}
 """Examples with a requirement; what the small network achieves is not the point here."""

@@ -146,14 +146,22 @@ main()
     ("module", "line"),
     [
         ("typer", "surefoot: stopped before it began: nothing was changed\n"),
-        ("numpy", "surefoot: stopped: the evidence so far is in the store; the same command "
-         "continues the run\n"),
+        ("numpy", "surefoot: stopped before it was done: run the same command again\n"),
     ],
-)  # fmt: skip
+)
 def test_a_signal_while_python_still_imports_is_one_line(workspace, sent, module, line):
     code = SIGNAL_ON_IMPORT.format(module=module, sent=sent, before="")
     done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
                           capture_output=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+
+
+def test_a_dashboard_that_is_stopped_before_it_began_speaks_of_no_run(workspace):
+    code = SIGNAL_ON_IMPORT.format(module="surefoot.serve.server", sent="SIGINT", before="")
+    code = code.replace('"doctor", "model.onnx", "test.npz"', '"serve"')
+    done = subprocess.run([sys.executable, "-c", code], cwd=workspace.folder, text=True,
+                          capture_output=True, check=False)  # fmt: skip
+    line = "surefoot: stopped before the dashboard began: nothing was changed\n"
     assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
 
 

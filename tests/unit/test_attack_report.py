@@ -1,5 +1,6 @@
 """What is said of an attack beside sampling: where there is none, what is kept, tables, words."""
 
+import re
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -10,6 +11,7 @@ from onnx import TensorProto, helper
 
 import surefoot as sf
 from surefoot.report.attack.tables import attack_notes, baseline_table
+from surefoot.report.page import html_of
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.sql import SqlStore
 from surefoot.subject import Ball
@@ -151,6 +153,11 @@ def test_the_table_stands_beside_accuracy_and_the_robust_share(stored):
     )
     assert len(table.rows) == 1
     assert "2 descents of 10 steps towards each of 2 target classes" in table.note
+    (section,) = (s for s in html_of(result.view).split("<section ") if 'id="baseline"' in s)
+    head, body = section.split("<tbody>")
+    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', head) == [*table.headings]
+    assert body.count("<tr>") == 1
+    assert "proves nothing" in body
 
 
 @pytest.mark.slow
@@ -173,7 +180,7 @@ def test_models_are_attacked_on_the_same_inputs_and_strangers_say_why(tmp_path):
     assert "withstood the attack" in text
     assert "function: No attack: the model gives scores but no gradients" in text
     page = result.report(tmp_path / "c.html").read_text()
-    assert '<th class="number">withstood the attack</th>' in page
+    assert '<th scope="col" class="number">withstood the attack</th>' in page
     assert "withstood the attack" not in str(sf.compare(studies))
 
 

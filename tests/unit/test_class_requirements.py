@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.claims import About
 from surefoot.commands.values import class_shares
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 from surefoot.study.class_requirements import named_classes
 from tests.claims.parts import QUICK, noise_study, normal_inputs
+from tests.worlds import study
 
 NAMES = {0: "stop", 1: "parking", 4: "3"}
 
@@ -123,3 +125,16 @@ def test_classes_are_checked_before_anything_runs():
             never, (x, [0, 1, 0, 1, 0, 1]), "gaussian:0.1", shape=(2,), store=None, batch=4096,
             require_each={"stop": 0.9},
         )  # fmt: skip
+
+
+def test_the_trials_of_a_claim_about_a_class_are_those_of_its_inputs():
+    result = study(by_class=True).run().require(0.9, of_each_class=0.9)
+    of_class = [c for c in (*result.claims, *result.verdicts) if c.about.of is About.CLASS]
+    own = {
+        name: sum(row.result.trials for row in result.inputs if str(row.label) == name)
+        for name in {c.about.name for c in of_class if c.about.name}
+    }
+    assert len(own) > 1
+    assert {c.about.name: c.trials for c in of_class if c.about.name} == own
+    assert sum(own.values()) == result.record.trials
+    assert {c.requirement for c in result.verdicts} == {0.1}, "1 - 0.9 is 0.09999999999999998"

@@ -15,8 +15,11 @@ from surefoot.commands import functions
 from surefoot.commands.caller import Caller
 from surefoot.commands.function import python_function
 from surefoot.commands.option import option
-from surefoot.commands.progress import TimeLeft, choose_display, progress_words, show_nothing
-from surefoot.engine.loop import Progress
+from surefoot.commands.progress import (
+    choose_display,
+    show_nothing,
+)
+from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from tests.unit.small_models import batch, relu_net
 
@@ -206,7 +209,7 @@ def test_studies_are_compared_as_before(folder):
 
 REFUSED = [
     ("estimate", {"widht": 0.1}, "estimate has no option 'widht': do you mean width"),
-    ("estimate", {"zzz": 1}, r"no option 'zzz': help\(\) lists all"),
+    ("estimate", {"zzz": 1}, r"no option 'zzz': see help\(\) for all"),
     ("estimate", {"first": 2.5}, "first must be an integer, got 2.5"),
     ("estimate", {"workers": 0}, "workers must be an integer ≥ 1, got 0"),
     ("estimate", {"seed": True}, "seed must be an integer ≥ 0, got True"),
@@ -265,17 +268,6 @@ def test_a_plan_is_printed_in_lines(folder):
     assert len(lines) == 3
     assert lines[0].startswith("6 inputs; the model does about ")
     assert lines[1].startswith("If every input is kept with probability 1: ")
-
-
-def test_progress_says_how_much_time_is_left(monkeypatch):
-    clock = iter([10.0, 12.0, 20.0])
-    monkeypatch.setattr("surefoot.commands.progress.time.monotonic", lambda: next(clock))
-    left = TimeLeft()
-    assert left.update(Progress(0, 100, 0, 5)) is None
-    assert left.update(Progress(20, 100, 1, 5)) == pytest.approx(8.0)
-    assert left.update(Progress(5, 100, 0, 5)) is None  # the next of several studies
-    words = progress_words(Progress(20, 100, 1, 5), "inputs", 8.0)
-    assert words == "measuring: 20 of about 100 trials, 1/5 inputs done, about 8 s left"
 
 
 def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():

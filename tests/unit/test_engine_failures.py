@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.engine.loop import Progress, measure
+from surefoot.engine.loop import measure
+from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory
 from surefoot.evidence import Counts
 from surefoot.executors import Inline
 from surefoot.procedure import Pinned
 from surefoot.store.memory import MemoryJournal
+from surefoot.tasks import Subject
 from tests.worlds import SHAPE, linear, linear_model, points, run, study
 
 
@@ -140,6 +142,44 @@ def test_progress_grows_and_ends_complete():
     assert reports[-1].finished == reports[-1].subjects == 12
     assert reports[-1].trials == reports[-1].expected == sum(r.trials for r in results)
     assert all(a.trials <= b.trials for a, b in pairwise(reports))
+
+
+class Coins:
+    """A bench that counts: input `n` is kept with probability `rates[n]`."""
+
+    def __init__(self, rates):
+        self.rates, self.random = rates, np.random.default_rng(1)
+
+    def answer(self, tasks):
+        draw = self.random.binomial
+        return [Counts(t.units, int(draw(t.units, self.rates[t.subject.rows[0]]))) for t in tasks]
+
+
+HARD_ONES_LAST = {
+    "estimate": (sf.methods.ExactSequential(0.02, 0.05), [0.99] * 40 + [0.5] * 10, 0.9, 1.2),
+    "bu-sun": (sf.methods.BuSun(0.02, 0.05), [0.99] * 40 + [0.5] * 10, 0.9, 1.2),
+    "certify": (sf.methods.KappaTest(0.01, 0.05), [1.0] * 40 + [0.985] * 10, 0.5, 2.0),
+    "binomial": (sf.methods.ExactBinomial(0.01, 0.05, 10**5), [1.0] * 40 + [0.985] * 10, 0.5, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", HARD_ONES_LAST)
+def test_inputs_that_finish_last_are_expected_while_the_easy_ones_finish(name, monkeypatch):
+    """The mean of the finished inputs is too small: half the trials are left when 4 of 5 are."""
+    monkeypatch.setattr("surefoot.engine.loop._PROGRESS_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr("surefoot.engine.loop._PROGRESS_SHARE", 1e9)
+    method, rates, low, high = HARD_ONES_LAST[name]
+    reports: list[Progress] = []
+    measure(
+        Pinned(method, 1.0), Coins(rates), [Subject(str(n), (n,)) for n in range(50)],
+        pool=Inline(), journal=MemoryJournal(), batch_size=10**6, watch=reports.append,
+    )  # fmt: skip
+    final = reports[-1].trials
+    later = [r for r in reports if r.trials > 0.4 * final]
+    assert low * final < min(r.expected for r in later)
+    assert max(r.expected for r in later) < high * final
+    assert all(r.most >= final and r.most >= r.expected for r in reports)
+    assert reports[-1].most == reports[-1].expected == final
 
 
 def test_a_procedure_that_asks_for_nothing_is_refused():

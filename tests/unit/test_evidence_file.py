@@ -20,7 +20,7 @@ SCHEMA = json.loads(
 )
 GIVEN = {
     "subject.0.name", "subject.1.name",
-    "predicate.origin", "predicate.extends", "predicate.study.words",
+    "predicate.origin", "predicate.extends", "predicate.study.words.source",
     "predicate.details.clean_loss", "predicate.inputs.predicted", "predicate.inputs.clean_kept",
     "predicate.stopped_early",
 }  # fmt: skip

@@ -30,7 +30,7 @@ def test_radii_are_recomputed_and_a_larger_one_is_refuted(method, tmp_path):
     assert exit_code(write(path, statement)) == 1
 
 
-def test_an_attack_is_recomputed_by_itself_and_named_as_open_beside_an_estimate(tmp_path):
+def test_an_attack_is_recomputed_by_itself_and_beside_an_estimate_if_its_journal_is_there(tmp_path):
     base = linear_study(tmp_path, POINTS)
     parts = {"model": base.model, "inputs": base.inputs, "property": base.property}
     noise = sf.perturb.LinfNoise(0.1)
@@ -42,7 +42,18 @@ def test_an_attack_is_recomputed_by_itself_and_named_as_open_beside_an_estimate(
 
     method = sf.methods.FixedSize(0.3, 0.2)
     beside = sf.Study(perturbation=noise, method=method, **parts).run(attack=sf.methods.Attack())
-    check = sf.check_evidence(beside.evidence(tmp_path / "beside.json"))
-    assert check.exit_code == 2
-    assert [one.status for one in check.claims][-1] == "not recomputed"
+    path = beside.evidence(tmp_path / "beside.json")
+    check = sf.check_evidence(path)
+    assert check.exit_code == 0, str(check)
+    assert any("points that an attack found" in line for line in check.not_covered)
+    statement = statement_of(path)
+    for leaf in (
+        ("predicate", "attack", "inputs", "results", 0, "reason"),
+        ("predicate", "attack", "study", "seed"),
+        ("predicate", "details", "attack", "broken"),
+    ):
+        assert exit_code(write(path, changed(statement, leaf))) == 1, leaf
+    statement["predicate"]["attack"] = None
+    check = sf.check_evidence(write(path, statement))
+    assert (check.exit_code, check.claims[-1].status) == (2, "not recomputed")
     assert "a run of its own" in check.claims[-1].reason

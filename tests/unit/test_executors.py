@@ -20,6 +20,7 @@ from surefoot.errors import (
 from surefoot.executors import pool, processes, sending
 from surefoot.executors.borrowed import Sent
 from surefoot.executors.inline import Inline
+from surefoot.study import attack_run
 from surefoot.tasks import Task
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import (
@@ -214,6 +215,13 @@ def test_only_a_number_that_the_user_chose_is_called_requested(monkeypatch, work
     work = pool.Work(setup.bench(), workers or 2, requested=workers is not None)
     pool.open_work(work, "processes", notes.append)
     assert str(notes[0]) == f"2 processes, {why}"
+
+
+@pytest.mark.parametrize("workers", [2, None])
+def test_an_attack_says_too_whether_the_user_chose_the_number(tmp_path, workers):
+    model, x = sf.load_model(linear_net(tmp_path / "m.onnx"), bounds=(0, 1)), batch(2)
+    setup = sf.Study(model, sf.load_inputs(x), sf.perturb.LinfNoise(0.1), sf.methods.Attack())
+    assert attack_run.measurement(setup, workers, None).requested is (workers is not None)
 
 
 def test_processes_that_two_threads_end_at_once_end_once():

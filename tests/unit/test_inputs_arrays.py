@@ -199,3 +199,32 @@ def test_the_digest_sees_the_shape_swapped_labels_and_missing_labels():
     assert load_inputs(POINTS).digest() != digest
     assert load_inputs(POINTS[:3], [0, 1, 2]).digest() != digest
     assert load_inputs(POINTS[::-1], [3, 2, 1, 0], ids=list("3210")).digest() == digest
+
+
+TIMES = 1.7e9 + np.arange(12.0).reshape(4, 3)
+"""Seconds of a clock, which single precision holds to 128."""
+
+
+@pytest.mark.parametrize("x", [TIMES, TIMES.astype(np.int64), TIMES.reshape(4, 3, 1)])
+def test_values_that_single_precision_would_run_together_are_refused(x):
+    with pytest.raises(
+        InvalidArgument, match=r"the arrays, input \d.*: single precision holds 17"
+    ) as no:
+        load_inputs(x)
+    assert "as 1700000000, too coarse for the differences within" in str(no.value)
+    assert str(no.value).endswith(
+        "convert the array to float32 yourself if that loses nothing that matters"
+    )
+    assert len(load_inputs(x.astype(np.float32))) == 4
+
+
+def test_one_coarse_column_is_named_and_what_rounding_leaves_apart_is_taken():
+    x = np.random.default_rng(1).random((50, 4))
+    assert load_inputs(x).x.dtype == np.float32
+    assert len(load_inputs(x.reshape(50, 2, 2))) == 50
+    x[:, 2] = 1 / 3  # one value for all inputs
+    assert len(load_inputs(x)) == 50
+    x[:, 2] = 1e6 + np.arange(50) / 1000
+    x[7, 2] = -1e12  # a far value hides the spread of the others
+    with pytest.raises(InvalidArgument, match=r"input \d\d, value 3: single precision"):
+        load_inputs(x)

@@ -50,7 +50,7 @@ def test_ids_in_the_file_name_the_classes_too(kind, tmp_path):
     inputs = load_inputs(points, ["n01484850", "n01440764"], class_names=path)
     np.testing.assert_array_equal(inputs.labels, [2, 0])
     assert inputs.class_names == THREE
-    assert "by the ids" in inputs.reading
+    assert "labels are ids of the list of classes" in inputs.reading
     np.testing.assert_array_equal(
         load_inputs(points, ["goldfish", "goldfish"], class_names=path).labels, [1, 1]
     )

@@ -94,7 +94,7 @@ def test_a_class_list_says_where_each_folder_goes(tmp_path):
     inputs = load_inputs(folders(tmp_path / "f", by_text), class_names=by_text)
     assert inputs.labels.tolist() == list(range(12))
     assert inputs.class_name(2) == "10"
-    assert "as their list says" in inputs.reading
+    assert "names of the list of classes, numbered in its order" in inputs.reading
     mixed = load_inputs(folders(tmp_path / "g", ["0", "cat"]), class_names=["cat", "0"])
     assert mixed.labels.tolist() == [1, 0]
 

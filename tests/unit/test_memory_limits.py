@@ -12,7 +12,7 @@ import surefoot as sf
 from surefoot import memory_limits
 from surefoot.engine.batching import fastest_batch_size
 from surefoot.engine.output_words import png
-from surefoot.errors import InvalidArgument
+from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.inputs import load_inputs
 from surefoot.results import Interval
 
@@ -65,6 +65,19 @@ def test_the_search_for_a_batch_of_large_inputs_begins_small_and_stays_below_the
     tried = []
     assert fastest_batch_size(tried.append, largest) <= largest
     assert list(dict.fromkeys(tried)) == sizes[: len(set(tried))]
+
+
+def test_the_search_begins_anew_with_small_batches_where_its_first_does_not_fit():
+    tried = []
+
+    def run(size):
+        tried.append(size)
+        if size > 100:
+            raise OutOfMemory("too large")
+
+    assert fastest_batch_size(run, 4096, smallest=256) <= 64
+    assert tried[0] == 256
+    assert set(tried[1:]) <= {8, 16, 32, 64, 128}
 
 
 @pytest.fixture

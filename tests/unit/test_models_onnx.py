@@ -37,6 +37,11 @@ def test_a_fixed_batch_axis_never_shows(rows, n, tmp_path):
     np.testing.assert_allclose(model.predict(x), by_hand(x), rtol=1e-5, atol=1e-5)
 
 
+def test_a_file_that_fixes_batches_of_gigabytes_is_refused_before_one_is_filled(tmp_path):
+    with pytest.raises(InvalidArgument, match=r"exactly 2147483640 inputs, .* free batch axis"):
+        load_model(linear_net(tmp_path / "m.onnx", rows=2147483640))
+
+
 @pytest.mark.parametrize("rows", [1, 4, "n"])
 @pytest.mark.parametrize("layout", COLOURED)
 def test_every_layout_and_batch_conforms(layout, rows, tmp_path):

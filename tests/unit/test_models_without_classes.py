@@ -66,9 +66,13 @@ def test_probabilities_of_several_labels_are_one_column_each():
         (lambda x: np.array(["a"] * len(x)), "values", "numbers are needed"),
         (lambda x: x.astype(complex), "values", "real numbers are needed"),
         (lambda x: np.zeros((len(x), 0)), "values", "at least one value"),
-        (lambda x: {"boxes": []}, "objects", "with one dict: a list with one object"),
-        (lambda x: [1], "objects", "with 1 objects: a list with one object"),
-        (lambda x: np.zeros((len(x), 2, 4, 4)), None, 'loaded with scores="values"'),
+        (lambda x: {"boxes": []}, "objects", "with one dict: let it return a list"),
+        (lambda x: [1], "objects", "with 1 objects: let it return a list"),
+        (
+            lambda x: np.zeros((len(x), 2, 4, 4)),
+            None,
+            'load a model without classes with scores="values"',
+        ),
     ],
 )
 def test_an_output_that_is_not_what_was_stated_is_refused(answer, scores, match):

@@ -142,7 +142,7 @@ def test_the_catalogue_says_the_levels_that_a_range_may_have(entry):
     assert perturbation.levels(Interval(0.0, 1.0)).high >= span.high
     if float(low) < 0:
         assert parse_perturbation(f"{entry.kind}:-{high}..{high}").lowest == -1
-        with pytest.raises(InvalidArgument, match="is written in a range, such as"):
+        with pytest.raises(InvalidArgument, match="is written in a range: write"):
             parse_perturbation(f"{entry.kind}:-{high}")
     else:
         with pytest.raises(InvalidArgument, match="has no direction"):

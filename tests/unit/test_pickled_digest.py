@@ -17,4 +17,4 @@ def test_a_forest_has_the_same_digest_each_time_it_is_loaded(tmp_path):
     joblib.dump(forest, path)
     digests = {sf.load_model(path, trust=True, bounds=(0, 1)).signature.digest for _ in range(4)}
     assert len(digests) == 1
-    assert sf.load_model(path, trust=True).signature.covers == "the bytes of the file"
+    assert sf.load_model(path, trust=True).signature.covers == "the bytes of the pickle"

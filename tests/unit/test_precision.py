@@ -171,6 +171,12 @@ def test_of_the_population_the_note_says_how_many_inputs_are_needed() -> None:
     assert "would be enough" in claim.reason
 
 
+def test_a_run_about_the_population_has_one_estimate_unless_these_inputs_are_counted() -> None:
+    result = noise_study(P, PopulationMean(0.02, 0.05), 3).run(**QUICK)
+    assert result.record.trials > len(P)
+    assert [c.kind for c in result.claims] == ["mean_population"]
+
+
 @pytest.mark.parametrize("method", [SetMean(0.03, 0.05), PopulationMean(0.03, 0.05)])
 def test_batches_and_workers_change_nothing(method) -> None:
     one = noise_study(P, method, 3).run(workers=1, batch=7)

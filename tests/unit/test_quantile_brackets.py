@@ -74,7 +74,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 def test_a_choice_of_no_rows_is_told_what_there_is(file):
     path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
-    with pytest.raises(InvalidArgument, match="no rows of split test: it has split train"):
+    with pytest.raises(InvalidArgument, match="no rows of split test: choose split train"):
         brackets(path, split="test")
 
 

@@ -60,6 +60,9 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     assert (whole.kind, whole.interval) == ("robust_accuracy_population", None)
     assert "chose how many inputs it took" in whole.reason
     assert both.details.differences == ()
+    (alone,), (one, other) = result.require(0.01).verdicts, both.require(0.01).verdicts
+    assert one.guarantee.error == other.guarantee.error == 2 * alone.guarantee.error
+    assert one.guarantee.jointly == "all 2 networks"
     assert "Pairs of networks" not in str(both)
     with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):
         replace(study, by_class=True)

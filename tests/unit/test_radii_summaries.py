@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot.claims import About
-from surefoot.commands.progress import TimeLeft, progress_words
-from surefoot.engine.loop import Progress
+from surefoot.commands.progress import SecondsLeft, TimeLeft, progress_words
+from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
 from surefoot.population import (
@@ -229,11 +229,11 @@ def test_of_several_networks_the_time_left_is_that_of_all(monkeypatch):
         return Progress(trials, 100, 0, 5, doing, "questions", part, parts)
 
     assert left.update(progress(0, *first)) is None
-    assert left.update(progress(20, *first)) == pytest.approx(8 + 2 * 10)
+    assert left.update(progress(20, *first)) == SecondsLeft(8 + 2 * 10)
     assert left.update(progress(0, *second)) is None
     now = progress(50, *second)
     seconds = left.update(now)
-    assert seconds == pytest.approx(4 + (14 + 4) / 2)
+    assert seconds == SecondsLeft(4 + (14 + 4) / 2)
     assert progress_words(now, "inputs", seconds).endswith(
         "0/5 inputs done, about 13 s left in all"
     )

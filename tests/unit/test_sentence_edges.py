@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from surefoot.claims import Verdict
-from surefoot.report.sentences import SAME_ASSUMPTION, sentence, sentences
+from surefoot.population.requirement import SAMPLED
+from surefoot.report.sentences import sentence, sentences
 from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE
 
@@ -69,9 +70,10 @@ def test_a_level_has_its_unit(level):
 
 def test_an_assumption_is_referred_to_only_where_it_is_the_last_one_said():
     sampled, other = CLAIMS["mean_population"], CLAIMS["classes"]
+    sampled = replace(sampled, guarantee=replace(sampled.guarantee, assumptions=(SAMPLED,)))
     first, again, others, third = sentences([sampled, sampled, other, sampled])
     assert first == third == sentence(sampled)
-    assert again.startswith(f"If {SAME_ASSUMPTION}, ")
+    assert again.startswith("If the inputs are a random sample, as above, ")
     assert others == sentence(other)
 
 

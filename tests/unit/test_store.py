@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import sqlite3
+import sys
 import threading
 from contextlib import closing
 
@@ -231,3 +232,16 @@ def test_a_study_says_which_inputs_it_used(tmp_path):
     spec = study(inputs=chosen).spec
     assert spec.inputs.number == 9
     assert "drawn at random (seed 4)" in spec.inputs.selection
+
+
+def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():
+    """It is what people wait for while a run goes on."""
+    import subprocess
+
+    code = (
+        "import sys, surefoot.cli.store_commands, surefoot.store.sql, surefoot.store.saved_runs; "
+        "import surefoot.report.formatting, surefoot.report.tables; "
+        "heavy = ('scipy', 'altair', 'onnxruntime', 'surefoot.study', 'surefoot.engine'); "
+        "sys.exit(', '.join(name for name in heavy if name in sys.modules) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -95,7 +95,7 @@ def test_a_comparison_has_the_first_study_and_the_shared_error(make):
     noise, method = STUDIES["estimate"]
     result = sf.sweep(make(noise, method), [0.1, 0.4], error=0.2)
     first = result.parts["0.1"].record
-    assert result.record.spec == ComparisonSpec(first.spec, 0.2)
+    assert result.record.spec == ComparisonSpec(first.spec, 0.2, ("0.1", "0.4"))
     assert result.record.study == first.study
     assert result.record.shared_error == 0.2
     assert first.shared_error is None

@@ -9,9 +9,11 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Feature, Inputs
+from surefoot.methods import PopulationMean
 from surefoot.perturb import TableNoise, load_features
 from surefoot.store import open_store
 from surefoot.study.parse_perturbation import at_level, parse_range, written_level
+from surefoot.study.sampling_claims import GIVEN_SCALES
 
 COLUMNS = (
     Feature("age", "years", "age [years]", "int64"),
@@ -63,8 +65,18 @@ def test_the_scales_are_those_of_the_inputs_and_part_of_the_spec():
         "job": 0,
         "site": 0,
     }
-    assert f"age sd {spread[0]:g} years, whole numbers" in study.spec.words.perturbation
+    assert f"age sd {spread[0]:.3g} years, whole numbers" in study.spec.words.perturbation
     assert study.digest != study_of(inputs_of(seed=1)).digest
+
+
+@pytest.mark.parametrize("method", [METHOD, PopulationMean(0.1, 0.05)])
+def test_a_verdict_on_the_population_says_that_the_scales_come_from_these_inputs(method):
+    result = replace(study_of(inputs_of()), method=method).run(workers=1)
+    claims = [c for c in result.claims if c.kind == "mean_population"]
+    assert claims
+    (verdict,) = result.require(0.1).verdicts
+    assert verdict.verdict is sf.Verdict.PASS
+    assert all(GIVEN_SCALES in c.guarantee.assumptions for c in (*claims, verdict))
 
 
 def test_integers_stay_integers_categories_and_constants_stay():

@@ -185,8 +185,10 @@ def test_the_page_shows_the_histograms_and_a_table_of_fits(result):
 def test_the_loss_of_clean_inputs_stands_beside_the_accuracy(result):
     loss = result.details.clean_loss
     assert (loss.inputs, loss.infinite) == (12, 0)
-    assert "mean cross-entropy loss" in str(result)
-    assert "no upper bound" in str(result)
+    page = html_of(result.view)
+    assert "mean cross-entropy loss" in page
+    assert "no upper bound" in page
+    assert "cross-entropy" not in str(result), "a terminal has the accuracy alone"
 
 
 def test_the_cross_entropy_is_that_of_logits_or_of_probabilities():

@@ -12,6 +12,7 @@ from surefoot.claims import Continues, Verdict
 from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument
 from surefoot.inputs import outcome_rows
+from surefoot.inputs.outcome_meaning import meaning_of_one
 from surefoot.report.formatting import percent
 from surefoot.report.sentences import sentence
 
@@ -63,9 +64,51 @@ def test_outcomes_in_words_and_numbers_and_what_one_means_in_a_column_of_failure
 
 
 @pytest.mark.parametrize(
+    ("meaning", "names"),
+    [
+        ("fail", "incorrect wrong is_wrong has_failed test_failed fails not_ok mistake crashed "
+                 "misclassified jailbroken isIncorrect FAILED answer_not_correct"),
+        ("pass", "correct is_correct isCorrect ok acc_norm pass@1 exact_match no_error not_failed "
+                 "prompt_level_strict_acc"),
+        ("", "attack_success attack_failed refused error_free pass_fail correct_answer score wer "
+             "wer_error word_perplexity loss outcome result status exit_code x not failover "
+             "nicht_ok no_retry_ok correct_not Fehler"),
+    ],
+)  # fmt: skip
+def test_what_one_means_is_read_from_names_of_known_words_alone_and_else_refused(meaning, names):
+    for name in names.split():
+        assert meaning_of_one(name) == meaning, name
+        path = outcomes("1", "0", "0", "0", heading=name)
+        if meaning:
+            failed = {"fail": 1, "pass": 3}[meaning]
+            result = sf.tally(path, outcome=name)
+            assert counted(result) == (failed, 4)
+            assert f"1 in column {name} = {meaning}ed" in str(result)
+        else:
+            with pytest.raises(InvalidArgument, match=f"{name} is 1, .* either.*--one-means pass"):
+                sf.tally(path, outcome=name)
+        assert counted(sf.tally(path, outcome=name, one_means="fail")) == (1, 4)
+
+
+def test_one_means_is_said_and_refused_where_it_has_no_effect():
+    path = outcomes("success", "success", "failed", heading="attack_result")
+    with pytest.raises(InvalidArgument, match="whether success is a passed or a failed case"):
+        sf.tally(path, outcome="attack_result")
+    text = str(sf.tally(path, outcome="attack_result", one_means="fail"))
+    assert "failed: where it is success (2 rows); passed: where it is failed (1 row)" in text
+    assert "rows: 3 rows, 3 cases, 1 trial of each" in text
+    text = str(sf.tally(outcomes("1", "0", heading="correct"), one_means="fail"))
+    assert "Note: meaning: 1 in column correct = failed, as one_means (--one-means) says, " in text
+    with pytest.raises(InvalidArgument, match="has no outcome that is 1 or 0"):
+        sf.tally(outcomes("pass", "fail"), one_means="fail")
+    with pytest.raises(InvalidArgument, match="must be pass or fail, got 'failed'"):
+        sf.tally(path, one_means="failed")
+
+
+@pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("case,outcome", "a,pass", "b,maybe"), "line 3: outcome is 'maybe'; an outcome is pass"),
+        (("case,outcome", "a,pass", "b,maybe"), "line 3: outcome is 'maybe'; write pass or fail"),
         (("case,outcome", "a,"), "line 2: outcome is ''"),
         (("case,acc", "a,0.5"), "line 2: acc is '0.5'"),
         (("case,status", "a,0"), "status is 0, which may mean either"),
@@ -81,8 +124,8 @@ def test_outcomes_in_words_and_numbers_and_what_one_means_in_a_column_of_failure
         (("case,trials", "a,3"), "not from none"),
         (("case,trials,failures", "a,3,4"), "must add up"),
         (("case,trials,failures,passed", "a,3,1,1"), "failures is 1 and passed is 1; .*add up"),
-        (("case,trials,failures", "a,-3,1"), "trials is '-3'; a count is a whole number"),
-        (("case,trials,failures", f"a,{'9' * 5000},1"), "a count is a whole number"),
+        (("case,trials,failures", "a,-3,1"), "trials is '-3'; write a whole number"),
+        (("case,trials,failures", f"a,{'9' * 5000},1"), "write a whole number"),
         (("id,class,outcome", "1,maths,pass", "1,law,pass"), "case 1 has the class 'law', and"),
     ],
 )
@@ -134,6 +177,45 @@ def test_trials_of_one_case_are_one_value_of_the_sample():
     apart = sf.tally(csv("trials,failures", "600,150", name="c.csv"), case="none").claims[0]
     assert apart.interval.low > 0.2
     assert [r["failed"] for r in sf.tally(path).to_frame().to_dict("records")][:4] == [50] * 3 + [0]
+
+
+@pytest.mark.parametrize(
+    ("heading", "way_out"),
+    [
+        ("epoch,item,correct", "--case item"),
+        ("item,epoch,correct", "--case item"),
+        ("question_text,x,correct", "--case question_text"),
+        ("imageId,x,correct", "--case imageId"),
+        ("url,x,correct", "--case url"),
+    ],
+)
+def test_rows_that_may_be_trials_of_one_case_are_no_cases_unless_it_is_said(heading, way_out):
+    first, second, _ = heading.split(",")
+    turned = first == "epoch"
+    rows = [f"{e},{q},1" if turned else f"{q},{e},1" for e in range(10) for q in range(3)]
+    path = csv(heading, *rows)
+    said = rf"in 30 rows, so that rows may be trials .*\({way_out}\), or say case=none"
+    with pytest.raises(InvalidArgument, match=said):
+        sf.tally(path)
+    result = sf.tally(path, case=second if turned else first)
+    assert "rows: 30 rows, 3 cases, 10 trials of each" in str(result)
+    assert "0 of these 30 cases failed" in str(sf.tally(path, case="none"))
+    numbered = csv(f"id,{heading}", *(f"{i},{row}" for i, row in enumerate(rows)))
+    if "url" not in heading:  # which cases of different names may share
+        with pytest.raises(InvalidArgument, match=r"or say case=id \(--case id\)"):
+            sf.tally(numbered)
+    assert "0 of these 30 cases failed" in str(sf.tally(numbered, case="id"))
+
+
+def test_rows_without_any_such_column_are_cases_with_a_note():
+    for heading in ("item,x,correct", "x,y,correct", "y,epoch,correct"):
+        constant = csv(heading, *(f"{i},7,1" for i in range(9)))
+        assert "Note: cases: every row is taken for a case of its own; if" in str(
+            sf.tally(constant)
+        )
+        assert "Note: cases" not in str(sf.tally(constant, case="none"))
+    with pytest.raises(InvalidArgument, match="the column item has 1 value in 9 rows"):
+        sf.tally(csv("item,correct", *["q,1"] * 9))
 
 
 def test_unequal_numbers_of_trials_are_an_assumption_and_skipped_cases_a_note():

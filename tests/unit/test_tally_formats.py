@@ -67,6 +67,9 @@ def test_logs_of_inspect_as_json_and_as_an_archive():
                 archive.writestr(name, json.dumps(content))
         assert sf.tally("l.eval").claims == sf.tally("l.json").claims
     refused = {
+        "match_error is 1, which may mean either": json.loads(
+            json.dumps(log(("x", 1, 1))).replace("match", "match_error")
+        ),
         "is 'P', a partial score": log(("x", 1, "P")),
         "match is 0.3": log(("x", 1, 0.3)),
         "has no scores": {**header, "samples": [{"id": 1}]},
@@ -123,3 +126,52 @@ def test_test_cases_of_junit_and_entities_refused():
             sf.tally("k.xml")
     with pytest.raises(InvalidArgument, match="leave it out"):
         sf.tally("j.xml", outcome="failure")
+
+
+def suite(head, *cases, after=""):
+    Path("s.xml").write_text(
+        f"<testsuites><testsuite name='s' {head}>"
+        + "".join(f"<testcase name='t{i}' {case}</testcase>" for i, case in enumerate(cases))
+        + f"{after}</testsuite></testsuites>"
+    )
+    return "s.xml"
+
+
+PASSED, FAILURE, ERROR, SKIPPED = ">", "><failure/>", "><error/>", "><skipped/>"
+
+
+@pytest.mark.parametrize(
+    ("head", "cases", "after", "said"),
+    [
+        ("tests='1000' failures='900' errors='50'", [PASSED] * 50, "",
+         "says tests=1000, failures=900, errors=50, and the file has 50 of its testcases, 0 with"),
+        ("failures='1'", [PASSED] * 5, "", "says failures=1"),
+        ("tests='5' failures='0' errors='0'", [FAILURE] * 5, "", "5 with a failure"),
+        ("tests='6'", [PASSED] * 5, "", "says tests=6"),
+        ("tests='5' skipped='4'", [PASSED] * 5, "", "says tests=5, skipped=4"),
+        ("tests='many'", [PASSED], "", "tests is 'many'; write a whole number"),
+        ("", [PASSED], "<error message='no'/>", "error stands outside of every testcase"),
+        ("", ["><warning/>"], "", "the testcase has 'warning', which may be a failure"),
+        ("", ["status='odd'>"], "", "the status 'odd', which is not known"),
+        ("", ["status='passed'><failure/>"], "", "the status passed and 'failure'"),
+        ("", ["status='passed' result='failed'>"], "", "is failed and passed by its attributes"),
+    ],
+)  # fmt: skip
+def test_failures_of_junit_that_are_not_in_its_cases_are_refused(head, cases, after, said):
+    with pytest.raises(InvalidArgument, match=f"^s.xml, line 1.*{said}"):
+        sf.tally(suite(head, *cases, after=after))
+
+
+def test_failures_of_junit_are_read_however_a_runner_writes_them():
+    cases = (PASSED, FAILURE, ERROR, SKIPPED, "status='failed'>", "status='notrun'>",
+             "><Failure/>", "><j:failure/>", "status='run'><failure/><failure/>")  # fmt: skip
+    for head in ("", "tests='9' failures='6' errors='1' skipped='2'", "tests='7' failures='5'"):
+        result = sf.tally(suite(head, *cases))
+        assert counted(result) == (6, 7)
+        assert "failed: where it is failure (4 rows), error (1 row), failed (1 row)" in str(result)
+    inner = "<testsuite name='u' tests='1'><testcase name='x'><failure/></testcase></testsuite>"
+    for tests, failures in ((2, 1), (1, 0)):
+        path = suite(f"tests='{tests}' failures='{failures}'", PASSED, after=inner)
+        assert counted(sf.tally(path)) == (1, 2)
+    with pytest.raises(InvalidArgument, match=r"one_means \(--one-means\) fail: JUnit"):
+        sf.tally("s.xml", one_means="fail")

@@ -7,8 +7,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.report import formatting
+from surefoot.report.sampling.examples import replay_command
 from surefoot.report.sampling.tables import example_table
-from surefoot.report.sampling.view import replay_command
 from surefoot.report.sentences import sentence
 from surefoot.results import Interval
 from surefoot.store.records import Source

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.report.clean_faults import clean_fault
 from tests.worlds import linear, points, study
 
 
@@ -59,3 +60,31 @@ def test_a_tie_is_no_clean_success():
     x[1] = 0.5
     made = study(inputs=sf.load_inputs(x, ids=["tie", "clear"]))
     assert made.clean_kept.tolist() == [False, True]
+
+
+def test_a_tie_is_not_called_wrong():
+    x = np.zeros((3, 6), dtype=np.float32)
+    x[1:] = 0.5
+    plain = study(inputs=sf.load_inputs(x, ids=["tie", "wrong", "right"]))
+    label = plain.run().inputs[2].predicted
+    inputs = sf.load_inputs(x, np.array([0, 1 - label, label]), ids=["tie", "wrong", "right"])
+    result = study(inputs=inputs).run()
+    assert [clean_fault(result.record, row) for row in result.inputs] == ["tied", "wrong", ""]
+    text = " ".join([*result.view.facts, *result.view.sections[-2].lines])
+    assert "1 of 3 inputs is wrong already when clean and 1 is tied; they are counted" in text
+    assert "2 of 3 inputs get their true label, 1 of them in a tie with another" in text
+
+
+def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so():
+    result = study(method=sf.methods.SetMean(0.05, 0.1), inputs=points(40)).run(workers=1)
+    known = [result.by_id[e.id] for e in result.details.examples]
+    ends = [one.interval.high for one in known]
+    assert ends
+    assert ends == sorted(ends)
+    assert all(one.trials > 1 for one in known)
+    single = study(method=sf.methods.PopulationMean(0.2, 0.1), inputs=points(400)).run(workers=1)
+    assert single.record.trials < 400
+    assert single.details.examples
+    assert "Inputs that failed in their only trial" in str(single)
+    assert "inputs are taken in random order until the mean is known" in str(single)
+    assert " to 100 % of the perturbations" not in str(single)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import sys
+import time
+from typing import Annotated, Any, Literal
 
 import typer
 
 from surefoot.cli import options as o
+from surefoot.cli.output import command_line
+from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.store_commands import LATEST, RunArg
-from surefoot.cli.terminal import HOLDS
+from surefoot.cli.terminal import HOLDS, prints_to_stderr
+from surefoot.commands import verify as function
+from surefoot.commands.caller import Caller
 from surefoot.commands.output_files import check_file
-from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.errors import InvalidArgument
 
-if TYPE_CHECKING:
-    from surefoot.study.evidence_answers import EvidenceCheck
-
+_MEMORY_BYTES = 2 * 2**30
+"""That a check may take: 100,000 inputs take less, and a file of a stranger shall not take all."""
 _SECONDS = 600.0
-"""Within which a file must be recomputed: a million inputs take less."""
+"""For all of a check with model and data, where no limit is given."""
 
 
 def evidence(
@@ -45,35 +49,58 @@ def evidence(
     return HOLDS
 
 
+@o.options_of(function.check_evidence)
 def verify(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The evidence of a run.")],
+    *,
     key: Annotated[
         str | None, typer.Option(help="Public key that must have signed the file.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Also run trials again, with this model.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="DATA", help="The data for that, as in the run.")
+    ] = None,
     time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Give up after so long; exit code 2.")
-    ] = _SECONDS,
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Give up after so long, exit code 2 (default: 30, and 100 more for each MB).",
+        ),
+    ] = None,
     json: o.Json = False,
+    **options: Any,  # noqa: ANN401  the options of the command
 ) -> int:
-    """Check the evidence of a run without model and data.
+    """Check the evidence of a run, without model and data or with both.
 
-    Checks the signature, replays the journal through the method and recomputes every claim. Exit
-    codes: 0 all claims follow, 1 one does not or the signature is wrong, 2 something was not
-    recomputed, 3 the file cannot be read.
+    Checks the signature, replays the journal through the method and recomputes every claim. With
+    --model and --data, also compares their digests with the file, draws trials at random and runs
+    them again. Exit codes: 0 all claims follow and all trials came out alike, 1 something does not,
+    2 something was not recomputed or not run again, 3 an error.
 
     Example: surefoot verify run.evidence.json
     """
-    if not time_limit > 0:
+    from surefoot.study.check_evidence import read_and_check
+    from surefoot.study.within_limits import memory_limit
+
+    if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"--time-limit must be above 0 seconds, got {time_limit:g}: try 600")
-    check = _within(time_limit, file, key)
-    if check is None:
-        typer.echo(
-            f"Undecided: {file} was not recomputed within {time_limit:g} seconds: pass a larger "
-            "--time-limit, unless somebody made it to be slow."
-        )
-        return 2
+    rerun, inputs = options["rerun"], options["inputs"]
+    function.check_rerun(model, data, rerun, inputs)
+    begun = time.monotonic()
+    with memory_limit(_MEMORY_BYTES):
+        check, evidence = read_and_check(file, key, time_limit=time_limit)
+    left = max(begun + (time_limit or _SECONDS) - time.monotonic(), 1.0)
+    caller = Caller(command_line(), progress_on_stderr, announce=_say)
+    with prints_to_stderr():
+        check = function.run_again(check, evidence, model, data, left, rerun, inputs, caller)
     typer.echo(check.to_json() if json else str(check))
     return check.exit_code
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
 
 
 def key(
@@ -94,28 +121,3 @@ def key(
     name = key_id(read_public_key(public))[:16]
     typer.echo(f"{out} signs; keep it to yourself\n{public} checks; publish it (key {name})")
     return HOLDS
-
-
-def _within(seconds: float, file: str, key: str | None) -> EvidenceCheck | None:
-    """The check, or None where it takes too long; its thread ends with the process."""
-    from surefoot.study.check_evidence import check_evidence
-
-    outcome: list[Any] = []
-
-    def check() -> None:
-        try:
-            outcome.append(check_evidence(file, key))
-        except BaseException as error:  # noqa: BLE001  raised where it is awaited
-            outcome.append(error)
-
-    thread = threading.Thread(target=check, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not outcome:
-        return None
-    if isinstance(outcome[0], MemoryError):
-        raise EvidenceFailed(f"{file} needs more memory than there is") from outcome[0]
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    checked: EvidenceCheck = outcome[0]
-    return checked

@@ -23,9 +23,12 @@ from surefoot.cli import (
     doctor,
     estimate,
     evidence,
+    export,
     papers,
     perturb,
     plan,
+    run,
+    serve,
     store_commands,
     tail,
     tally,
@@ -34,7 +37,12 @@ from surefoot.cli.exit_codes import ERROR, own_exit_code
 from surefoot.cli.interrupts import end_with, handle_signals, raise_if_stopped
 from surefoot.cli.once import OnceCommand
 from surefoot.cli.stop_watch import watch_signals
-from surefoot.cli.terminal import close_quietly, keep_results_apart, stdout_is_closed
+from surefoot.cli.terminal import (
+    close_quietly,
+    keep_results_apart,
+    print_own_warnings,
+    stdout_is_closed,
+)
 from surefoot.errors import Stopped, SurefootError
 from surefoot.user_code import ignore_number_warnings, raised_words
 
@@ -44,6 +52,13 @@ _CLOSED = "code that surefoot ran closed standard output or error: remove that"
 _INTERRUPTED = 130
 """What typer makes of a KeyboardInterrupt."""
 _STOPPED = "stopped: the evidence so far is in the store; the same command continues the run"
+_STOPPED_DASHBOARD = "stopped before the dashboard began: nothing was changed"
+_STOPPED_WITHOUT_STORE = "stopped before it was done: run the same command again"
+_WITHOUT_STORE = (
+    *("verify", "export", "evidence", "key", "doctor", "plan", "design", "tally", "show"),
+    *("brackets", "perturb"),
+)
+"""Commands that keep nothing of what they did when they are stopped."""
 UsageError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # click's own base class, or the copy inside typer
@@ -76,7 +91,14 @@ _COMMANDS = {
         tail.tail,
         compare.compare,
     ),
-    "Read stored results": (store_commands.show, store_commands.report, store_commands.replay),
+    "Gate a release": (run.run,),
+    "Read stored results": (
+        store_commands.show,
+        store_commands.report,
+        store_commands.replay,
+        serve.serve,
+        export.export,
+    ),
     "Hand over evidence": (evidence.evidence, evidence.verify, evidence.key),
     "Results of other tools": (tally.tally, brackets.brackets),
     "Background": (papers.papers, design.design),
@@ -111,15 +133,24 @@ def _root(
         typer.echo(context.get_help())
 
 
+def _stopped() -> str:
+    """What a stopped command says: what is left of it."""
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    if command == "serve":
+        return _STOPPED_DASHBOARD
+    return _STOPPED_WITHOUT_STORE if command in _WITHOUT_STORE else _STOPPED
+
+
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 3."""
     handle_signals()
     try:
         keep_results_apart()
-        watch_signals(ERROR, f"surefoot: {_STOPPED}")
+        watch_signals(ERROR, f"surefoot: {_stopped()}")
         code = _run()
     except Stopped:
-        code = _fail(_STOPPED)
+        _print_error(_stopped())  # nothing is imported: an import may just have been cut off
+        code = ERROR
     end_with(code)
     sys.exit(code)
 
@@ -129,6 +160,7 @@ def _run() -> int:
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="replace")
     ignore_number_warnings()
+    print_own_warnings()
     code: object = 0
     try:
         with own_exit_code():
@@ -180,11 +212,14 @@ def _fail(sentence: str) -> int:
     from surefoot.store.locations import public_location
 
     words = (w if len(w) <= _MOST_LETTERS else f"{w[:_MOST_LETTERS]}…" for w in sentence.split())
-    one_line = public_location(" ".join(words))
-    line = f"surefoot: {one_line}\n"
+    _print_error(public_location(" ".join(words)))
+    return ERROR
+
+
+def _print_error(sentence: str) -> None:
+    line = f"surefoot: {sentence}\n"
     try:
         sys.stderr.write(line)
     except (AttributeError, OSError, ValueError):  # code of the user closed or replaced it
         with suppress(OSError):
             os.write(2, line.encode("utf-8", "replace"))
-    return ERROR

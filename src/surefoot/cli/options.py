@@ -90,7 +90,8 @@ def options_of(function: Callable[..., Any]) -> Callable[[Callable[..., int]], C
         @functools.wraps(command)
         def run(**values: Any) -> int:  # noqa: ANN401
             chosen = groups.build(values)
-            chosen["inputs"] = chosen["inputs"].files()
+            if "inputs" in chosen:
+                chosen["inputs"] = chosen["inputs"].files()
             return command(**values, **chosen)
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

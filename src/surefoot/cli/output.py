@@ -26,14 +26,7 @@ def run_command(
     **options: Any,  # noqa: ANN401
 ) -> int:
     """Run a function of `surefoot.commands` and print its result; the exit code."""
-    caller = Caller(
-        command=command_line(),
-        display=progress_on_stderr,
-        announce=_say,
-        remark=_say,
-        on_interrupt=partial(_print_interrupted, results=sys.stdout, as_json=json),
-        on_workers=lambda note: _say(str(note)),
-    )
+    caller = shell_caller(as_json=json)
     with prints_to_stderr():
         result = function(*arguments, **options, caller=caller)
     store = options["running"].store
@@ -41,6 +34,18 @@ def run_command(
     for group in options.values():
         say_files(getattr(group, "figure", None), getattr(group, "report", None))
     return present(result, as_json=json, store=store)
+
+
+def shell_caller(*, as_json: bool = False) -> Caller:
+    """A caller that shows progress and says everything on stderr."""
+    return Caller(
+        command=command_line(),
+        display=progress_on_stderr,
+        announce=_say,
+        remark=_say,
+        on_interrupt=partial(_print_interrupted, results=sys.stdout, as_json=as_json),
+        on_workers=lambda note: _say(str(note)),
+    )
 
 
 def present(result: Result, *, as_json: bool = False, store: str | None = None) -> int:

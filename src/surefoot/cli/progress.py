@@ -12,7 +12,7 @@ from surefoot.commands.caller import Watch
 from surefoot.commands.progress import printed_lines, terminal_bar
 
 if TYPE_CHECKING:
-    from surefoot.engine.loop import Progress
+    from surefoot.engine.progress import Progress
 
 
 @contextmanager

@@ -130,7 +130,7 @@ def replay(
         typer.echo(
             f"Input {subject}, trial {trial}: clean {answer['clean']}, perturbed "
             f"{answer['perturbed']}: {'kept' if repeated.kept else 'failed'} "
-            f"(severity {repeated.severity:.4g}, limit {study.property.limit:g})."
+            f"(severity {repeated.severity:.4g}; {study.property.limit:g} or more fails)."
         )
         if words is not None and words.before:
             typer.echo(f"before: {words.before}\nafter: {words.after}")
@@ -145,7 +145,7 @@ def _output_words(study: Study, label: int | None, output: object) -> str:
 
 def _list(store: str, as_json: bool) -> None:
     from surefoot.store.locations import public_location
-    from surefoot.study.read_store import runs as runs_of
+    from surefoot.store.saved_runs import runs as runs_of
 
     runs, store = runs_of(store), public_location(store)
     if as_json:
@@ -174,6 +174,7 @@ def _list(store: str, as_json: bool) -> None:
         "started",
         "last write",
         "state",
+        "command",
         "model",
         "data",
         "method",
@@ -185,13 +186,16 @@ def _list(store: str, as_json: bool) -> None:
 
 
 def _row(run: RunSummary) -> tuple[str, ...]:
+    from surefoot.report.formatting import file_name
+
     words = run.spec.words
     return (
         run.digest[:12],
         run.started[:16].replace("T", " "),
         run.last_write[:19].replace("T", " "),
         _state(run),
-        "(in Python)" if run.source is None else Path(run.source.model).name,
+        _command_word(run),
+        "(in Python)" if run.source is None else file_name(run.source.model),
         words.source,
         run.spec.method.kind,
         (run.source.perturb if run.source else "") or words.perturbation,
@@ -207,6 +211,12 @@ def _state(run: RunSummary) -> str:
 
 def _command(run: RunSummary) -> str:
     return "" if run.source is None else run.source.command
+
+
+def _command_word(run: RunSummary) -> str:
+    """The name of the command: estimate, certify and so on; empty where Python called it."""
+    words = _command(run).split()
+    return words[1] if len(words) > 1 else ""
 
 
 def _save(path: Path, study: Study, x: object) -> None:

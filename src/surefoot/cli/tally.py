@@ -29,6 +29,13 @@ def tally(
         str | None,
         typer.Option(help="Column, metric or scorer of the outcome: passed, acc, match."),
     ] = None,
+    one_means: Annotated[
+        str | None,
+        typer.Option(
+            metavar="pass|fail",
+            help="What a 1 is in a column whose name does not say it: pass or fail.",
+        ),
+    ] = None,
     by: Annotated[
         str | None, typer.Option(help="Also a claim about each class in this column.")
     ] = None,
@@ -78,6 +85,7 @@ def tally(
         *files,
         case=case,
         outcome=outcome,
+        one_means=one_means,
         by=by,
         group=group,
         confidence=confidence,

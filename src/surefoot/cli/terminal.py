@@ -6,8 +6,11 @@ import io
 import os
 import select
 import sys
+import warnings
 from contextlib import AbstractContextManager, redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from surefoot.errors import SurefootWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,6 +81,26 @@ def keep_results_apart() -> None:
 def prints_to_stderr() -> AbstractContextManager[object]:
     """While code of the user runs: what it prints is no result."""
     return redirect_stdout(sys.stderr)
+
+
+def print_own_warnings() -> None:
+    """Our warnings are sentences on stderr, without the place in the code that gave them."""
+    others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, SurefootWarning):
+            sys.stderr.write(f"{message}\n")
+        else:
+            others(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
 
 
 def stdout_is_closed() -> bool:

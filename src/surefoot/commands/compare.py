@@ -129,7 +129,7 @@ def compare(
     several = named_models(models)
     if len(several) < 2:
         raise InvalidArgument(
-            "compare needs two or more models, then the data: ['a.onnx', 'b.onnx'], 'x.npz' "
+            "compare needs two or more models, then the data: write ['a.onnx', 'b.onnx'], 'x.npz' "
             "(a.onnx b.onnx x.npz)"
         )
     gradient_attack = attack.method()
@@ -185,7 +185,9 @@ def _read_lines(path: str) -> dict[str, str]:
         with Path(path).open(newline="", encoding="utf-8") as file:
             return {row[0].strip(): row[1] for row in csv.reader(file) if len(row) > 1}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{path} cannot be read as a list of values ({error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be read as a list of values ({error}): write lines such as a.onnx,0.91"
+        ) from error
 
 
 def _is_file(given: Any) -> bool:  # noqa: ANN401

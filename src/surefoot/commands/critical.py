@@ -128,7 +128,9 @@ def critical(
 
     models = named_models(model)
     if not models:
-        raise InvalidArgument("critical needs one or more ONNX files, then the data")
+        raise InvalidArgument(
+            "critical needs one or more ONNX files, then the data: write model.onnx test.npz"
+        )
     running.check()
     export.check(models)
     check_figure_file(outcome.figure)

@@ -81,7 +81,9 @@ def curve(
         )
     models = named_models(model)
     if not models:
-        raise InvalidArgument("curve needs one or more models, then the data: model.onnx test.npz")
+        raise InvalidArgument(
+            "curve needs one or more models, then the data: write model.onnx test.npz"
+        )
     stated = measurement.property
     needs = None if stated is None else as_property(stated).needs
     subjects = read_subjects(models, data, inputs, running.seed, needs)

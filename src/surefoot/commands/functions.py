@@ -14,6 +14,7 @@ from surefoot.commands import doctor as _doctor
 from surefoot.commands import estimate as _estimate
 from surefoot.commands import plan as _plan
 from surefoot.commands import tail as _tail
+from surefoot.commands import verify as _verify
 from surefoot.commands.function import python_function
 from surefoot.errors import InvalidArgument
 from surefoot.study import Result, Study
@@ -28,6 +29,7 @@ curve = python_function(_curve.curve, _NAMES)
 critical = python_function(_critical.critical, _NAMES)
 doctor = python_function(_doctor.doctor, _NAMES)
 plan = python_function(_plan.plan, _NAMES)
+check_evidence = python_function(_verify.check_evidence, _NAMES)
 _compare_models = python_function(_compare.compare, _NAMES)
 
 
@@ -37,6 +39,7 @@ def compare(models: Any, data: Any = None, *arguments: Any, **options: Any) -> R
         return _compare_models(models, data, *arguments, **options)
     if not isinstance(models, Mapping) or not all(isinstance(m, Study) for m in models.values()):
         raise InvalidArgument(
-            "compare needs models, data and a perturbation, or a dict of studies by name"
+            "compare needs models, data and a perturbation, or a dict of studies by name: pass "
+            "either"
         )
     return compare_studies(models, **options)

@@ -104,7 +104,8 @@ def kappa_method(options: KappaOptions) -> Any:  # noqa: ANN401
     test = _named(options.method, TESTS)
     if options.looks is not None and options.method != "exact-binomial":
         raise InvalidArgument(
-            f"{option_name('looks')} is for method exact-binomial, not for {options.method}"
+            f"{option_name('looks')} is for method exact-binomial, not for {options.method}: leave "
+            "it out, or add method exact-binomial (--method exact-binomial)"
         )
     limit = _kappa(options)
     most = options.max_trials or max(1, round(TRIALS_TIMES_KAPPA / max(limit, 1e-12)))

@@ -139,7 +139,7 @@ def check_options(
     for name in named:
         if name not in signature.parameters:
             near = get_close_matches(name, signature.parameters, n=_NEAR_NAMES)
-            way_out = f"do you mean {' or '.join(near)}?" if near else "help() lists all"
+            way_out = f"do you mean {' or '.join(near)}?" if near else "see help() for all"
             raise InvalidArgument(f"{name_of_function} has no option {name!r}: {way_out}")
     for parameter in groups.options():
         value = named.get(parameter.name)

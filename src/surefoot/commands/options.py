@@ -175,7 +175,12 @@ class RunOptions:
         return Ray(self.ray_address)
 
     def write(self, result: Result, figure: str | Path | None = None) -> Result:
-        """Write the figure and the report; the result itself."""
+        """Write the figure and the report; keep verdicts in the store. The result itself."""
+        from surefoot.study.keep_outcome import keep_outcome
+
+        records = {name: part.record for name, part in result.parts.items()}
+        where = None if self.store is None else str(self.store)
+        keep_outcome(result.record, records, where, result.command)
         if figure is not None:
             result.plot(figure)
         if self.report is not None:

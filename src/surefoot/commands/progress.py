@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from surefoot.commands.caller import Watch, show_nothing
 
 if TYPE_CHECKING:
-    from surefoot.engine.loop import Progress
+    from surefoot.engine.progress import Progress
 
 _SECONDS_BETWEEN_LINES = 5.0
 """Often enough to see that a run is alive, seldom enough for a log file."""
 _SECONDS_BETWEEN_UPDATES = 0.25
 """Of a line that is replaced in place in a notebook: each one is a message to the browser."""
+_WIDEST_RANGE = 10
+"""A bound of more than ten times the forecast tells nobody when to come back: "or more"."""
 
 
 def choose_display(wanted: bool | None) -> Callable[[str], AbstractContextManager[Watch]]:
@@ -41,6 +43,14 @@ def in_notebook() -> bool:
     return getattr(IPython.get_ipython(), "kernel", None) is not None
 
 
+@dataclass(frozen=True)
+class SecondsLeft:
+    """About how many seconds a run still takes; at most so many, where that helps."""
+
+    about: float
+    most: float | None = None
+
+
 @dataclass
 class TimeLeft:
     """The seconds left, from the rate since the present part of the run began.
@@ -53,7 +63,7 @@ class TimeLeft:
     first: Progress | None = None
     last: Progress | None = field(default=None, repr=False)
 
-    def update(self, now: Progress) -> float | None:
+    def update(self, now: Progress) -> SecondsLeft | None:
         """The seconds left; None while there is no rate yet."""
         clock = time.monotonic()
         self.started = clock if self.started is None else self.started
@@ -68,24 +78,54 @@ class TimeLeft:
         trials, seconds = now.trials - self.first.trials, clock - self.begun
         if trials <= 0:
             return None
-        left = max(now.expected - now.trials, 0) * seconds / trials
-        each = (clock - self.started + left) / now.part
-        return left + (now.parts - now.part) * each
+        most, started = most_worth_showing(now), self.started
+
+        def until(end: int) -> float:
+            left = max(end - now.trials, 0) * seconds / trials
+            each = (clock - started + left) / now.part
+            return left + (now.parts - now.part) * each
+
+        return SecondsLeft(until(now.expected), None if most is None else until(most))
 
 
-def progress_words(now: Progress, unit: str, left: float | None) -> str:
+def most_worth_showing(now: Progress) -> int | None:
+    """The trials that are never exceeded, where that number helps and is not the expected one."""
+    if now.most is None or not now.expected < now.most <= _WIDEST_RANGE * now.expected:
+        return None
+    return now.most
+
+
+def total_words(now: Progress) -> str:
+    """Of how many trials: about so many, and at most; only the latter where both are the same."""
+    if now.expected == now.most:
+        return f"at most {now.expected:,} {now.unit}"
+    most = most_worth_showing(now)
+    bound = _open_end(now) if most is None else f" (at most {most:,})"
+    return f"about {now.expected:,} {now.unit}{bound}"
+
+
+def _open_end(now: Progress) -> str:
+    """Where the method may take many times what is expected."""
+    return "" if now.most is None or now.most <= now.expected else " or more"
+
+
+def progress_words(now: Progress, unit: str, left: SecondsLeft | None) -> str:
     """How far a run is, in one line."""
     words = (
-        f"{now.doing}: {now.trials:,} of about {now.expected:,} {now.unit}, "
+        f"{now.doing}: {now.trials:,} of {total_words(now)}, "
         f"{now.finished:,}/{now.subjects:,} {unit} done"
     )
     return f"{words}, {left_words(now, left)}" if left is not None else words
 
 
-def left_words(now: Progress, left: float | None) -> str:
+def left_words(now: Progress, left: SecondsLeft | None) -> str:
     """The time left, of several runs in all; nothing while it is not known."""
+    if left is None:
+        return ""
     in_all = " in all" if now.parts > 1 else ""
-    return "" if left is None else f"about {left:.0f} s left{in_all}"
+    bound = "at most" if now.expected == now.most else "about"
+    most = _open_end(now) if left.most is None else f" (at most {left.most:.0f} s)"
+    return f"{bound} {left.about:.0f} s left{in_all}{most}"
 
 
 @contextmanager
@@ -114,16 +154,13 @@ def terminal_bar(unit: str) -> Iterator[Watch]:
     columns = (
         TextColumn("{task.fields[doing]}"),
         BarColumn(),
-        TextColumn(
-            "{task.completed:,.0f} of about {task.total:,.0f} {task.fields[unit]}, "
-            "{task.description}"
-        ),
+        TextColumn("{task.completed:,.0f} of {task.fields[total_words]}, {task.description}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
     left = TimeLeft()
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", unit="trials", left="")
+        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", total_words="1", left="")
 
         def watch(now: Progress) -> None:
             done = f"{now.finished:,}/{now.subjects:,} {unit} done"
@@ -132,7 +169,7 @@ def terminal_bar(unit: str) -> Iterator[Watch]:
                 bar.reset(task)  # the next of several studies
             bar.update(
                 task, completed=now.trials, total=now.expected, description=done, doing=now.doing,
-                unit=now.unit, left=left_words(now, left.update(now)),
+                total_words=total_words(now), left=left_words(now, left.update(now)),
             )  # fmt: skip
 
         yield watch

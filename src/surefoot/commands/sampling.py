@@ -17,7 +17,7 @@ from surefoot.commands.options import (
 from surefoot.commands.requirement_options import DecisionRequirementOptions, RequirementOptions
 from surefoot.commands.subjects import Subjects, read_subjects
 from surefoot.commands.values import as_perturbation, as_property
-from surefoot.engine.loop import Progress
+from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.region import AnyAttack
 from surefoot.store.records import Source

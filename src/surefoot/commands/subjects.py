@@ -10,6 +10,7 @@ from typing import Any
 from surefoot.commands.function import is_plain
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
+from surefoot.models.endpoint_address import is_address, read_address
 from surefoot.store.records import Source
 from surefoot.study.load_files import FileOptions
 from surefoot.subject import Model, Scores
@@ -78,10 +79,34 @@ def named_models(models: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _names(models: list[Any] | tuple[Any, ...]) -> list[str]:
-    """File names, or whole paths where file names are ambiguous; `model 2` of one in memory."""
+    """File names, or whole paths where file names are ambiguous; `model 2` of one in memory.
+
+    A model behind an address has its own name; its version and its host are added where two would
+    be called the same.
+    """
     paths = [str(m) if isinstance(m, str | Path) else f"model {i}" for i, m in enumerate(models, 1)]
-    file_names = [Path(path).name for path in paths]
-    names = file_names if len(set(file_names)) == len(file_names) else paths
-    if len(set(names)) < len(names):
+    for name in (_file_name, _with_version, _with_host):
+        names = [name(path) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    if len(set(paths)) < len(paths):
         raise InvalidArgument("the same model is named twice: compare different models")
-    return names
+    return paths
+
+
+def _file_name(path: str) -> str:
+    return read_address(path, None).name if is_address(path) else Path(path).name
+
+
+def _with_version(path: str) -> str:
+    if not is_address(path):
+        return Path(path).name
+    address = read_address(path, None)
+    return address.name if address.version is None else f"{address.name} version {address.version}"
+
+
+def _with_host(path: str) -> str:
+    """The whole path of a file."""
+    if not is_address(path):
+        return path
+    return f"{_with_version(path)} on {read_address(path, None).server.partition('://')[2]}"

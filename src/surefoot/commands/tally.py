@@ -18,6 +18,7 @@ def tally(
     *files: str | Path,
     case: str | None = None,
     outcome: str | None = None,
+    one_means: str | None = None,
     by: str | None = None,
     group: str | None = None,
     confidence: Number = CONFIDENCE,
@@ -35,6 +36,7 @@ def tally(
 
     Example: sf.tally("outcomes.csv", by="topic", require=0.9)
     """
+    from surefoot.inputs.outcome_meaning import MEANINGS
     from surefoot.inputs.outcome_rows import ColumnNames
     from surefoot.study.tally import tally_files
 
@@ -45,7 +47,12 @@ def tally(
     each = None if require_each is None else class_shares("require_each", require_each)
     margin = None if not_worse is None else share("not_worse", not_worse)
     _check_options(len(files), by, least, each, margin)
-    result = tally_files(files, ColumnNames(case, outcome, group, by), error)
+    if one_means is not None and one_means not in MEANINGS:
+        raise InvalidArgument(
+            f"one_means (--one-means) must be {' or '.join(MEANINGS)}, got {one_means!r}"
+        )
+    columns = ColumnNames(case, outcome, group, by, one_means)
+    result = tally_files(files, columns, error)
     if margin is not None:
         result = result.require(not_worse=(next(iter(result.parts)), margin))
     elif least is not None or each is not None:
@@ -62,7 +69,7 @@ def _check_options(
 ) -> None:
     """Refuse options that are of one file alone, or of several."""
     if files == 0:
-        raise InvalidArgument("tally needs a file of outcomes: results.csv")
+        raise InvalidArgument("tally needs a file of outcomes: give one, such as results.csv")
     if files == 1 and margin is not None:
         raise InvalidArgument(
             "not_worse (--not-worse) compares files of the same cases: give two, new.csv old.csv"

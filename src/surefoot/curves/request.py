@@ -21,7 +21,8 @@ def check_thresholds(thresholds: Sequence[float]) -> None:
     """Refuse thresholds that every curve, or none, stays above."""
     if not thresholds:
         raise InvalidArgument(
-            "a curve needs a threshold: 0.8 gives the levels at which 80 % are still right"
+            "a curve needs a threshold: give one; 0.8 gives the levels at which 80 % are still "
+            "right"
         )
     for value in thresholds:
         if not 0 < value < 1:

@@ -72,9 +72,14 @@ class SequentialCurve:
                 f"{self.resolution:g}: try 0.001"
             )
         if self.scope not in SCOPES:
-            raise InvalidArgument(f"a curve is about the set or the population, got {self.scope!r}")
+            raise InvalidArgument(
+                f"a curve is about the set or the population, got {self.scope!r}: write set or "
+                "population"
+            )
         if self.measure not in MEASURES:
-            raise InvalidArgument(f"a curve is of {' or '.join(MEASURES)}, got {self.measure!r}")
+            raise InvalidArgument(
+                f"a curve is of {' or '.join(MEASURES)}, got {self.measure!r}: choose one"
+            )
         if not math.isfinite(self.clean):
             raise InvalidArgument(f"clean is the level of the clean input, got {self.clean}: try 0")
         name = Assumption.parse(self.assume).name

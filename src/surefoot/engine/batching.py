@@ -14,6 +14,8 @@ SMALLEST_BATCH = 8
 """Trials of the first batch that is timed, unless inputs are large."""
 LARGEST_BATCH = 8192
 """Trials of the largest batch on a CPU."""
+SMALLEST_GPU_BATCH = 256
+"""Trials of the first batch that is timed on a GPU: smaller ones take it as long."""
 LARGEST_GPU_BATCH = 131_072
 """Trials of the largest batch on a GPU, which small batches do not keep busy."""
 _ENOUGH_SECONDS = 0.1
@@ -54,17 +56,19 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
     return batch
 
 
-def fastest_batch_size(run: Callable[[int], object], largest: int = LARGEST_BATCH) -> int:
+def fastest_batch_size(
+    run: Callable[[int], object], largest: int = LARGEST_BATCH, smallest: int = SMALLEST_BATCH
+) -> int:
     """The largest batch size that is about as fast per trial as the fastest.
 
     `run` runs a batch of the given size. Sizes double until a batch takes too long, does not fit
-    into memory, or is much slower per trial than the best. Where `largest` is small, because
-    inputs are large, so is the first of them.
+    into memory, or is much slower per trial than the best. They begin with `smallest`, or with
+    less where that is too much, or `largest` is small because inputs are large.
     """
     if largest == 1:
         return 1
     rates: dict[int, float] = {}
-    size = max(1, min(SMALLEST_BATCH, largest // SMALLEST_BATCH))
+    size = max(1, min(smallest, largest // SMALLEST_BATCH))
     while size <= largest:
         try:
             seconds = min(_seconds(run, size), _seconds(run, size))
@@ -76,6 +80,8 @@ def fastest_batch_size(run: Callable[[int], object], largest: int = LARGEST_BATC
         if seconds > _ENOUGH_SECONDS or rates[size] < _HOPELESS * max(rates.values()):
             break
         size *= 2
+    if len(rates) <= 1 and smallest > SMALLEST_BATCH:  # too large a beginning
+        return fastest_batch_size(run, min(largest, smallest))
     nearly_best = [n for n, rate in rates.items() if rate >= _NEARLY_BEST * max(rates.values())]
     return max(nearly_best, default=1)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np  # noqa: F401  before the threads: they and the program would both import it
 
 from surefoot.engine.philox import usable
+from surefoot.garbage_collection import no_garbage_collection
 
 _begun: dict[str, threading.Thread] = {}
 
@@ -32,7 +33,7 @@ def prepare_gpu(device: object) -> threading.Thread | None:
 
 
 def _prepare(device: str) -> None:
-    with suppress(Exception):
+    with no_garbage_collection(), suppress(Exception):
         torch = import_torch()
         name = "cuda:0" if device == "cuda" else device.partition(",")[0]
         if not torch.cuda.is_available():

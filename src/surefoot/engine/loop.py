@@ -6,18 +6,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from surefoot.engine.batching import take_batch
 from surefoot.engine.bench import Bench
+from surefoot.engine.progress import Progress, progress_of, within_limit
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.engine.time_limit import TimeLimit, check_time_limit
 from surefoot.errors import ModelFailed, OutOfMemory, ReplayMismatch
+from surefoot.garbage_collection import no_garbage_collection
 from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal
-from surefoot.store.garbage_collection import no_garbage_collection
 from surefoot.tasks import Subject, Task
 
 E = TypeVar("E")
@@ -31,23 +32,6 @@ _PROGRESS_SHARE = 0.02
 _MOST_TOGETHER = 64
 """Batches that are journalled in one transaction, which costs as much as 30 rows; with more of them
 workers would wait for their next batch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is: `trials` of about `expected`, counted in `unit`, while `doing` this.
-
-    It is run number `part` of `parts`, one after the other.
-    """
-
-    trials: int
-    expected: int
-    finished: int
-    subjects: int
-    doing: str = "measuring"
-    unit: str = "trials"
-    part: int = 1
-    parts: int = 1
 
 
 def measure(
@@ -82,12 +66,12 @@ def measure(
         queue = deque(task for run in every for task in run.advance())
     running: dict[Future[Sequence[E]], list[Task]] = {}
     done: SimpleQueue[Future[Sequence[E]]] = SimpleQueue()
-    replayed = _progress(every).trials
+    replayed = progress_of(every).trials
     next_report = 0.0
     try:
         while running or (queue and not limit.reached):
             if (begun := time.monotonic()) >= next_report:
-                now = _until(limit, _progress(every), replayed)
+                now = within_limit(limit, progress_of(every), replayed)
                 watch(replace(now, doing=doing, unit=unit))
                 taken = time.monotonic() - begun
                 next_report = begun + max(_PROGRESS_INTERVAL_SECONDS, taken / _PROGRESS_SHARE)
@@ -105,7 +89,7 @@ def measure(
                     queue.extendleft(reversed(next_tasks))
         if _conclude_unfinished(every):
             on_time_up()
-        watch(replace(_progress(every), doing=doing, unit=unit))
+        watch(replace(progress_of(every), doing=doing, unit=unit))
     finally:
         for future in running:
             future.cancel()
@@ -197,19 +181,3 @@ def _half_size(batch: list[Task], error: OutOfMemory) -> int:
             "model or a machine with more memory"
         ) from error
     return trials // 2
-
-
-def _until(limit: TimeLimit, progress: Progress, replayed: int) -> Progress:
-    """The same, expecting no more trials than can be run within the limit."""
-    most = replayed + limit.most_trials(progress.trials - replayed)
-    return replace(progress, expected=int(min(progress.expected, most)))
-
-
-def _progress(runs: Sequence[SubjectRun]) -> Progress:
-    """Trials done; trials expected if unfinished subjects take as many as the finished ones."""
-    finished = [run.answered_trials for run in runs if run.finished]
-    unfinished = [run for run in runs if not run.finished]
-    typical = sum(finished) / len(finished) if finished else 0.0
-    expected = sum(max(run.requested_trials, typical, run.forecast) for run in unfinished)
-    done = sum(run.requested_trials - run.missing_trials for run in unfinished)
-    return Progress(sum(finished) + done, int(sum(finished) + expected), len(finished), len(runs))

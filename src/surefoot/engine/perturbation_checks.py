@@ -99,6 +99,7 @@ def check_identity(inputs: Inputs, model: Model, perturbation: Perturbation) -> 
         x = to_host(bench.perturbed(Task(subject, 0.0, 0, trials)))
         if not same_input(x[0], inputs.x[row], inputs):
             return CheckStatus.FAILED, (
-                f"level 0 must leave inputs unchanged, but it changes input {subject.name}"
+                f"level 0 must leave inputs unchanged, but it changes input {subject.name}: "
+                "let it return its input there"
             )
     return CheckStatus.OK, f"{perturbation.kind} at level 0 leaves every input unchanged"

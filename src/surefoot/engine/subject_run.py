@@ -9,7 +9,8 @@ from operator import add
 from typing import Any
 
 from surefoot.errors import InvalidArgument, ReplayMismatch
-from surefoot.procedure import Ask, Procedure, Session
+from surefoot.evidence import Counts
+from surefoot.procedure import Ask, Forecast, Procedure, Session
 from surefoot.tasks import Entry, Subject, Task
 
 _Place = tuple[str, float]
@@ -49,6 +50,8 @@ class SubjectRun:
     """
 
     __slots__ = (
+        "_evidence",
+        "_forecast_from",
         "_next_trial",
         "_requests",
         "_requests_at",
@@ -69,6 +72,8 @@ class SubjectRun:
     ) -> None:
         self.subjects, self.session = subjects, Session(procedure)
         self.forecast = int(getattr(procedure, "forecast", 0))
+        self._forecast_from = getattr(procedure, "forecast_from", None)
+        self._evidence: Any = None
         self.answered_trials = 0
         self.open_trials = 0
         self.missing_trials = 0
@@ -132,6 +137,18 @@ class SubjectRun:
         """Trials of all questions so far, answered or open."""
         return self.answered_trials + self.open_trials
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is evidence that `whole_forecast` rests on."""
+        return self._evidence is not None
+
+    def whole_forecast(self) -> Forecast | None:
+        """Trials of the whole run, from the evidence so far; None where the procedure has none."""
+        if self._forecast_from is None:
+            return None
+        forecast: Forecast = self._forecast_from(self._evidence or Counts(0, 0))
+        return forecast
+
     def _open(self, requests: list[_Request]) -> None:
         """These are the requests of the open question; no trial of them has evidence yet."""
         self._requests, self._requests_at = requests, {}
@@ -149,7 +166,8 @@ class SubjectRun:
     def _request(self, ask: Ask) -> _Request:
         if ask.units < 1:
             raise InvalidArgument(
-                f"a procedure must ask for at least 1 trial, but it asked for {ask.units} trials"
+                f"a procedure must ask for at least 1 trial, but it asked for {ask.units} trials: "
+                "let its steps() yield 1 or more"
             )
         subject = self.subjects[ask.subject]
         place = subject.name, ask.level
@@ -190,6 +208,9 @@ class SubjectRun:
         answers = [request.evidence() for request in self._requests]
         self.answered_trials += self.open_trials
         self._requests, self.open_trials = [], 0
+        if self._forecast_from is not None:
+            first = self._evidence is None
+            self._evidence = answers[0] if first else self._evidence + answers[0]
         several = isinstance(self.session.question, tuple)
         self.session.tell(answers if several else answers[0])
 

@@ -45,18 +45,23 @@ def failed_examples(
     level: float,
     batch_size: int,
 ) -> tuple[Example, ...]:
-    """At most eight inputs, those that fail most often first; ties in the order of ids.
+    """At most eight inputs, those first that are known to fail most often; ties in order of ids.
 
+    What is known is the lower end of the interval; the estimate decides where these are equal. One
+    trial says next to nothing: inputs that had no more are examples only where no other failed.
     An input that is wrong already when clean shows nothing about perturbations: it is no example.
     """
     failing = [
-        (rate, row.id, i, row.result.trials)
+        (_most_kept(row.result), rate, row.id, i, row.result.trials)
         for i, row in enumerate(inputs)
-        if row.right_when_clean and (rate := _rate(row.result)) is not None and rate < 1
+        if row.right_when_clean and (rate := kept_share(row.result)) is not None and rate < 1
+    ]
+    several = [
+        one for one in failing if not getattr(inputs[one[3]].result, "from_one_trial", False)
     ]
     subjects = bench.inputs.subjects()
     examples = []
-    for rate, name, row, trials in sorted(failing)[:_EXAMPLES]:
+    for _, rate, name, row, trials in sorted(several or failing)[:_EXAMPLES]:
         trial = _first_failure(bench, subjects[row], level, trials, batch_size)
         if trial is None:
             continue
@@ -78,7 +83,7 @@ def failed_examples(
     return tuple(examples)
 
 
-def _rate(result: InputResult) -> float | None:
+def kept_share(result: InputResult) -> float | None:
     """The share of trials kept, for results that show how often the input fails."""
     match result:
         case Estimate(value=value):
@@ -89,6 +94,12 @@ def _rate(result: InputResult) -> float | None:
             return kept / trials
         case _:
             return None
+
+
+def _most_kept(result: InputResult) -> float:
+    """The upper end of what is known of the share kept; the share itself without an interval."""
+    counted = result if isinstance(result, Estimate) else getattr(result, "counted", None)
+    return kept_share(result) or 0.0 if counted is None else float(counted.interval.high)
 
 
 def _first_failure(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence_file.keys import is_signed_by, key_id
-from surefoot.evidence_file.packed import json_text, load_json
+from surefoot.evidence_file.packed import NEW_COPY, Unpacking, json_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     )
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-MOST_FILE_BYTES = 128 * 2**20
-"""Of an evidence file: a million inputs have less."""
+MOST_FILE_BYTES = 64 * 2**20
+"""Of an evidence file: 100,000 inputs have less."""
 _MOST_SIGNATURES = 16
 """Of one file, so that a hostile one does not cost much time."""
 
@@ -79,6 +79,11 @@ def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
 def read_envelope(path: str | Path) -> Envelope:
     """The envelope of a file, every field checked; the payload is not parsed."""
     try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
+            raise EvidenceFailed(
+                f"{path} is no plain file, but a folder, a pipe or a device: pass a file of "
+                "surefoot evidence"
+            )
         with Path(path).open("rb") as file:
             content = file.read(MOST_FILE_BYTES + 1)
     except OSError as error:
@@ -86,8 +91,11 @@ def read_envelope(path: str | Path) -> Envelope:
             f"{path} cannot be read ({error.strerror or error}): check the path"
         ) from error
     if len(content) > MOST_FILE_BYTES:
-        raise EvidenceFailed(f"{path} is larger than {MOST_FILE_BYTES:,} bytes: it is no evidence")
-    whole = load_json(content)
+        raise EvidenceFailed(
+            f"{path} is larger than {MOST_FILE_BYTES:,} bytes: it is no evidence; pass a file of "
+            "surefoot evidence"
+        )
+    whole = Unpacking().json(content)
     if not isinstance(whole, dict) or whole.keys() != {"payloadType", "payload", "signatures"}:
         raise EvidenceFailed(
             f"{path} is no evidence file: it needs payloadType, payload and signatures (DSSE); "
@@ -95,10 +103,15 @@ def read_envelope(path: str | Path) -> Envelope:
         )
     if whole["payloadType"] != PAYLOAD_TYPE:
         kind = str(whole["payloadType"])[:80]
-        raise EvidenceFailed(f"{path} holds {kind}, not an in-toto statement ({PAYLOAD_TYPE})")
+        raise EvidenceFailed(
+            f"{path} holds {kind}, not an in-toto statement ({PAYLOAD_TYPE}): pass a file of "
+            "surefoot evidence"
+        )
     listed = whole["signatures"]
     if not isinstance(listed, list) or len(listed) > _MOST_SIGNATURES:
-        raise EvidenceFailed(f"{path} has no list of at most {_MOST_SIGNATURES} signatures")
+        raise EvidenceFailed(
+            f"{path} has no list of at most {_MOST_SIGNATURES} signatures: {NEW_COPY}"
+        )
     signatures = tuple(_signature(one, path) for one in listed)
     return Envelope(_from_base64(whole["payload"], path), signatures)
 
@@ -106,7 +119,9 @@ def read_envelope(path: str | Path) -> Envelope:
 def _signature(value: Any, path: str | Path) -> Signature:  # noqa: ANN401  what a file holds
     names = value.keys() if isinstance(value, dict) else set()
     if names != {"keyid", "sig"} or not isinstance(value["keyid"], str):
-        raise EvidenceFailed(f"{path} has a signature that is damaged: it needs keyid and sig")
+        raise EvidenceFailed(
+            f"{path} has a signature that is damaged: it needs keyid and sig; {NEW_COPY}"
+        )
     return Signature(value["keyid"], _from_base64(value["sig"], path))
 
 
@@ -117,4 +132,4 @@ def _from_base64(text: Any, path: str | Path) -> bytes:  # noqa: ANN401  what a 
             return content
     except (binascii.Error, ValueError, TypeError):
         pass
-    raise EvidenceFailed(f"{path} is damaged: its payload or a signature is not base64")
+    raise EvidenceFailed(f"{path} is damaged: its payload or a signature is not base64; {NEW_COPY}")

@@ -79,7 +79,10 @@ def read_public_key(path: str | Path) -> Ed25519PublicKey:
     except (ValueError, TypeError, _unsupported()) as error:
         raise InvalidArgument(f"{path} is no public key in PEM: pass the file key.pub") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise InvalidArgument(f"{path} is no Ed25519 key: evidence is signed with Ed25519")
+        raise InvalidArgument(
+            f"{path} is no Ed25519 key: evidence is signed with Ed25519; make one with surefoot "
+            "key new -o key.pem"
+        )
     return key
 
 
@@ -105,6 +108,8 @@ def is_signed_by(key: Ed25519PublicKey, signature: bytes, message: bytes) -> boo
 
 def _key_bytes(path: str | Path) -> bytes:
     try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would wait for ever
+            raise InvalidArgument(f"the key {path} is no plain file: pass a PEM file")
         with Path(path).open("rb") as file:
             content = file.read(_MOST_KEY_BYTES + 1)
     except OSError as error:

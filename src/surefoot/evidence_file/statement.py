@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
+from surefoot.evidence_file.columns import (
+    input_columns,
+    input_rows,
+    journal_columns,
+    journal_entries,
+)
+from surefoot.evidence_file.counterexamples import with_arrays, without_arrays
 from surefoot.evidence_file.differences import first_difference
-from surefoot.evidence_file.packed import load_json, pack, unpack
-from surefoot.store.evidence_text import evidence_from_text, evidence_to_text
+from surefoot.evidence_file.packed import NEW_COPY, Unpacking, json_text, pack
 from surefoot.store.json_records import record_from_json, record_to_json
 from surefoot.store.records import Curves, Radii, Record, Samples
-from surefoot.store.spec import StudySpec
+from surefoot.store.spec import ComparisonSpec, StudySpec
 from surefoot.tasks import Entry
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surefoot:evidence:v1"
+_ANY_VERSION = PREDICATE_TYPE.removesuffix("1")
 FORMAT = 1
 """Number of the layout of the predicate."""
-INPUT_COLUMNS = ("id", "label", "predicted", "digest", "group", "clean_kept")
-JOURNAL_COLUMNS = ("subject", "level", "start", "stop", "evidence")
-_TOP = ("digest", "spec", "claims", "details", "trials", "stopped_early", "extends")
+_TABLES = ("inputs", "journal")
+_TOP = (
+    "digest", "spec", "claims", "required", "verdicts", "details", "trials", "stopped_early",
+    "extends",
+)  # fmt: skip
 _ORIGIN = ("environment", "findings", "started", "seconds")
 _NAMES = {"digest": "run", "spec": "study"}
 """Fields of a record that have another name in a predicate."""
+_MOST_PARTS = 100
+"""Of a comparison; so many models, or levels, are not compared."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Evidence:
     """What an evidence file holds: the record without images, and the journal by subject.
 
     `model` and `data` are the names of what was studied, for people; `command` is the one that ran.
+    `attack` is the run of an attack beside this one. A comparison has `parts` and no journal of
+    its own; its `study` is the first of them.
     """
 
     record: Record
@@ -42,18 +54,36 @@ class Evidence:
     model: str = "model"
     data: str = "data"
     command: str = ""
+    attack: Evidence | None = None
+    parts: Mapping[str, Evidence] = field(default_factory=dict)
     study: StudySpec = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.record.spec, StudySpec):
+        spec = self.record.spec
+        compared = isinstance(spec, ComparisonSpec) and bool(self.parts)
+        studied = isinstance(spec, StudySpec) and not self.parts
+        if not (compared or studied):
             raise InvalidArgument(
-                f"run {self.record.digest[:12]} is no study of one model: write the evidence of "
-                "each study by its own name (surefoot show --list)"
+                f"run {self.record.digest[:12]} was read from a file and has no journal: only "
+                "studies that surefoot ran have evidence; name a run of a study"
             )
-        object.__setattr__(self, "study", self.record.spec)
+        object.__setattr__(self, "study", self.record.study)
+
+    @property
+    def runs(self) -> Iterator[Evidence]:
+        """Every study of one model in this file: itself, or the parts; the attack beside each."""
+        for one in self.parts.values() or (self,):
+            yield one
+            if one.attack is not None:
+                yield one.attack
 
 
-def evidence_of(record: Record, entries: Mapping[str, Sequence[Entry]]) -> Evidence:
+def evidence_of(
+    record: Record,
+    entries: Mapping[str, Sequence[Entry]],
+    attack: Evidence | None = None,
+    parts: Mapping[str, Evidence] | None = None,
+) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
     match details:
@@ -65,74 +95,98 @@ def evidence_of(record: Record, entries: Mapping[str, Sequence[Entry]]) -> Evide
             details = replace(details, strip=None)
         case _:
             pass
-    words = record.study.words.source or "data"
+    if isinstance(record.spec, ComparisonSpec):
+        words = "data"
+    else:
+        words = record.study.words.source or "data"
     return Evidence(
         replace(record, source=None, details=details),
         entries,
         "model" if source is None else PurePath(source.model).name or "model",
         words if source is None else PurePath(source.data).name or words,
         "" if source is None else source.command,
+        attack,
+        parts or {},
     )
 
 
 def statement_bytes(evidence: Evidence) -> bytes:
     """The statement as the payload of an envelope; long tables are packed."""
     statement = _statement(evidence)
-    predicate = statement["predicate"]
-    packed = {name: pack(predicate[name]) for name in ("inputs", "journal")}
-    whole = statement | {"predicate": predicate | packed}
-    return json.dumps(
-        whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    ).encode("utf-8", "surrogatepass")  # fmt: skip
+    packed = _each_run(statement["predicate"], pack)
+    return json_text(statement | {"predicate": packed}).encode("utf-8", "surrogatepass")
 
 
 def read_statement(payload: bytes) -> Evidence:
     """The evidence in a payload; every field must be as we write it, and none may be more."""
-    statement = load_json(payload)
+    unpacking = Unpacking()
+    statement = unpacking.json(payload)
     try:
-        if statement["_type"] != STATEMENT_TYPE or statement["predicateType"] != PREDICATE_TYPE:
-            raise EvidenceFailed(
-                f"it is no statement of surefoot: its types are {str(statement['_type'])[:80]} and "
-                f"{str(statement['predicateType'])[:80]}"
-            )
-        predicate = statement["predicate"]
-        if predicate["format"] != FORMAT:
-            raise EvidenceFailed(
-                f"it has format {str(predicate['format'])[:20]}, and this surefoot reads {FORMAT}: "
-                "use the version that wrote it"
-            )
-        tables = {name: unpack(predicate[name]) for name in ("inputs", "journal")}
-        statement["predicate"] = predicate = predicate | tables
-        model, data = (str(one["name"]) for one in statement["subject"])
-        record = _record(predicate)
-        command = str(predicate["origin"]["command"])
-        evidence = Evidence(record, _entries(predicate["journal"]), model, data, command)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, StoreFailed) as error:
+        _check_version(statement)
+        predicate = _each_run(statement["predicate"], unpacking.table)
+        statement["predicate"] = predicate
+        evidence = _evidence(predicate, unpacking)
+    except (
+        KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, StoreFailed,
+    ) as error:  # fmt: skip
         problem = str(error) if isinstance(error, StoreFailed | InvalidArgument) else repr(error)
-        raise EvidenceFailed(f"the statement is damaged: {problem[:200]}") from error
+        raise EvidenceFailed(f"the statement is damaged: {problem[:200]}; {NEW_COPY}") from error
     different = first_difference(statement, _statement(evidence), exactly=True)
     if different is not None:
-        raise EvidenceFailed(f"the statement is damaged: {different} is not as surefoot writes it")
+        raise EvidenceFailed(
+            f"the statement is damaged: {different} is not as surefoot writes it; {NEW_COPY}"
+        )
     return evidence
 
 
+def _check_version(statement: Any) -> None:  # noqa: ANN401  what a file holds
+    types = str(statement["_type"])[:80], str(statement["predicateType"])[:80]
+    newer = "use the version of surefoot that wrote it, or a newer one (pip install -U surefoot)"
+    if types[0] == STATEMENT_TYPE and types[1].startswith(_ANY_VERSION):
+        if types[1] != PREDICATE_TYPE:
+            raise EvidenceFailed(f"it is {types[1]}, and this surefoot reads v1: {newer}")
+        number = statement["predicate"]["format"]
+        if number != FORMAT:
+            raise EvidenceFailed(
+                f"it has format {str(number)[:20]}, and this surefoot reads {FORMAT}: {newer}"
+            )
+        return
+    raise EvidenceFailed(
+        f"it is no statement of surefoot: its types are {types[0]} and {types[1]}; pass a file of "
+        "surefoot evidence"
+    )
+
+
+def _each_run(predicate: dict[str, Any], change: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The predicate with the tables of every run packed or unpacked."""
+    whole = predicate | {name: change(predicate[name]) for name in _TABLES}
+    attack, parts = predicate["attack"], predicate["parts"]
+    beside = (*parts.values(), *(() if attack is None else (attack,)))
+    if len(beside) > _MOST_PARTS or any(one["parts"] for one in beside):
+        raise EvidenceFailed(
+            f"it has more than {_MOST_PARTS} runs, or a comparison of comparisons: {NEW_COPY}"
+        )
+    if attack is not None:
+        if attack["attack"] is not None:
+            raise EvidenceFailed(f"it has an attack beside an attack, which no run has: {NEW_COPY}")
+        whole["attack"] = _each_run(attack, change)
+    whole["parts"] = {name: _each_run(one, change) for name, one in parts.items()}
+    return whole
+
+
 def _statement(evidence: Evidence) -> dict[str, Any]:
-    record, study = evidence.record, evidence.study
-    plain: dict[str, Any] = json.loads(record_to_json(record))
-    origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
-    predicate: dict[str, Any] = {"format": FORMAT}
-    predicate |= {_NAMES.get(name, name): plain[name] for name in _TOP}
-    predicate |= {"origin": origin, "inputs": _input_columns(plain["inputs"])}
-    predicate |= {"journal": _journal_columns(evidence.entries)}
-    covers = study.model.covers or "the model"
+    whole = (evidence.parts or {"": evidence}).values()
+    models = [
+        _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
+        for one in whole
+    ]
+    values = "values, labels and ids of the inputs"
+    data = [_subject(one.data, one.study.inputs.digest, values) for one in whole]
     return {
         "_type": STATEMENT_TYPE,
-        "subject": [
-            _subject(evidence.model, study.model.digest, covers),
-            _subject(evidence.data, study.inputs.digest, "values, labels and ids of the inputs"),
-        ],
+        "subject": [*_distinct(models), *_distinct(data)],
         "predicateType": PREDICATE_TYPE,
-        "predicate": predicate,
+        "predicate": {"format": FORMAT} | _predicate(evidence),
     }
 
 
@@ -140,50 +194,44 @@ def _subject(name: str, digest: str, covers: str) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": digest}, "annotations": {"covers": covers}}
 
 
-def _input_columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One list for each field; each different result once, and its place for each input."""
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in INPUT_COLUMNS}
-    places: dict[str, int] = {}
-    texts = [json.dumps(row["result"], sort_keys=True) for row in rows]
-    columns["result"] = [places.setdefault(text, len(places)) for text in texts]
-    columns["results"] = [json.loads(text) for text in places]
-    return columns
+def _distinct(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({json_text(one): one for one in subjects}.values())
 
 
-def _record(predicate: dict[str, Any]) -> Record:
-    columns, origin = predicate["inputs"], predicate["origin"]
-    lists = [columns[name] for name in (*INPUT_COLUMNS, "result")]
-    results = columns["results"]
-    rows = [
-        dict(zip(INPUT_COLUMNS, values, strict=True)) | {"result": results[place]}
-        for *values, place in zip(*lists, strict=True)
-    ]
+def _predicate(evidence: Evidence) -> dict[str, Any]:
+    """One run, with the attack beside it; or a comparison with its parts."""
+    plain: dict[str, Any] = json.loads(record_to_json(evidence.record))
+    inputs, journal = input_columns(plain["inputs"]), journal_columns(evidence.entries)
+    inputs, journal, arrays = without_arrays(inputs, journal)
+    origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
+    return {
+        "model": evidence.model,
+        "data": evidence.data,
+        **{_NAMES.get(name, name): plain[name] for name in _TOP},
+        "origin": origin,
+        "inputs": inputs,
+        "journal": journal,
+        "counterexamples": arrays,
+        "attack": None if evidence.attack is None else _predicate(evidence.attack),
+        "parts": {name: _predicate(one) for name, one in evidence.parts.items()},
+    }
+
+
+def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
+    inputs, journal = with_arrays(
+        predicate["inputs"], predicate["journal"], predicate["counterexamples"], unpacking
+    )
+    origin = predicate["origin"]
     plain = {name: predicate[_NAMES.get(name, name)] for name in _TOP}
     plain |= {name: origin[name] for name in _ORIGIN}
-    return record_from_json(json.dumps(plain | {"inputs": rows, "source": None}))
-
-
-def _journal_columns(entries: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
-    rows = [
-        (place, e.level, e.start, e.stop, evidence_to_text(e.evidence, e.stop - e.start))
-        for place, own in enumerate(entries.values())
-        for e in own
-    ]
-    lists = zip(*rows, strict=True) if rows else ((),) * len(JOURNAL_COLUMNS)
-    columns = {name: list(own) for name, own in zip(JOURNAL_COLUMNS, lists, strict=True)}
-    return {"subjects": list(entries), **columns}
-
-
-def _entries(journal: dict[str, Any]) -> dict[str, list[Entry]]:
-    """The rows by subject, each of them possible."""
-    names = journal["subjects"]
-    entries: dict[str, list[Entry]] = {str(name): [] for name in names}
-    lists = [journal[name] for name in JOURNAL_COLUMNS]
-    for place, level, start, stop, text in zip(*lists, strict=True):
-        whole = type(place) is type(start) is type(stop) is int and 0 <= start < stop
-        finite = isinstance(level, int | float) and math.isfinite(level)
-        if not (whole and finite and place >= 0 and isinstance(text, str)):
-            raise ValueError(f"the journal has an impossible row: {place}, {level}, {start}")
-        evidence = evidence_from_text(text, stop - start)
-        entries[names[place]].append(Entry(float(level), start, stop, evidence))
-    return entries
+    record = record_from_json(json.dumps(plain | {"inputs": input_rows(inputs), "source": None}))
+    attack = predicate["attack"]
+    return Evidence(
+        record,
+        journal_entries(journal),
+        str(predicate["model"]),
+        str(predicate["data"]),
+        str(origin["command"]),
+        None if attack is None else _evidence(attack, unpacking),
+        {name: _evidence(one, unpacking) for name, one in predicate["parts"].items()},
+    )

@@ -21,6 +21,7 @@ from surefoot.executors.sending import CannotSend, Package, pack
 
 THREADS, PROCESSES, RAY = "threads", "processes", "ray"
 EXECUTORS = (THREADS, PROCESSES, RAY)
+"""The names that `executor` takes."""
 AnyExecutor = str | Ray | Executor | None
 """A name of `EXECUTORS`, Ray with options, an executor of the caller's own, or None: what helps."""
 OnWorkers = Callable[["WorkerNote"], None]

@@ -71,7 +71,8 @@ def whole_content(files: WeightFiles, digest: str) -> bytes:
     if size > _MOST_INSIDE:
         raise InvalidArgument(
             f"{files.path} and its weights have {size / 2**30:.1f} GiB, and 2 are allowed here: "
-            "proofs and gradients are for smaller networks; a statistical method takes any model"
+            "proofs and gradients are for smaller networks; use a statistical method, which takes "
+            "any model"
         )
     content = {name: file.read_bytes() for name, file in files.beside.items()}
     whole = hashlib.sha256(files.content)

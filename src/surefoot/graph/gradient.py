@@ -14,6 +14,7 @@ from surefoot.errors import InvalidArgument, MissingPackage
 from surefoot.graph.onnx_session import quiet_session
 from surefoot.graph.operator_gradients import (
     MULTI_INPUT,
+    OTHER_METHODS,
     SINGLE_INPUT,
     OperatorRun,
     Values,
@@ -211,7 +212,7 @@ def _check_known(node: Any, smooth: set[str]) -> None:  # noqa: ANN401  of onnx
     if not known or node.domain not in ("", "ai.onnx"):
         raise InvalidArgument(
             f"the gradient of the operator {node.op_type} is not known"
-            + (" for a second input" if node.op_type in SINGLE_INPUT else "")
+            f"{' for a second input' if node.op_type in SINGLE_INPUT else ''}: {OTHER_METHODS}"
         )
 
 

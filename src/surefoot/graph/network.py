@@ -110,7 +110,7 @@ class Network:
         if not self.layers or taken != widths[:-1]:
             raise InvalidArgument(
                 f"each layer must take what the one before gives: {taken} values are taken, "
-                f"{widths[:-1]} are given"
+                f"{widths[:-1]} are given: correct the shapes of the weights"
             )
         if not (self.layers[-1].slope == 1).all():
             raise InvalidArgument(

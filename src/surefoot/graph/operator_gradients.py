@@ -22,6 +22,8 @@ from surefoot.graph.window_gradients import (
 )
 
 Values = NDArray[Any]
+OTHER_METHODS = "use a method that samples, or an attack of your own"
+"""The way out where there is no gradient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ class OperatorRun:
 
 
 def _unknown_gradient(what: str) -> InvalidArgument:
-    return InvalidArgument(f"the gradient of {what} is not known")
+    return InvalidArgument(f"the gradient of {what} is not known: {OTHER_METHODS}")
 
 
 def _unbroadcast(g: Values, like: Values) -> Values:

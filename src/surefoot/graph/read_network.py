@@ -170,5 +170,6 @@ def _check_size(n: int, m: int, what: str) -> None:
     if n * m > _MOST_WEIGHTS:
         raise InvalidArgument(
             f"{what} would need {n:,} × {m:,} weights as a dense layer, at most {_MOST_WEIGHTS:,} "
-            "are allowed: proofs are for small networks; a statistical method takes any model"
+            "are allowed: proofs are for small networks; use a statistical method, which takes any "
+            "model"
         )

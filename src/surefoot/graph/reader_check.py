@@ -132,7 +132,7 @@ def _compare(pairs: _Pairs, theirs: Floats, share: float, unit: float, whose: st
         raise InvalidArgument(
             f"{whose} gives {theirs.shape[1]} scores of which {np.isfinite(theirs).mean():.0%} are "
             f"finite, for a network read with {pairs.ours.shape[1]} classes: nothing can be proved "
-            "about it"
+            "about it; use a statistical method, which takes any model"
         )
     off = np.abs(_pairs(theirs) - pairs.ours)
     largest = float(np.abs(pairs.ours).max())

@@ -11,6 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.input_set import Inputs
 from surefoot.inputs.class_names import ClassNames, read_class_names
 from surefoot.inputs.labels import Labels, read_labels
+from surefoot.inputs.rounding import refuse_rounded_array
 from surefoot.memory_limits import pieces
 from surefoot.object_values import on_host
 from surefoot.subject import LARGEST_NUMBER
@@ -45,8 +46,8 @@ def from_arrays(
         )
     if values.ndim < 2:
         raise InvalidArgument(
-            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, "
-            "the others are one input"
+            f"{source}: inputs have shape {values.shape}: the first axis counts the inputs, the "
+            "others are one input; give inputs of one number as x[:, None]"
         )
     if values.size == 0:
         raise InvalidArgument(
@@ -82,6 +83,7 @@ def from_arrays(
         targets=() if targets is None else _targets(targets, source),
     )
     _refuse_nan(inputs)
+    refuse_rounded_array(values, names, source)
     return inputs
 
 

@@ -20,7 +20,7 @@ _REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 
 @dataclass(frozen=True)
 class BoundedPattern:
-    """A pattern of the user; `title` is what an error calls it, `example` the way out.
+    """A pattern of the user; `title` is what an error calls it, `way_out` how to write one.
 
     Python's matcher may try every way to divide a name among the repeats of a pattern, so a repeat
     of a repeat or of a choice is refused, and the others may only be so many for the length of a
@@ -29,7 +29,7 @@ class BoundedPattern:
 
     text: str
     title: str
-    example: str
+    way_out: str
 
     def __post_init__(self) -> None:
         _ = self.compiled, self._freedom
@@ -56,7 +56,7 @@ class BoundedPattern:
             return re.compile(self.text)
         except (re.error, OverflowError, RecursionError) as error:
             raise InvalidArgument(
-                f"{self.title} {self.text!r} is no regular expression ({error}): {self.example}"
+                f"{self.title} {self.text!r} is no regular expression ({error}): {self.way_out}"
             ) from error
 
     @cached_property
@@ -66,7 +66,7 @@ class BoundedPattern:
         except ValueError as error:
             raise InvalidArgument(
                 f"{self.title} {self.text!r} holds {error}, which can take for ever on some "
-                f"names: {self.example}"
+                f"names: {self.way_out}"
             ) from None
 
     @cached_property

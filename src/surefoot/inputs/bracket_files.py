@@ -68,10 +68,14 @@ def read_brackets(path: Path | str) -> tuple[PublishedBracket, ...]:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InvalidArgument(
-            f"{file} has no column {missing[0]}: brackets need the columns {', '.join(COLUMNS)}"
+            f"{file} has no column {missing[0]}: brackets need the columns {', '.join(COLUMNS)}; "
+            "add it"
         )
     if not rows:
-        raise InvalidArgument(f"{file} has no rows below its header: brackets need at least one")
+        raise InvalidArgument(
+            f"{file} has no rows below its header: brackets need at least one; add one for each "
+            "input"
+        )
     return tuple(_published(file, line, row) for line, row in rows)
 
 
@@ -99,7 +103,7 @@ def _published(file: Path, line: int, row: Mapping[str, str | None]) -> Publishe
     if not low <= high:
         raise InvalidArgument(
             f"{file}, line {line}: lower is {low:g} and upper is {high:g}; what is proved cannot "
-            "lie above what is refuted"
+            "lie above what is refuted: correct the row"
         )
     seconds = _number(file, line, "runtime_s", text["runtime_s"], math.nan)
     bracket = Bracket(

@@ -225,7 +225,7 @@ def _row(item: Any) -> _Row:  # noqa: ANN401
         if x is None:
             raise InvalidArgument(
                 f"a row of the dataset holds {', '.join(map(str, item))}: none is called "
-                + ", ".join(_POINT_KEYS)
+                f"{', '.join(_POINT_KEYS)}; rename the one that holds the inputs"
             )
         return _Row(x, _plain(item[key]) if key else None, key)
     if isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Mapping):

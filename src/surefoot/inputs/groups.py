@@ -83,7 +83,7 @@ def _from_text(inputs: Inputs, text: str, source: Any) -> Inputs:  # noqa: ANN40
     if hasattr(source, "columns"):
         if text not in source.columns:
             raise InvalidArgument(
-                f"there is no column {text!r} for groups: it is one of "
+                f"there is no column {text!r} for groups: choose one of "
                 + ", ".join(map(str, source.columns))
             )
         return _named(inputs, source[text], f"column {text}")
@@ -116,7 +116,7 @@ def _matches(inputs: Inputs, pattern: str) -> list[str]:
         if match is None or not (match[part] or "").strip():
             raise InvalidArgument(
                 f"--group {PATTERN}{pattern} names no group in {name!r} of {inputs.source}: every "
-                "input needs one"
+                "input needs one; change the pattern, or leave those inputs out"
             )
         names.append(match[part])
     return names
@@ -154,7 +154,7 @@ def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
     if header.count(column) != 1:
         raise InvalidArgument(
             f"{path} has no column {column!r} for groups, or has it twice: it has the columns "
-            + ", ".join(header)
+            f"{', '.join(header)}; name one of them"
         )
     at = header.index(column)
     cells = [row[at] if at < len(row) else "" for row in rows]
@@ -164,5 +164,7 @@ def _csv_column(inputs: Inputs, path: Path, column: str) -> list[str]:
     by_file = {plain(row[of]): cell for row, cell in zip(rows, cells, strict=True)}
     missing = next((name for name in inputs.ids if name not in by_file), None)
     if missing is not None:
-        raise InvalidArgument(f"{path}: there is no row of file {missing!r} to read its group from")
+        raise InvalidArgument(
+            f"{path}: there is no row of file {missing!r} to read its group from: add one"
+        )
     return [by_file[name] for name in inputs.ids]

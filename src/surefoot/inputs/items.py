@@ -144,7 +144,7 @@ def from_item_path(
         )
     raise InvalidArgument(
         f"{path} is one file: --read-as {read_as} (read_as=) reads every file of a folder as one "
-        "input"
+        "input; give the folder"
     )
 
 
@@ -164,7 +164,9 @@ def from_text_table(path: Path, class_names: Sequence[str] | ClassNames) -> Inpu
     try:
         lines = list(csv.reader(io.StringIO(_read_text(path), newline=""), strict=True))
     except csv.Error as error:
-        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
+        ) from error
     header = [name.strip() for name in lines[0]]
     refuse_twice(header, f"{path} has the column")
     rows = []
@@ -261,7 +263,9 @@ def _read_bytes(path: Path) -> bytes:
             )
         return path.read_bytes()
     except OSError as error:
-        raise InvalidArgument(f"{path} cannot be read ({error.strerror or error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be read ({error.strerror or error}): choose a file that you may read"
+        ) from error
 
 
 def _read_text(path: Path) -> str:

@@ -67,7 +67,8 @@ def _column(labels: Any, source: str) -> NDArray[Any]:  # noqa: ANN401
         column = np.asarray(labels)
     except ValueError as error:
         raise InvalidArgument(
-            f"{source}: labels must be one class number or class name an input ({error})"
+            f"{source}: labels must be one class number or class name an input ({error}): give a "
+            "flat list"
         ) from error
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
@@ -110,10 +111,14 @@ def _of_texts(texts: list[str], source: str, listed: ClassNames, where: Where) -
     texts = [_as_listed(text, names) for text in texts]
     if any(text in listed.codes for text in texts):
         numbers = _looked_up(texts, source, listed.codes, where)
-        return Labels(numbers, names, "classes numbered as their list says, by the ids in it")
+        return Labels(
+            numbers, names, "labels are ids of the list of classes, numbered in its order"
+        )
     if any(text in names for text in texts):
         return Labels(
-            _looked_up(texts, source, names, where), names, "classes numbered as their list says"
+            _looked_up(texts, source, names, where),
+            names,
+            "labels are names of the list of classes, numbered in its order",
         )
     plain = [bool(_NUMBER.fullmatch(text)) for text in texts]
     if all(plain):

@@ -178,5 +178,5 @@ def _from_path(path: Path, media: MediaOptions, group_column: str) -> Inputs:
     raise InvalidArgument(
         f"{path}: data are read from .npz, .npy (with labels=, --labels), .csv of file,label or "
         "text,label, tables (.csv and .parquet, with labels=, --labels), .jsonl, .txt, and folders "
-        f"of images or .wav files; {suffix or 'no suffix'} is none of them"
+        f"of images or .wav files; {suffix or 'no suffix'} is none of them; save the data as one"
     )

@@ -121,7 +121,7 @@ def target_numbers(texts: Sequence[str], source: str) -> list[float]:
         except ValueError:
             raise InvalidArgument(
                 f"{source}: row {row} has the label {text!r}, and a model without classes needs a "
-                "number there"
+                "number there: write one"
             ) from None
     return values
 
@@ -133,11 +133,13 @@ def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
             header = [name.strip() for name in next(reader, [])]
             rows = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
+        ) from error
     if not rows or header.count("file") != 1 or header.count("label") > 1:
         raise InvalidArgument(
             f"{path} must have the columns file and label (or file alone, without labels), and at "
-            "least one row"
+            "least one row: add what is missing"
         )
     return header, rows
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from surefoot.errors import InvalidArgument
-from surefoot.inputs.outcome_rows import FAILURE_NAMES, ColumnNames, Remark
+from surefoot.inputs.outcome_rows import ColumnNames, Remark
 
 NO_COLUMN = "none"
 """As the name of the column of cases: every row is a case of its own, and every counted trial."""
@@ -49,7 +49,9 @@ def choose_columns(
     `metrics`: the columns that the file itself names as outcomes.
     """
     if not any(name.strip() for name in names):
-        raise InvalidArgument(f"{where} has no header: the first line names the columns")
+        raise InvalidArgument(
+            f"{where} has no header: write the names of the columns in the first line"
+        )
     counts = Columns() if wanted.outcome else _counts(where, names)
     outcome = counts.outcome
     if not counts.trials:
@@ -91,9 +93,7 @@ def _remarks(columns: Columns, wanted: ColumnNames) -> list[Remark]:
     outcome = f"the column {columns.outcome}"
     if columns.trials:
         outcome = f"counts in {columns.trials} and {columns.failed or columns.passed}"
-    elif columns.outcome.lower() in FAILURE_NAMES:
-        outcome += ", where 1 or true is a failure"
-    parts = [
+    parts: list[tuple[str, str, bool]] = [
         ("case", case, wanted.case is None),
         ("outcome", outcome, wanted.outcome is None),
         ("class", f"the column {columns.by}" if columns.by else "", wanted.by is None),
@@ -153,7 +153,7 @@ def _named(where: str, names: Sequence[str], wanted: str | None, option: str) ->
     if wanted in names:
         return wanted
     near = get_close_matches(wanted, names, n=1)
-    there = f"do you mean {near[0]}?" if near else f"there are {_listed(names)}"
+    there = f"do you mean {near[0]}?" if near else f"choose one of {_listed(names)}"
     raise InvalidArgument(f"{option} (--{option}): {where} has no column {wanted!r}; {there}")
 
 

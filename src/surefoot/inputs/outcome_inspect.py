@@ -10,6 +10,7 @@ from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcome_columns import NO_COLUMN
+from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, word_of
 from surefoot.inputs.outcome_rows import (
     MOST_BYTES,
     ColumnNames,
@@ -18,9 +19,7 @@ from surefoot.inputs.outcome_rows import (
     Remark,
     check_size,
     outcome_file,
-    read_outcome,
     read_text,
-    shown,
 )
 
 _HEADER, _SUMMARIES, _SAMPLES = "header.json", "summaries.json", "samples/"
@@ -36,7 +35,7 @@ def read_inspect_json(path: Path, wanted: ColumnNames) -> OutcomeFile:
     if not isinstance(log, dict) or "eval" not in log or not isinstance(samples, list):
         raise InvalidArgument(
             f"{path} is no log of Inspect with samples: tally reads .csv, .jsonl, .xml (JUnit) and "
-            "logs of Inspect"
+            "logs of Inspect; give one of them"
         )
     return _from_samples(path, log, samples, wanted)
 
@@ -124,9 +123,9 @@ def _from_samples(
         remarks.append(Remark("no answer", f"{were} scored N and counted as failed", True))
     evaluation = header.get("eval")
     task = evaluation.get("task") if isinstance(evaluation, dict) else ""
-    return outcome_file(
-        path, _outcomes(path, samples, scorer, wanted), remarks, task=str(task or "")
-    )
+    rows = list(_outcomes(path, samples, scorer, wanted))
+    remarks += meaning_remarks(path, scorer, rows, wanted.one_means)
+    return outcome_file(path, rows, remarks, task=str(task or ""))
 
 
 def _status(header: Mapping[str, Any]) -> list[Remark]:
@@ -183,9 +182,17 @@ def _outcomes(
             raise InvalidArgument(
                 f"{place}: {scorer} is 'P', a partial score; use a scorer that says C or I"
             )
-        failed = value == _NO_ANSWER or read_outcome(place, scorer, value)
+        failed = value == _NO_ANSWER or read_outcome(place, scorer, value, wanted.one_means)
         group, class_name = (_metadata(place, sample, key) for key in (wanted.group, wanted.by))
-        yield Outcome(place, case, int(bool(failed)), int(failed is not None), group, class_name)
+        yield Outcome(
+            place,
+            case,
+            int(bool(failed)),
+            int(failed is not None),
+            group,
+            class_name,
+            value=word_of(value),
+        )
 
 
 def _metadata(place: str, sample: Sample, key: str | None) -> str:
@@ -196,4 +203,6 @@ def _metadata(place: str, sample: Sample, key: str | None) -> str:
     if isinstance(value, str | int) and str(value).strip():
         return str(value).strip()
     known = ", ".join(map(str, metadata)) if isinstance(metadata, dict) and metadata else "nothing"
-    raise InvalidArgument(f"{place} has no {key!r} in its metadata, which has {known}")
+    raise InvalidArgument(
+        f"{place} has no {key!r} in its metadata, which has {known}: choose another"
+    )

@@ -9,6 +9,8 @@ import xml.parsers.expat
 from pathlib import Path
 
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.outcome_junit_totals import Suite
+from surefoot.inputs.outcome_meaning import shown
 from surefoot.inputs.outcome_rows import (
     ColumnNames,
     Outcome,
@@ -18,9 +20,21 @@ from surefoot.inputs.outcome_rows import (
     outcome_file,
 )
 
-_FAILED = ("failure", "error")
-_RUN_AGAIN = ("flakyFailure", "flakyError")
+_FAILED = ("failure", "error", "rerunfailure", "rerunerror")
+_RUN_AGAIN = ("flakyfailure", "flakyerror")
 """Of a case that passed in the end: an earlier trial that did not."""
+_SKIPPED = "skipped"
+_SILENT = ("system-out", "system-err", "properties", "property")
+"""Elements of a case that say nothing of its outcome."""
+_STATUS = ("status", "result", "outcome")
+"""Attributes of a case in which some runners write the outcome."""
+_STATES = {
+    **dict.fromkeys(("passed", "pass", "ok", "success", "successful", "fixed"), "passed"),
+    **dict.fromkeys(("failed", "fail", "failure", "error", "errored", "regression"), "failed"),
+    **dict.fromkeys(("skipped", "skip", "notrun", "disabled", "suppressed", "ignored"), _SKIPPED),
+    **dict.fromkeys(("run", "completed", "executed", ""), ""),
+}
+"""What the values of these attributes mean; empty: that the case was run."""
 _ATTRIBUTES = ("classname", "suite", "file")
 """What can be the class or the group of a case."""
 
@@ -32,9 +46,9 @@ class _Reader:
         self.path, self.wanted = path, wanted
         self.rows: list[Outcome] = []
         self.run_again = 0
-        self._suites: list[str] = []
+        self._suites: list[Suite] = []
         self._case: dict[str, str] | None = None
-        self._line, self._children = 0, set[str]()
+        self._line, self._children, self._depth = 0, list[str](), 0
         self._parser = xml.parsers.expat.ParserCreate()
         self._parser.StartDoctypeDeclHandler = self._refuse
         self._parser.EntityDeclHandler = self._refuse
@@ -46,6 +60,8 @@ class _Reader:
         check_size(self.path)
         try:
             self._parser.Parse(self.path.read_bytes(), True)
+        except InvalidArgument:
+            raise
         except (OSError, xml.parsers.expat.ExpatError, ValueError, LookupError) as error:
             raise InvalidArgument(
                 f"{self.path} cannot be read as XML ({error}): write it again"
@@ -57,59 +73,122 @@ class _Reader:
             "<!DOCTYPE …> from it"
         )
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = _plain(tag)
+        place = f"{self.path}, line {self._parser.CurrentLineNumber}"
         if self._case is not None:
-            self._children.add(name)
-        elif name == "testsuite":
-            self._suites.append(attributes.get("name", ""))
+            self._depth += 1
+            self._child(place, name)
+        elif name in ("testsuite", "testsuites"):
+            self._suites.append(Suite(place, name, attributes))
         elif name == "testcase":
-            self._case, self._children = attributes, set()
+            self._case, self._children, self._depth = attributes, [], 0
             self._line = self._parser.CurrentLineNumber
+        elif name in (*_FAILED, *_RUN_AGAIN):
+            raise InvalidArgument(
+                f"{place}: {tag} stands outside of every testcase, so that something failed before "
+                "cases were run: run the tests again without it"
+            )
 
-    def _end(self, name: str) -> None:
-        if name == "testsuite" and self._case is None and self._suites:
-            self._suites.pop()
-        if name != "testcase" or self._case is None:
-            return
-        case, self._case = self._case, None
-        place = f"{self.path}, line {self._line}"
+    def _child(self, place: str, name: str) -> None:
+        """What a case has inside; deeper elements are text, but a failure is one anywhere."""
+        known = name in (*_FAILED, *_RUN_AGAIN, _SKIPPED)
+        if known:
+            self._children.append(name)
+        elif self._depth == 1 and name not in _SILENT:
+            raise InvalidArgument(
+                f"{place}: the testcase has {shown(name)}, which may be a failure: of the elements "
+                "of a testcase failure, error and skipped are known; write one of them"
+            )
+
+    def _end(self, tag: str) -> None:
+        name = _plain(tag)
+        if self._case is not None and self._depth:
+            self._depth -= 1
+        elif name in ("testsuite", "testsuites") and self._suites:
+            suite = self._suites.pop()
+            suite.check()
+            if self._suites:
+                self._suites[-1].add_nested(suite)
+        elif name == "testcase" and self._case is not None:
+            case, self._case = self._case, None
+            self._add(f"{self.path}, line {self._line}", case)
+
+    def _add(self, place: str, case: dict[str, str]) -> None:
         if not case.get("name"):
             raise InvalidArgument(f"{place}: the testcase has no name; write the file again")
-        failed = not self._children.isdisjoint(_FAILED)
-        skipped = "skipped" in self._children and not failed
-        self.run_again += not failed and not self._children.isdisjoint(_RUN_AGAIN)
+        value = self._value(place, case)
+        failed, skipped = value in (*_FAILED, "failed"), value == _SKIPPED
+        self.run_again += not failed and not set(_RUN_AGAIN).isdisjoint(self._children)
         full = "::".join(filter(None, [case.get("classname", ""), case["name"]]))
         group, class_name = (
             self._attribute(place, case, key) for key in (self.wanted.group, self.wanted.by)
         )
-        self.rows.append(Outcome(place, full, int(failed), int(not skipped), group, class_name))
+        if self._suites:
+            kinds = [c for c in self._children if c in _FAILED] or ["failure"] * failed
+            self._suites[-1].add_case(kinds, skipped=skipped)
+        self.rows.append(
+            Outcome(place, full, int(failed), int(not skipped), group, class_name, value=value)
+        )
+
+    def _value(self, place: str, case: dict[str, str]) -> str:
+        """The element that makes it a failure, else what its attributes say, else passed."""
+        state = _stated(place, case)
+        element = next((c for kind in _FAILED for c in self._children if c == kind), "")
+        if element and state == "passed":
+            raise InvalidArgument(
+                f"{place}: the testcase has the status passed and {shown(element)}: correct one"
+            )
+        if element or state == "failed":
+            return element or state
+        return _SKIPPED if _SKIPPED in (*self._children, state) else "passed"
 
     def _attribute(self, place: str, case: dict[str, str], key: str | None) -> str:
         if key is None:
             return ""
-        value = (self._suites or [""])[-1] if key == "suite" else case.get(key, "")
+        suite = self._suites[-1].name if self._suites else ""
+        value = suite if key == "suite" else case.get(key, "")
         if value:
             return value
         raise InvalidArgument(f"{place}: the testcase has no {key}; choose another")
 
 
+def _plain(tag: str) -> str:
+    """Without its namespace and capitals, which runners use as they like."""
+    return tag.rpartition(":")[2].lower()
+
+
+def _stated(place: str, case: dict[str, str]) -> str:
+    """What the attributes of a case say of its outcome; empty where they do not."""
+    states = set[str]()
+    for name, value in case.items():
+        if _plain(name) not in _STATUS:
+            continue
+        state = _STATES.get(value.strip().lower())
+        if state is None:
+            raise InvalidArgument(
+                f"{place}: the testcase has the {name} {shown(value)}, which is not known: write "
+                "passed, failed or skipped"
+            )
+        states.add(state)
+    states.discard("")
+    if len(states) > 1:
+        raise InvalidArgument(
+            f"{place}: the testcase is {' and '.join(sorted(states))} by its attributes: correct "
+            "one"
+        )
+    return "".join(states)
+
+
 def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
     """Test cases that passed, failed, ended with an error, or were skipped."""
-    for option, value in (("case", wanted.case), ("outcome", wanted.outcome)):
-        if value is not None:
-            raise InvalidArgument(
-                f"{option} (--{option}) {value}: JUnit's XML says itself what its cases and "
-                "outcomes are; leave it out"
-            )
-    for option, value in (("by", wanted.by), ("group", wanted.group)):
-        if value is not None and value not in _ATTRIBUTES:
-            raise InvalidArgument(
-                f"{option} (--{option}) {value}: of JUnit's XML it is {', '.join(_ATTRIBUTES)}"
-            )
+    _check_options(wanted)
     reader = _Reader(path, wanted)
     reader.read()
     if not reader.rows:
-        raise InvalidArgument(f"{path} has no testcase: a tally needs at least one outcome")
+        raise InvalidArgument(
+            f"{path} has no testcase: a tally needs at least one outcome; give another file"
+        )
     remarks = [
         Remark("case", "class and name of the testcase"),
         Remark("outcome", "failed where the testcase has a failure or an error"),
@@ -124,3 +203,22 @@ def read_junit(path: Path, wanted: ColumnNames) -> OutcomeFile:
         text = f"{cases} failed, and passed when run again: counted as passed"
         remarks.append(Remark("run again", text, is_warning=True))
     return outcome_file(path, reader.rows, remarks)
+
+
+def _check_options(wanted: ColumnNames) -> None:
+    for option, value in (
+        ("case", wanted.case),
+        ("outcome", wanted.outcome),
+        ("one_means", wanted.one_means),
+    ):
+        if value is not None:
+            raise InvalidArgument(
+                f"{option} (--{option.replace('_', '-')}) {value}: JUnit's XML says itself what "
+                "its cases and outcomes are; leave it out"
+            )
+    for option, value in (("by", wanted.by), ("group", wanted.group)):
+        if value is not None and value not in _ATTRIBUTES:
+            raise InvalidArgument(
+                f"{option} (--{option}) {value}: of JUnit's XML choose one of "
+                f"{', '.join(_ATTRIBUTES)}"
+            )

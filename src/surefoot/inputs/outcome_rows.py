@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from surefoot.errors import InvalidArgument
 
@@ -13,30 +13,23 @@ MOST_CASES = 200_000
 """Cases of one file: `--json` lists every one of them, in some 100 megabytes."""
 MOST_BYTES = 256 * 2**20
 """Of a file, and of what is unpacked from it at once: its text is held in memory."""
-_SHOWN = 60
-"""Characters of a value that a refusal repeats."""
-_YES = ("1", "1.0", "true", "yes")
-_NO = ("0", "0.0", "false", "no")
-_PASSED = ("pass", "passed", "ok", "correct", "success", "c")
-_FAILED = ("fail", "failed", "failure", "error", "incorrect", "wrong", "i")
-_SKIPPED = ("skip", "skipped")
-FAILURE_NAMES = ("failed", "fail", "failure", "failures", "error", "errors")
-"""Columns in which 1 and true mean that the case failed."""
-_UNCLEAR_NAMES = ("status", "exit_code", "exit_status", "returncode")
-"""Columns in which 0 often means that all went well: numbers there say nothing."""
+_LISTED = 4
+"""Different values that a remark lists."""
 
 
 @dataclass(frozen=True)
 class ColumnNames:
     """The columns that the user named; None where they are to be guessed.
 
-    `by` is the class of each case, `group` the group that was sampled as a whole.
+    `by` is the class of each case, `group` the group that was sampled as a whole. `one_means` says
+    what a 1 or true is, pass or fail, where the name of the column does not.
     """
 
     case: str | None = None
     outcome: str | None = None
     group: str | None = None
     by: str | None = None
+    one_means: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,8 @@ class Outcome:
     """Trials of one case in one row; none where the row says that the case was skipped.
 
     `place` names the row in a refusal. `content` names the contents of the case, where the file
-    does: the same name with other contents is another case.
+    does: the same name with other contents is another case. `value` is what the row says; empty
+    where it counts.
     """
 
     place: str
@@ -54,6 +48,7 @@ class Outcome:
     group: str = ""
     class_name: str = ""
     content: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,22 +98,58 @@ def outcome_file(
     """The rows gathered by case; skipped ones are left out and counted in a remark."""
     every = list(rows)
     if not every:
-        raise InvalidArgument(f"{path} has no outcomes: a tally needs at least one")
+        raise InvalidArgument(
+            f"{path} has no outcomes: a tally needs at least one; give another file"
+        )
     cases = _gathered(row for row in every if row.trials)
     skipped = sum(not row.trials for row in every)
     if not cases:
-        raise InvalidArgument(f"{path}: every case was skipped; a tally needs at least one outcome")
+        raise InvalidArgument(
+            f"{path}: every case was skipped; a tally needs at least one outcome: run some"
+        )
     if len(cases) > MOST_CASES:
         raise InvalidArgument(
             f"{path} has {len(cases):,} cases, more than {MOST_CASES:,}: take a random choice of "
             "them"
         )
-    notes = list(remarks)
+    notes = [*remarks, *_values(every), Remark("rows", _extent(every, cases))]
     if skipped:
         were = "1 row was skipped and is" if skipped == 1 else f"{skipped:,} rows were skipped, and"
         left = f"{were}{'' if skipped == 1 else ' are'} left out: nothing is said of such cases"
         notes.append(Remark("skipped", left, is_warning=True))
     return OutcomeFile(path, cases, tuple(notes), names_cases, task)
+
+
+def _values(rows: Sequence[Outcome]) -> list[Remark]:
+    """Which values counted as failed and which as passed, with the number of rows of each."""
+    counts = {
+        name: Counter(row.value for row in rows if row.trials and row.failed == failed)
+        for name, failed in (("failed", 1), ("passed", 0))
+    }
+    return [
+        Remark(name, f"where it is {_listed(values)}" if values else "no row")
+        for name, values in counts.items()
+        if all(row.value for row in rows)
+    ]
+
+
+def _listed(values: Counter[str]) -> str:
+    """The most frequent values first."""
+    most = [f"{value} ({count:,} {_rows(count)})" for value, count in values.most_common(_LISTED)]
+    return ", ".join([*most, "…"] if len(values) > _LISTED else most)
+
+
+def _extent(rows: Sequence[Outcome], cases: Sequence[Case]) -> str:
+    """How many rows were read, of how many cases, and how often each case was tried."""
+    trials = sorted(case.trials for case in cases)
+    each = f"{trials[0]:,}" if trials[0] == trials[-1] else f"{trials[0]:,} to {trials[-1]:,}"
+    of_each = f"{each} {'trial' if each == '1' else 'trials'} of each"
+    noun = "case" if len(cases) == 1 else "cases"
+    return f"{len(rows):,} {_rows(len(rows))}, {len(cases):,} {noun}, {of_each}"
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else "rows"
 
 
 def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
@@ -144,39 +175,6 @@ def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
             known, failed=known.failed + row.failed, trials=known.trials + row.trials
         )
     return tuple(cases.values())
-
-
-def read_outcome(place: str, column: str, value: Any) -> bool | None:  # noqa: ANN401  of JSON
-    """Whether it failed; None where it was skipped. Anything else is refused.
-
-    In a column such as `failed` 1 and true are failures; words mean the same everywhere.
-    """
-    if isinstance(value, bool | int | float):
-        word = "1" if value == 1 else "0" if value == 0 else repr(value)
-    else:
-        word = value.strip().lower() if isinstance(value, str) else ""
-    if word in _SKIPPED:
-        return None
-    if word in _PASSED or word in _FAILED:
-        return word in _FAILED
-    if word in (*_YES, *_NO):
-        plain = column.strip().lower()
-        if plain in _UNCLEAR_NAMES:
-            raise InvalidArgument(
-                f"{place}: {column} is {word}, which may mean either: name the column passed or "
-                "failed, or write pass and fail"
-            )
-        return (word in _YES) == (plain in FAILURE_NAMES)
-    raise InvalidArgument(
-        f"{place}: {column} is {shown(value)}; an outcome is pass or fail, 1 or 0, true or false, "
-        "or skipped"
-    )
-
-
-def shown(value: object) -> str:
-    """A value in a refusal, not longer than a line."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def check_size(path: Path) -> None:

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcome_columns import Columns, choose_columns
+from surefoot.inputs.outcome_meaning import meaning_remarks, read_outcome, shown, word_of
+from surefoot.inputs.outcome_repeats import check_repeats
 from surefoot.inputs.outcome_rows import (
     MOST_CASES,
     ColumnNames,
@@ -18,9 +21,7 @@ from surefoot.inputs.outcome_rows import (
     OutcomeFile,
     Remark,
     outcome_file,
-    read_outcome,
     read_text,
-    shown,
 )
 
 _MOST_DIGITS = 9
@@ -63,7 +64,9 @@ def read_json_lines(path: Path, wanted: ColumnNames) -> OutcomeFile:
         if line.strip()
     ]
     if not rows:
-        raise InvalidArgument(f"{path} has no lines: a tally needs at least one outcome")
+        raise InvalidArgument(
+            f"{path} has no lines: a tally needs at least one outcome; give another file"
+        )
     rows, wanted, remarks = _of_one_filter(path, rows, wanted)
     first = rows[0][1]
     metrics = first.get(_METRICS)
@@ -76,10 +79,12 @@ def _object(path: Path, number: int, line: str) -> Mapping[str, Any]:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(
-            f"{path}, line {number} is not JSON ({error}): each line is one object"
+            f"{path}, line {number} is not JSON ({error}): write one object a line"
         ) from error
     if not isinstance(value, dict):
-        raise InvalidArgument(f"{path}, line {number} is {shown(value)}: each line is one object")
+        raise InvalidArgument(
+            f"{path}, line {number} is {shown(value)}: each line is one object; write one there"
+        )
     return value
 
 
@@ -98,7 +103,7 @@ def _of_one_filter(
     if not named:
         return rows, wanted, []
     own = [(place, row) for place, row in rows if str(row.get(_FILTER)) == chosen]
-    columns = ColumnNames(wanted.case, metric, wanted.group, wanted.by)
+    columns = replace(wanted, outcome=metric)
     return own, columns, [Remark("filter", f"only answers under the filter {chosen}")]
 
 
@@ -111,16 +116,19 @@ def _from_rows(
     remarks: Sequence[Remark] = (),
 ) -> OutcomeFile:
     columns, chosen = choose_columns(str(path), names, wanted, metrics)
-    outcomes = (
+    outcomes = [
         outcome
         for number, (place, row) in enumerate(rows, start=1)
-        for outcome in _outcomes(place, row, columns, str(number))
-    )
-    return outcome_file(path, outcomes, [*remarks, *chosen], names_cases=bool(columns.case))
+        for outcome in _outcomes(place, row, columns, str(number), wanted.one_means)
+    ]
+    meaning = meaning_remarks(path, columns.outcome, outcomes, wanted.one_means)
+    repeats = check_repeats(str(path), columns, wanted, [row for _, row in rows])
+    notes = [*remarks, *chosen, *meaning, *repeats]
+    return outcome_file(path, outcomes, notes, names_cases=bool(columns.case))
 
 
 def _outcomes(
-    place: str, row: Mapping[str, Any], columns: Columns, number: str
+    place: str, row: Mapping[str, Any], columns: Columns, number: str, one_means: str | None
 ) -> Iterator[Outcome]:
     """What a row says; counts of cases without names are that many cases."""
     case = _text(place, row, columns.case) if columns.case else number
@@ -129,8 +137,11 @@ def _outcomes(
     content = row.get(_HASH)
     more = (group, class_name, content if isinstance(content, str) else "")
     if not columns.trials:
-        failed = read_outcome(place, columns.outcome, _value(place, row, columns.outcome))
-        yield Outcome(place, case, int(bool(failed)), int(failed is not None), *more)
+        value = _value(place, row, columns.outcome)
+        failed = read_outcome(place, columns.outcome, value, one_means)
+        yield Outcome(
+            place, case, int(bool(failed)), int(failed is not None), *more, value=word_of(value)
+        )
         return
     trials, failures = _counts(place, row, columns)
     if columns.case or not trials:
@@ -157,7 +168,7 @@ def _counts(place: str, row: Mapping[str, Any], columns: Columns) -> tuple[int, 
         given = " and ".join(text for text in counts if not text.startswith(" "))
         raise InvalidArgument(
             f"{place}: {columns.trials} is {trials} and {given}; failures and passed trials must "
-            "add up to the trials"
+            "add up to the trials: correct one of them"
         )
     return trials, failures
 
@@ -168,7 +179,7 @@ def _count(place: str, row: Mapping[str, Any], column: str) -> int:
     plain = isinstance(value, str | int) and not isinstance(value, bool)
     if plain and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
         return int(text)
-    raise InvalidArgument(f"{place}: {column} is {shown(value)}; a count is a whole number")
+    raise InvalidArgument(f"{place}: {column} is {shown(value)}; write a whole number, such as 10")
 
 
 def _text(place: str, row: Mapping[str, Any], column: str) -> str:

@@ -19,7 +19,9 @@ _BATCH = 256
 
 @dataclass(frozen=True)
 class Selection:
-    """First the classes, then the order, then (if asked) what the model gets right, then n.
+    """Which inputs of a set are studied: the first n, or n at random, of some classes.
+
+    First the classes, then the order, then (if asked) what the model gets right, then n.
 
     Where the inputs have groups, n whole groups are taken: single inputs would take large groups
     more often than small ones.
@@ -113,7 +115,10 @@ def _whole_groups(
 
 def _labels(inputs: Inputs, why: str) -> NDArray[np.int64]:
     if inputs.labels is None:
-        raise InvalidArgument(f"{inputs.source} holds no labels, and {why} needs them")
+        raise InvalidArgument(
+            f"{inputs.source} holds no labels, and {why} needs them: add labels (labels=, "
+            "--labels), or leave that out"
+        )
     return inputs.labels
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument
 from surefoot.input_set import Category
+from surefoot.inputs.rounding import coarse_words, rounded_away
 
 _MISSING = frozenset(
     ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
@@ -28,10 +29,6 @@ _LARGEST_WHOLE = 2**24
 """Integers up to here are exact in single precision, which holds all inputs."""
 _MOST_DIGITS = 300
 """Characters of an integer in a .csv file; with more it is no finite number."""
-_ROUNDING = 1e-3
-"""Of a column's spread: less than this may be lost to single precision, or values run together."""
-_COMPUTED = 1e-12
-"""Of a column's size: values that differ by less are one value, computed in different ways."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,24 +88,12 @@ class Table:
 def _refuse_rounded(
     source: str, heading: str, cells: NDArray[np.float64], column: NDArray[np.float32]
 ) -> None:
-    """Refuse real numbers that differ by too little, for their size, for single precision.
-
-    The median stands beside the largest error, since one far value hides the spread of the others.
-    """
-    low, high = float(cells.min()), float(cells.max())
-    if high - low <= _COMPUTED * max(abs(low), abs(high)):
-        return
-    lost = np.abs(column - cells)
-    quarter, three = np.quantile(cells, [0.25, 0.75])
-    if lost.max() > _ROUNDING * cells.std() or (
-        three > quarter and np.median(lost) > _ROUNDING * (three - quarter)
-    ):
-        row = int(np.argmax(lost))
+    """Refuse real numbers that differ by too little, for their size, for single precision."""
+    row = rounded_away(cells, column)
+    if row is not None:
         raise InvalidArgument(
-            f"{source}, row {row + 1}, column {heading!r}: single precision holds "
-            f"{cells[row]:.15g} as {float(column[row]):.15g}, too coarse for the differences "
-            "within the column: subtract an offset in the data and in the model, or leave "
-            "the column out"
+            f"{source}, row {row + 1}, column {heading!r}: "
+            f"{coarse_words(float(cells[row]), 'the column')}, or leave the column out"
         )
 
 

@@ -226,7 +226,9 @@ def _read_csv(path: Path) -> Table:
             header = next(reader, [])
             rows = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidArgument(f"{path} cannot be read as CSV ({error})") from error
+        raise InvalidArgument(
+            f"{path} cannot be read as CSV ({error}): save it as UTF-8 text"
+        ) from error
     _check_headings(header, str(path))
     if all(_NUMBER.fullmatch(heading) for heading in header):
         raise InvalidArgument(
@@ -261,7 +263,9 @@ def _read_parquet(path: Path) -> Table:
             failed = error
             continue
         except Exception as error:
-            raise InvalidArgument(f"{path} cannot be read as parquet ({error})") from error
+            raise InvalidArgument(
+                f"{path} cannot be read as parquet ({error}): write it again"
+            ) from error
         read = pandas_columns if library == "pandas" else polars_columns
         return read(frame, str(path))
     raise MissingPackage(

@@ -51,7 +51,7 @@ def _module(path: Path, modified: int, size: int) -> ModuleType:
         sys.path.append(folder)  # last: a file named like a module of Python must not replace it
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise InvalidArgument(f"{path} cannot be read as Python code")
+        raise InvalidArgument(f"{path} cannot be read as Python code: give a file that ends in .py")
     module = module_from_spec(spec)
     _PATHS.add(str(path))
     _DIGESTS.pop(str(path), None)

@@ -13,6 +13,7 @@ from surefoot.claims import MODEL_UNCHANGED
 from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, OutOfMemory
 from surefoot.models.cast import cast_to
 from surefoot.models.endpoint_address import covers_name, read_address
+from surefoot.models.endpoint_patience import FIRST_CONTACT_TRIES, patience_of_user
 from surefoot.models.endpoint_protocol import (
     DTYPES,
     HEADER_LENGTH,
@@ -24,11 +25,7 @@ from surefoot.models.endpoint_protocol import (
     lists_binary,
     read_metadata,
 )
-from surefoot.models.endpoint_requests import (
-    FIRST_CONTACT_TRIES,
-    Connection,
-    patience_of_user,
-)
+from surefoot.models.endpoint_requests import Connection
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.normalise import Normalise
 from surefoot.models.outputs import read_output

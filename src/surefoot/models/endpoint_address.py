@@ -96,7 +96,7 @@ def read_address(text: str, token_variable: str | None) -> Address:
     if token_variable is not None and not _VARIABLE.fullmatch(token_variable):
         raise InvalidArgument(
             "token_variable (--token-variable) is the name of an environment variable, such as "
-            f"{TOKEN_VARIABLE}, and not the token itself"
+            f"{TOKEN_VARIABLE}, and not the token itself: pass that name"
         )
     path = _PATH.fullmatch(parts.path)
     if path is None:

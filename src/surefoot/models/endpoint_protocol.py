@@ -162,7 +162,7 @@ def infer_answer(
         if length > len(body):
             raise ModelFailed(
                 f"{where} states {header_length[:_MOST_DIGITS]!r} bytes of JSON and sends "
-                f"{len(body)}: the answer was cut off"
+                f"{len(body)}: the answer was cut off; run the same command again"
             )
         head, tail = body[:length], body[length:]
     stated = _object(head, where)
@@ -178,7 +178,10 @@ def infer_answer(
             return Answer(values, str(stated.get("model_version") or ""))
         start += size or 0
     names = ", ".join(str(one.get("name")) for one in outputs) or "none"
-    raise ModelFailed(f"{where} answers without the output {output!r}: it gives {names}")
+    raise ModelFailed(
+        f"{where} answers without the output {output!r}: it gives {names}; name one of them "
+        "(output=, --output)"
+    )
 
 
 def _binary_size(stated: dict[str, Any], where: str) -> int | None:
@@ -194,7 +197,8 @@ def _values(stated: dict[str, Any], raw: bytes | None, rows: int, where: str) ->
     dtype, shape = DTYPES.get(str(stated.get("datatype"))), stated.get("shape")
     if dtype is None:
         raise ModelFailed(
-            f"{where} answers with {stated.get('datatype')}: scores are numbers, such as FP32"
+            f"{where} answers with {stated.get('datatype')}: scores are numbers; serve FP32, for "
+            "example"
         )
     lengths = shape if isinstance(shape, list) else []
     if not lengths or not all(isinstance(n, int) and n >= 0 for n in lengths):
@@ -202,7 +206,7 @@ def _values(stated: dict[str, Any], raw: bytes | None, rows: int, where: str) ->
     if lengths[0] != rows:
         raise ModelFailed(
             f"{where} was sent {rows} inputs and answers with {lengths[0]} rows (shape {lengths}): "
-            "one row for each input is needed, with the batch as first axis"
+            "serve it with the batch as first axis, one row for each input"
         )
     if raw is not None:
         little = np.dtype(dtype).newbyteorder("<")
@@ -213,7 +217,8 @@ def _values(stated: dict[str, Any], raw: bytes | None, rows: int, where: str) ->
         size = "something that is no list of numbers" if values is None else f"{values.size} values"
         raise ModelFailed(
             f"{where} answers with {size} for an output of shape {lengths}: the answer is damaged, "
-            "or the server does not keep to the protocol"
+            "or the server does not keep to the protocol; run the same command again, or see the "
+            "log of the server"
         )
     return values.astype(dtype).reshape(lengths)
 

@@ -7,6 +7,7 @@ import email.utils
 import os
 import re
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,11 +15,16 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage, ModelFailed, OutOfMemory
+from surefoot.errors import (
+    InvalidArgument,
+    MissingPackage,
+    ModelFailed,
+    OutOfMemory,
+    SurefootWarning,
+)
 from surefoot.models.endpoint_address import TOKEN_VARIABLE, Address
+from surefoot.models.endpoint_patience import TIMEOUT_VARIABLE, Patience
 
-TIMEOUT_VARIABLE = "SUREFOOT_TIMEOUT"
-"""The environment variable with the seconds that one request may take."""
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """Environment variables that name the certificate authorities, as OpenSSL reads them."""
 _RETRIED = (408, 429, 500, 502, 503, 504)
@@ -37,37 +43,6 @@ _TOO_LARGE = re.compile(
     re.IGNORECASE,
 )
 """What servers say of a batch that is too large, beside the status 413."""
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a request is tried: each try, how many of them, and all of them together.
-
-    The first pause is doubled after each try; a server that says Retry-After is given that.
-    """
-
-    timeout_seconds: float = 60.0
-    tries: int = 8
-    total_seconds: float = 120.0
-    first_pause_seconds: float = 0.25
-
-
-FIRST_CONTACT_TRIES = 3
-"""Tries of the first request: a wrong address should be said at once."""
-
-
-def patience_of_user() -> Patience:
-    """The usual one, with the timeout that the environment states."""
-    text = os.environ.get(TIMEOUT_VARIABLE)
-    if text is None:
-        return Patience()
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise InvalidArgument(f"{TIMEOUT_VARIABLE} must be seconds above 0, got {text!r}")
-    return Patience(seconds, total_seconds=max(Patience.total_seconds, 2 * seconds))
 
 
 @dataclass(frozen=True)
@@ -114,7 +89,9 @@ class Connection:
     """Requests to the server of one address. It holds no token and no open socket."""
 
     address: Address
-    patience: Patience = Patience()
+    patience: Patience = field(default_factory=Patience)
+    retries: list[int] = field(default_factory=list, repr=False, compare=False)
+    """Tries beyond the first of each request that was answered late."""
 
     def get(self, path: str, tries: int | None = None) -> Reply:
         """The answer to a GET, whatever its status."""
@@ -169,13 +146,15 @@ class Connection:
         self, method: str, path: str, content: bytes, headers: Mapping[str, str], tries: int
     ) -> Reply:
         """The first answer that is not "later"; an error once patience is at its end."""
-        httpx, begun = _httpx(), time.monotonic()
+        httpx, begun, problem = _httpx(), time.monotonic(), ""
         pause = self.patience.first_pause_seconds
         for attempt in range(1, tries + 1):
             wanted = 0.0
             try:
                 reply = self._follow(method, path, content, headers)
                 if reply.status not in _RETRIED or reply.too_large:
+                    if attempt > 1:
+                        self._say_once(problem, attempt - 1, time.monotonic() - begun)
                     return reply
                 wanted = reply.pause_seconds()
                 problem = f"answers HTTP {reply.status}{reply.quote()}"
@@ -194,7 +173,21 @@ class Connection:
                 )
             time.sleep(wait)
             pause *= 2
-        raise ModelFailed(f"{self.address.server} was not asked: tries must be at least 1")
+        raise ModelFailed(
+            f"{self.address.server} was not asked: tries must be at least 1, got {tries}"
+        )
+
+    def _say_once(self, problem: str, retries: int, seconds: float) -> None:
+        """A warning after the first request that was answered late; the others are counted."""
+        self.retries.append(retries)
+        if len(self.retries) > 1:
+            return
+        times = "once" if retries == 1 else f"{retries} times"
+        sentence = (
+            f"the server did not answer at once ({self.address.server} {problem}): tried again "
+            f"{times} in {seconds:.1f} s, then it answered"
+        )
+        warnings.warn(self.without_token(sentence), SurefootWarning, stacklevel=2)
 
     def _problem(self, error: Exception) -> str:
         """What went wrong on the way, in words; what another try cannot mend is raised."""

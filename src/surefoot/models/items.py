@@ -84,7 +84,9 @@ def _probes(examples: Inputs | Sequence[Any]) -> NDArray[Any]:
         )
     items = examples.x if isinstance(examples, Inputs) else as_item_array(list(examples))
     if not len(items):
-        raise InvalidArgument("examples must hold at least one item: they tell the classes")
+        raise InvalidArgument(
+            "examples must hold at least one item: they tell the classes; pass a few"
+        )
     if isinstance(examples, Inputs):
         return items[sorted(range(len(items)), key=lambda i: item_digest(items[i], own))[:PROBES]]
     return items[:PROBES]

@@ -154,7 +154,8 @@ def _from_file(path: Path, options: LoadOptions) -> Model:
     if load is None:
         raise InvalidArgument(
             f"{path}: models are read from .onnx, .pt2 (torch.export), .pt (TorchScript), and with "
-            f"trust=True (--trust) .pkl and .joblib; {path.suffix or 'no suffix'} is none of them"
+            f"trust=True (--trust) .pkl and .joblib; {path.suffix or 'no suffix'} is none of them; "
+            "export it to ONNX"
         )
     return load(path, options)
 

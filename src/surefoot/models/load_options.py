@@ -68,7 +68,7 @@ class LoadOptions:
         if self.output is not None:
             raise InvalidArgument(
                 f"output {self.output!r}: only an ONNX file and a model behind HTTP have outputs "
-                "to choose from"
+                "to choose from; leave it out"
             )
 
     def refuse_device(self) -> None:
@@ -139,5 +139,5 @@ def scores_kind(name: str | None) -> Scores | None:
     except ValueError:
         raise InvalidArgument(
             "scores are 'logits', 'probabilities', 'values' (numbers that are no class scores) or "
-            f"'objects' (such as boxes), got {name!r}"
+            f"'objects' (such as boxes), got {name!r}: choose one of them"
         ) from None

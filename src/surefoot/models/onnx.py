@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -24,6 +25,8 @@ from surefoot.models.torch_module import differentiable
 from surefoot.subject import Array, Scores, Signature, Weigh
 from surefoot.user_code import error_text
 
+_MOST_BATCH_BYTES = 2**29
+"""Of a batch whose size a file fixes: every call fills one, also for a single input."""
 _DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
@@ -190,6 +193,7 @@ def open_onnx(
     batch, *lengths = _declared(path, feed)
     row = options.input_shape(lengths, str(path))
     normalise.check(row)
+    _refuse_large_batch(path, batch, math.prod(row) * np.dtype(dtype).itemsize)
     whole = np.issubdtype(dtype, np.integer)
     output_name = _output_name(path, session, output, scores)
     words = [
@@ -249,6 +253,14 @@ def _declared(path: Path, feed: Any) -> list[int | None]:  # noqa: ANN401  of on
             f"{path} takes an input of shape {lengths}, without a batch axis: export it with one"
         )
     return [n if isinstance(n, int) and n > 0 else None for n in lengths]
+
+
+def _refuse_large_batch(path: Path, batch: int | None, row_bytes: int) -> None:
+    if batch is not None and batch * row_bytes > _MOST_BATCH_BYTES:
+        raise InvalidArgument(
+            f"{path} takes batches of exactly {batch} inputs, {batch * row_bytes / 2**30:.3g} GiB "
+            "each: export it with a free batch axis"
+        )
 
 
 def onnx_input_shape(path: Path) -> tuple[int | None, ...]:

@@ -21,8 +21,8 @@ def read_output(raw: Any, expected: int, scores: Scores) -> Outputs:  # noqa: AN
         return as_objects(raw, expected)
     if isinstance(raw, Mapping):
         raise ModelFailed(
-            f"the model answered with a dict of {', '.join(map(str, raw))}: the scores alone, or "
-            "under the name logits, are needed"
+            f"the model answered with a dict of {', '.join(map(str, raw))}: let it return the "
+            "scores alone, or under the name logits"
         )
     array = raw if hasattr(raw, "shape") and hasattr(raw, "dtype") else np.asarray(raw)
     if array.dtype == np.object_:
@@ -38,19 +38,24 @@ def as_values(raw: Array, expected: int) -> Array:
     """(n, *shape) of real numbers; one number for each input becomes a column."""
     if raw.ndim == 0 or raw.shape[0] != expected:
         raise ModelFailed(
-            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: "
-            "the first axis must be the batch"
+            f"the model answered {expected} inputs with an output of shape {tuple(raw.shape)}: the "
+            "first axis must be the batch; let it give one row for each input"
         )
     if math.prod(raw.shape[1:]) == 0:
         raise ModelFailed(
-            f"the model answered with an output of shape {tuple(raw.shape)}: at least one value "
-            "for each input is needed"
+            f"the model answered with an output of shape {tuple(raw.shape)}: let it return at "
+            "least one value for each input"
         )
     if isinstance(raw, np.ndarray) and raw.dtype.kind not in "fiubc":
-        raise ModelFailed(f"the model answered with {raw.dtype}: numbers are needed")
+        raise ModelFailed(
+            f"the model answered with {raw.dtype}: numbers are needed; let it return an array of "
+            "numbers"
+        )
     xp = array_namespace(raw)
     if xp.isdtype(raw.dtype, "complex floating"):
-        raise ModelFailed(f"the model answered with {raw.dtype}: real numbers are needed")
+        raise ModelFailed(
+            f"the model answered with {raw.dtype}: real numbers are needed; let it return floats"
+        )
     if xp.isdtype(raw.dtype, "bool"):
         raw = xp.astype(raw, xp.uint8)
     return xp.reshape(raw, (expected, 1)) if raw.ndim == 1 else raw
@@ -66,6 +71,6 @@ def as_objects(raw: Any, expected: int) -> list[Any]:  # noqa: ANN401
     else:
         number = f"one {type(raw).__name__}"
     raise ModelFailed(
-        f"the model answered {expected} inputs with {number}: a list with one object for each "
-        "input is needed"
+        f"the model answered {expected} inputs with {number}: let it return a list with one object "
+        "for each input"
     )

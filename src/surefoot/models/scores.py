@@ -43,7 +43,9 @@ def model_errors() -> Iterator[None]:
         text = error_text(error)
         if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _MEMORY_WORDS):
             raise OutOfMemory(text) from error
-        raise ModelFailed(f"the model {raised_words(error)}") from error
+        raise ModelFailed(
+            f"the model {raised_words(error)}: correct it, or give it inputs that it takes"
+        ) from error
 
 
 def softmax(logits: Array) -> Array:

@@ -268,7 +268,9 @@ def _signed(
         placed = draft.place(x)
         answer = draft.rows(placed)
         if not np.array_equal(placed.cpu().numpy(), x):
-            raise ChangesInput("the model changed its batch behind the back of PyTorch")
+            raise ChangesInput(
+                "the model changes its batch unseen: let it begin with x = x.clone()"
+            )
         return answer
 
     try:

@@ -54,10 +54,10 @@ def read_module(path: Path, trust: bool) -> Any:  # noqa: ANN401
                 f"{path} {error}, which could run code when the model is read or used: convert it "
                 "to ONNX, or pass --trust (trust=True) if you made the file yourself"
             ) from error
-    if exported:
-        return _loaded(path, lambda: torch.export.load(file).module())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")  # of a damaged file, and the end of TorchScript
+        if exported:
+            return _loaded(path, lambda: torch.export.load(file).module())
         return _loaded(path, lambda: torch.jit.load(file, map_location="cpu").eval())
 
 

@@ -66,7 +66,14 @@ class Sheet:
         names = sum(column.is_name for column in self.columns)
         rows = tuple(tuple(column.cell(row) for column in self.columns) for row in self.rows)
         headings = tuple(column.heading for column in self.columns)
-        return Table(self.title, headings, rows, name_columns=names, note=self.note)
+        return Table(
+            self.title,
+            headings,
+            rows,
+            name_columns=names,
+            note=self.note,
+            visible_rows=len(rows),  # the table is what the page is about
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,20 +176,24 @@ def _view(
         command=command,
         provenance=tuple(chain.from_iterable(_provenance(*pair) for pair in results)),
         lead=lead,
+        purpose="tables and figures of a paper, made again",
         claim_names=tuple(name for name, _ in claims),
     )
 
 
 def _sections(exhibit: Exhibit, lines_inside: bool) -> list[Section]:
-    """One section for the sentences and figures, one for each table."""
+    """The figures or the first table, then the sentences; one section for each further table."""
     name = exhibit.name.replace(" ", "-").replace(".", "-")
     lines = exhibit.lines if lines_inside else ()
     if lines_inside and exhibit.command:
         lines = (*lines, f"Made by: {exhibit.command}")
-    sections = [Section(name, exhibit.title, lines=lines, figures=exhibit.figures)]
     tables = [sheet.table() for sheet in exhibit.sheets]
-    sections += [Section(f"{name}-{i}", t.title, table=t) for i, t in enumerate(tables, 1)]
-    return sections if lines or exhibit.charts else sections[1:]
+    parts = [Section(f"{name}-{i}", table.title, table=table) for i, table in enumerate(tables, 1)]
+    if exhibit.charts or not tables:
+        return [Section(name, exhibit.title, lines=lines, figures=exhibit.figures), *parts]
+    if not lines:
+        return parts
+    return [Section(name, exhibit.title, lines=lines, table=tables[0]), *parts[1:]]
 
 
 def _different(pairs: Iterable[tuple[str, Result]]) -> list[tuple[str, Result]]:

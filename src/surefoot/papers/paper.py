@@ -49,4 +49,4 @@ class Paper:
             if part.name == wanted:
                 return part
         known = ", ".join(part.name for part in self.parts)
-        raise InvalidArgument(f"{self.name} has no {wanted}: it has {known}")
+        raise InvalidArgument(f"{self.name} has no {wanted}: it has {known}; choose one of them")

@@ -55,7 +55,7 @@ class Request:
         values |= options
         chosen = groups.build(values)
         if values:
-            raise InvalidArgument(f"{command} has no option {next(iter(values))!r}")
+            raise InvalidArgument(f"{command} has no option {next(iter(values))!r}: leave it out")
         about = (self.data,) if command == "critical" else (self.data, perturb)
         result: Result = function(models, *about, **chosen, caller=self.caller)
         return result
@@ -80,7 +80,8 @@ def chosen_options(part: Part, given: Mapping[str, Any], *, quick: bool) -> dict
         if value is not None and name not in part.options:
             known = ", ".join(option_name(known) for known in part.options) or "none"
             raise InvalidArgument(
-                f"{option_name(name)} plays no part in {part.name}: its options are {known}"
+                f"{option_name(name)} plays no part in {part.name}: its options are {known}; leave "
+                "it out"
             )
     values = {name: _read(name, value) for name, value in given.items() if value is not None}
     return {**part.options, **(part.quick if quick else {}), **values}

@@ -28,7 +28,8 @@ def check_name(path: str | Path) -> None:
     """Refuse an ending that says nothing here, before hours of work."""
     if Path(path).suffix.lower() not in (*_TABLES, *_FIGURES):
         raise InvalidArgument(
-            f"{path}: a table is written as {', '.join(_TABLES)}, a figure as {', '.join(_FIGURES)}"
+            f"{path}: a table is written as {', '.join(_TABLES)}, a figure as "
+            f"{', '.join(_FIGURES)}; name it table.csv or figure.svg"
         )
 
 

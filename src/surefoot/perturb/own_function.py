@@ -87,8 +87,8 @@ def _perturbation(
         return inner
     if not 0 <= low < high:
         raise InvalidArgument(
-            f"{name}: a range of levels runs from a lower to a higher one, at least 0, such as "
-            f"(0, 1), got ({low:g}, {high:g})"
+            f"{name}: a range of levels runs from a lower to a higher one, at least 0, got "
+            f"({low:g}, {high:g}): write (0, 1)"
         )
     return RandomLevel(high, inner, round(low / high, 12))
 

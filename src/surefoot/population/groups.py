@@ -28,7 +28,7 @@ class Group(Generic[R]):
 
     def __post_init__(self) -> None:
         if not self.members:
-            raise InvalidArgument("a group holds one input or more, got none")
+            raise InvalidArgument("a group holds one input or more, got none: leave it out")
 
     @property
     def trials(self) -> int:

@@ -90,7 +90,7 @@ def _way_out(local: Sequence[Bracket], share: float, least: float, error: float)
     needed = _inputs_for(unproved / n, refuted / n, share, error)
     if needed is None:
         proofs = ", and more seconds or nodes for the open ones," if missing else ""
-        help_ = f"more inputs{proofs}"
+        help_ = f"a new run with more inputs{proofs}"
         return f"{reason}: {help_} may decide it, but the quantile is close to the required radius"
     return (
         f"{reason}: about {needed:,} inputs would decide it if these are typical. Draw new ones: "

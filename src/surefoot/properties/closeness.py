@@ -46,8 +46,8 @@ class Close:
     def __post_init__(self) -> None:
         if (self.tolerance is None) == (self.share is None):
             raise InvalidArgument(
-                "close needs one tolerance: a distance, close:0.5 (Close(0.5)), or a share of the "
-                "output, close:5% (Close(share=0.05))"
+                "close needs one tolerance: give a distance, close:0.5 (Close(0.5)), or a share of "
+                "the output, close:5% (Close(share=0.05))"
             )
         for name, value in (("tolerance", self.tolerance), ("share", self.share)):
             if value is not None and not 0 <= value < math.inf:

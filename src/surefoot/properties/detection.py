@@ -117,7 +117,7 @@ class BoxesKept:
 def _check(boxes: Boxes, name: str) -> None:
     """Refuse boxes to compare with that are no boxes."""
     if not boxes.finite:
-        raise InvalidArgument(f"input {name}: a box holds NaN or infinity")
+        raise InvalidArgument(f"input {name}: a box holds NaN or infinity: give finite corners")
     wrong = (boxes.corners[:, 2:] < boxes.corners[:, :2]).any(axis=1)
     if wrong.any():
         corners = few_words(boxes.corners[int(np.argmax(wrong))].tolist())

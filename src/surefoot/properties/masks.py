@@ -151,7 +151,8 @@ def _masks(outputs: Array) -> Array:
     if outputs.ndim != 3:
         raise ModelFailed(
             f"the output has shape {tuple(outputs.shape)}: a segmentation gives scores (n, classes "
-            "≥ 2, height, width) or class numbers (n, height, width)"
+            "≥ 2, height, width) or class numbers (n, height, width); let the model return one of "
+            "them"
         )
     whole = xp.isdtype(outputs.dtype, "integral") or bool(xp.all(outputs == xp.floor(outputs)))
     if not whole or bool(xp.any(outputs < 0)):

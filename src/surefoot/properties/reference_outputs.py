@@ -41,7 +41,9 @@ def target_array(target: Any, shape: tuple[int, ...], name: str) -> NDArray[np.f
     """The true output of one input, as an array of this shape."""
     values = np.asarray(on_host(target))
     if values.dtype.kind not in "fiub":
-        raise InvalidArgument(f"the target of input {name} is {target!r}: numbers are needed")
+        raise InvalidArgument(
+            f"the target of input {name} is {target!r}: numbers are needed; give an array of them"
+        )
     if values.size == math.prod(shape) == 1:
         values = values.reshape(shape)
     if values.shape != shape:

@@ -103,8 +103,8 @@ class AttackFunction:
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):
             raise InvalidArgument(
-                f"an attack of your own is a function of (model, images, labels, radius), got "
-                f"{self.function!r}"
+                "an attack of your own is a function of (model, images, labels, radius), got "
+                f"{self.function!r}: pass one"
             )
         if not self.name:
             own = getattr(self.function, "__name__", type(self.function).__name__)

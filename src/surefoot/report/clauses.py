@@ -30,12 +30,25 @@ def sample_condition(claim: Claim) -> str:
 
     Of a claim about these inputs alone it is empty. The sentence has every assumption in full.
     """
-    short = dict.fromkeys(
-        next(words for part, words in _SHORT.items() if part in one)
-        for one in claim.guarantee.assumptions
-        if any(part in one for part in _SHORT)
-    )
+    short = dict.fromkeys(filter(None, map(_in_short, claim.guarantee.assumptions)))
     return "if " + " and ".join(short) if short else ""
+
+
+def repeated_assumption(claim: Claim) -> str:
+    """In place of assumptions that a sentence before has in full: a few words of each."""
+    short = list(map(_in_short, claim.guarantee.assumptions))
+    named = " and ".join(dict.fromkeys(short))
+    return f"{named}, {AS_ABOVE}" if all(short) else SAME_ASSUMPTION
+
+
+def _in_short(assumption: str) -> str:
+    return next((words for part, words in _SHORT.items() if part in assumption), "")
+
+
+SAME_ASSUMPTION = "the same is assumed"
+"""In place of assumptions that have no short form."""
+AS_ABOVE = "as above"
+"""After the short form of an assumption that a sentence before has in full."""
 
 
 _SHORT = {
@@ -47,6 +60,7 @@ _SHORT = {
     CASES_WITHIN: "these cases of each class are a random sample",
     CASE_GROUPS_SAMPLED: "the groups are a random sample",
     LOG_NORMAL: LOG_NORMAL,
+    "the scales of the noise": "the scales of the noise are given",
 }
 """Parts of assumptions about a population, and what is said of them beside a number alone.
 
@@ -90,7 +104,8 @@ def continuation_note(claims: Sequence[Claim]) -> str:
     unit = "groups" if about[0].about.groups and not about[0].about.name else "inputs"
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. Adding {unit} and reading it again would not keep the error."
+        f"advance. Adding {unit} and reading it again would not keep the error; a new run, with "
+        f"new {unit} whose number is chosen beforehand, makes a claim of its own."
     )
 
 

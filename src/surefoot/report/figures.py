@@ -9,7 +9,22 @@ from typing import Any
 from surefoot.errors import InvalidArgument
 from surefoot.whole_file import write_whole
 
-INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#2f6f8f", "#b4442c", "#9aa5b1"
+INK, GRID, STEADY, WEAK, QUIET = "#1f2933", "#e4e7eb", "#1d5b7a", "#d9693f", "#7b8794"
+"""Steady is much darker than weak: the two differ on grey paper too."""
+ORANGE = "#d97706"
+SERIES = (
+    STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e", "#7a5230", "#d0709a", "#5b6fd6",
+    QUIET,
+)  # fmt: skip
+"""Colours of lines side by side, in this order."""
+WIDTH, NARROW = 480, 280
+"""Of a plot in pixels, and of one with names at its left: readable on a phone and on a page."""
+ABOVE = 32
+"""From a plot to a legend above it: the title of the axis lies between them."""
+_PADDING = {"left": 18, "right": 8, "top": 4, "bottom": 4}
+"""Pixels around a figure: the letters of a page may be wider than those it was measured with."""
+TEXT = 12
+"""Font size of a figure in pixels; a page shows figures a quarter larger."""
 
 
 def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # noqa: ANN401
@@ -20,13 +35,16 @@ def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> Any:  # 
     rows = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
     base = alt.Chart(alt.InlineData(values=rows))
     y = alt.Y("kind:N", sort=kinds, title=None)
-    x = alt.X("inputs:Q", title="inputs", scale=alt.Scale(domain=[0, 1.08 * most]))
+    whole = alt.Axis(tickCount=5, format=",d", tickMinStep=1, domain=False, ticks=False)
+    scale = alt.Scale(domain=[0, 1.08 * most])
+    x = alt.X("inputs:Q", title="inputs", scale=scale, axis=whole)
     shade = alt.Scale(domain=kinds, range=colours)
     bars = base.mark_bar(height=22).encode(
         y=y, x=x, color=alt.Color("kind:N", scale=shade, legend=None)
     )
-    labels = base.mark_text(align="left", dx=5, color=INK).encode(y=y, x=x, text="inputs:Q")
-    return (bars + labels).properties(width=600, height=alt.Step(34))
+    text = base.mark_text(align="left", dx=5, color=INK, fontSize=TEXT)
+    labels = text.encode(y=y, x=x, text="inputs:Q")
+    return (bars + labels).properties(width=NARROW, height=alt.Step(34))
 
 
 FIGURE_ENDINGS = (".svg", ".png", ".json")
@@ -35,7 +53,9 @@ FIGURE_ENDINGS = (".svg", ".png", ".json")
 def check_figure(name: str) -> None:
     """Refuse a file ending that cannot be drawn, before hours of work."""
     if not name.endswith(FIGURE_ENDINGS):
-        raise InvalidArgument(f"a figure is written as {', '.join(FIGURE_ENDINGS)}, got {name}")
+        raise InvalidArgument(
+            f"a figure is written as {', '.join(FIGURE_ENDINGS)}, got {name}: name it figure.svg"
+        )
 
 
 def write_figure(chart: Any, where: Path) -> Path:  # noqa: ANN401
@@ -58,19 +78,28 @@ def svg(chart: Any) -> str:  # noqa: ANN401
     import vl_convert
 
     styled = (
-        chart.configure_view(stroke=None)
+        chart.configure(padding=_PADDING)
+        .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK,
             titleColor=INK,
             gridColor=GRID,
             domainColor=GRID,
             tickColor=GRID,
-            labelFontSize=11,
-            titleFontSize=12,
+            labelFontSize=TEXT,
+            titleFontSize=TEXT,
             titleFontWeight="normal",
-            labelLimit=200,
+            titlePadding=8,
+            labelPadding=5,
+            labelFlush=False,
+            ticks=False,
+            labelLimit=140,
         )
-        .configure_legend(labelColor=INK, labelFontSize=11)
+        .configure_axisX(labelPadding=8, tickCount=5)
+        .configure_axisY(  # the title lies above the axis, where it is read without turning
+            titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-28, titleY=-14
+        )
+        .configure_legend(labelColor=INK, labelFontSize=TEXT, columnPadding=20)
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
     return svg

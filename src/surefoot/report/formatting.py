@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ _LEAST_PRINTED = 1.001 * LEAST_PROBABILITY
 """A mean of probabilities that are all bounded by the least one may be rounded up beyond it."""
 _BINARY_ROUNDING = 1e-7
 """In units of the last digit: a decimal number may differ this much from its binary value."""
+_SERVED = re.compile(r"https?://.*/v2/models/(?P<name>[^/]+)(?:/versions/(?P<version>[^/]+))?/?")
+"""The address of a model, by the Open Inference Protocol."""
 
 
 def percent(value: float) -> str:
@@ -209,5 +212,9 @@ def plain_words(value: object) -> str:
 
 
 def file_name(place: str) -> str:
-    """The last part of a path."""
+    """The last part of a path; of the address of a model its name, with its version."""
+    served = _SERVED.fullmatch(place)
+    if served is not None:
+        version = "" if served["version"] is None else f" version {served['version']}"
+        return f"{served['name']}{version}"
     return place.rstrip("/").rpartition("/")[2] or place

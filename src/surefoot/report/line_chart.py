@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.report.figures import INK, STEADY
+from surefoot.report.figures import INK, ORANGE, STEADY, WIDTH
 
-ORANGE = "#d97706"
-_SIZE = {"width": 560, "height": 280}
+__all__ = ["ORANGE", "Curve", "histogram", "line_chart"]
+_SIZE = {"width": WIDTH, "height": 240}
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ def _that_fit(figures: Sequence[Figure]) -> list[Figure]:
     return [figure for figure, size in zip(figures, sizes, strict=True) if size <= FIGURE_BYTES]
 
 
-def _image(figure: Figure) -> tuple[str, str]:
+def _image(figure: Figure) -> tuple[str, str, str]:
     """The drawing as the address of an image: no style or id of the notebook's page meets it."""
-    return base64.b64encode(figure.svg.encode()).decode(), figure.caption
+    return base64.b64encode(figure.svg.encode()).decode(), figure.caption, figure.description
 
 
 def _shortened(table: Table) -> Table:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from surefoot.errors import InvalidArgument
 from surefoot.report.collection import Collection
-from surefoot.report.view import View
+from surefoot.report.inline_svg import inline_svg
+from surefoot.report.view import Figure, View
 from surefoot.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ENDINGS = (".html", ".htm")
 """Endings of the name of a page."""
@@ -15,6 +21,11 @@ _ENDINGS = (".html", ".htm")
 
 def html_of(view: View | Collection, template: str = "page.html.j2", **more: object) -> str:
     """The page as text, or another template with the same view."""
+    return _environment().get_template(template).render(view=view, **more)
+
+
+def _environment() -> Environment:
+    """Where templates are, and what they can use; `number` counts the figures of a page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -25,7 +36,14 @@ def html_of(view: View | Collection, template: str = "page.html.j2", **more: obj
         lstrip_blocks=True,
     )
     pages.filters["unbroken"] = _unbroken
-    return pages.get_template(template).render(view=view, **more)
+    pages.filters["drawn"] = drawn
+    pages.globals["number"] = count(1).__next__
+    return pages
+
+
+def drawn(figure: Figure, number: int, title: str) -> str:
+    """The figure as a part of a page, where it has this number."""
+    return inline_svg(figure.svg, number, title, figure.description)
 
 
 def _unbroken(line: str) -> str:

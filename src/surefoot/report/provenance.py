@@ -11,7 +11,6 @@ from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
 from surefoot.store.records import Record
-from surefoot.store.spec import PartSpec
 
 
 def about_run(record: Record) -> str:
@@ -87,7 +86,7 @@ def provenance(record: Record) -> list[tuple[str, str]]:
         ("Selection", f"{words.source}: {selected}"),
         ("Perturbation", words.perturbation),
         ("Property", f"perturbed inputs must {words.property}"),
-        ("Method", _method(spec.method)),
+        ("Method", spec.method.chosen),
         ("Random numbers", f"seed {spec.seed}, generator {spec.generator}"),
         ("Trials", f"{record.trials:,}{', stopped by the time limit' * record.stopped_early}"),
         ("Time", f"{record.seconds:.1f} s" if record.seconds else "not recorded"),
@@ -97,13 +96,3 @@ def provenance(record: Record) -> list[tuple[str, str]]:
     if record.source is not None:
         rows[1:1] = [("Files", f"{record.source.model}, {record.source.data}")]
     return rows
-
-
-def _method(method: PartSpec) -> str:
-    """Its kind and numbers; `size` is the number of inputs, which stands elsewhere."""
-    numbers = ", ".join(
-        f"{k} {v:g}"
-        for k, v in method.options.items()
-        if isinstance(v, int | float) and k != "size"
-    )
-    return f"{method.kind} ({numbers})"

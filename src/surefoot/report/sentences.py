@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from surefoot.claims import Claim
 from surefoot.report.claim_sentences import SENTENCES
-from surefoot.report.clauses import capitalised, no_guarantee, subject
+from surefoot.report.clauses import capitalised, no_guarantee, repeated_assumption, subject
 from surefoot.report.formatting import with_full_stop
 from surefoot.report.verdict_sentences import verdict_sentence
 from surefoot.results import Footing
 
-SAME_ASSUMPTION = "the same is assumed"
-"""In place of an assumption that the sentence before has in full."""
 _IN_FULL = ("tail", "robust_accuracy", "severity", "mean_radius")
 """Kinds whose sentence has its assumption as a remark in brackets, not as a condition."""
 
@@ -35,7 +33,7 @@ def sentences(claims: Sequence[Claim]) -> list[str]:
 
 
 def _with_same_assumption(claim: Claim) -> Claim:
-    guarantee = replace(claim.guarantee, assumptions=(SAME_ASSUMPTION,))
+    guarantee = replace(claim.guarantee, assumptions=(repeated_assumption(claim),))
     return replace(claim, guarantee=guarantee)
 
 

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.report.figures import INK, STEADY, WEAK
+from surefoot.report.figures import ABOVE, INK, SERIES, WIDTH
 
 Rows = Sequence[Mapping[str, Any]]
-_COLOURS = (
-    STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e", "#7a5230", "#d0709a",
-)  # fmt: skip
-_WIDTH, _HEIGHT = 560, 280
+_HEIGHT = 240
 _THIN, _THICK = 1.4, 4.0
 """Widths of the last and of the first line: lines that coincide all stay visible."""
 
@@ -49,8 +46,8 @@ class SeriesChart:
         import altair as alt
 
         names = list(dict.fromkeys(row[self.series] for row in (*self.rows, *self.dots)))
-        shades = [_COLOURS[i % len(_COLOURS)] for i in range(len(names))]
-        legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=400)
+        shades = [SERIES[i % len(SERIES)] for i in range(len(names))]
+        legend = alt.Legend(title=None, orient="top", offset=ABOVE, columns=2, labelLimit=400)
         colour = alt.Color(
             f"{self.series}:N",
             scale=alt.Scale(domain=names, range=shades),
@@ -75,7 +72,7 @@ class SeriesChart:
         if self.dots:
             dots = _data(self.dots).mark_point(filled=True, size=30, opacity=1)
             layers.append(dots.encode(x=x, y=y, color=colour))
-        return alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
+        return alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
 
 
 def _data(rows: Rows) -> Any:  # noqa: ANN401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from surefoot.claims import Claim
 from surefoot.report.formatting import (
@@ -17,13 +18,21 @@ from surefoot.results import Estimate, ExtrapolatedMean, Interval, Undecided, Wh
 from surefoot.store.records import CleanLoss, Record
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
+_SPARE_ROWS = 2
+"""Rows beyond the visible ones that are shown all the same."""
+_LONG_NAME, _LONG_NUMBER, _PHRASE = 12, 20, 40
+"""Characters beyond which a cell gets more room, may break, or is a phrase: what a phone shows."""
+
+OF_POPULATION = "interval for the population"
+"""Heading of intervals about the inputs that the studied ones stand for, such as of a class."""
 
 
 @dataclass(frozen=True)
 class Table:
     """A heading for each column, and rows of text.
 
-    The first `name_columns` columns hold names and are set left; the others hold numbers.
+    The first `name_columns` columns hold names and are set left; the others hold numbers. A page
+    shows `visible_rows` of a long table and folds the others.
     """
 
     title: str
@@ -32,6 +41,37 @@ class Table:
     name_columns: int = 1
     note: str = ""
     page_only: bool = False
+    visible_rows: int = 10
+
+    @property
+    def first_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows that a page shows at once; a fold of one or two would save nothing."""
+        folds = len(self.rows) > self.visible_rows + _SPARE_ROWS
+        return self.rows[: self.visible_rows] if folds else self.rows
+
+    @property
+    def further_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows that a page folds."""
+        return self.rows[len(self.first_rows) :]
+
+    @cached_property
+    def text_columns(self) -> frozenset[int]:
+        """The columns that a page sets left: names, and those where most cells have no digit."""
+        return frozenset(
+            i
+            for i in range(len(self.headings))
+            if i < self.name_columns or _are_words([row[i] for row in self.rows if row[i]])
+        )
+
+    def style(self, column: int, cell: str) -> str:
+        """How a page sets a cell: words of its stylesheet."""
+        if column < self.name_columns:
+            return "long" if len(cell) > _LONG_NAME else ""
+        if column in self.text_columns:
+            return "text long" if len(cell) > _LONG_NUMBER else "text"
+        if len(cell) > _PHRASE:
+            return "number text"
+        return "number long" if len(cell) > _LONG_NUMBER else "number"
 
     def shortened(self, rows: int) -> Table:
         """The first rows, and a note that says of how many."""
@@ -53,18 +93,8 @@ class Table:
         ]
 
 
-def clean_failures_note(failed: int, inputs: int, unit: str = "inputs") -> str:
-    """How many inputs are wrong when clean, and so no examples; empty for none.
-
-    `unit`: what is counted, where it is not single inputs.
-    """
-    if not failed:
-        return ""
-    are, they = ("is", "it is") if failed == 1 else ("are", "they are")
-    return (
-        f"{failed:,} of {inputs:,} {unit} {are} wrong already when clean; {they} counted, and not "
-        "shown here."
-    )
+def _are_words(cells: Sequence[str]) -> bool:
+    return sum(not any(map(str.isdigit, cell)) for cell in cells) > len(cells) / 2
 
 
 def loss_cell(loss: CleanLoss | None) -> str:

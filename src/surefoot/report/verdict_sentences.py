@@ -21,9 +21,8 @@ from surefoot.report.tally_sentences import case_requirement
 
 def verdict_sentence(claim: Claim) -> str:
     """PASS says what was required, FAIL the opposite; UNDECIDED what is open, and why."""
-    own = _is_every_class(claim) and bool(claim.names)
-    required, refuted = _own_numbers(claim) if own else REQUIREMENTS[claim.kind](claim)
-    names = "" if claim.kind == "not_worse" or own else subject(claim)
+    required, refuted = _both_statements(claim)
+    names = _named_subject(claim)
     if claim.verdict is Verdict.UNDECIDED:
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {claim.reason}")
     statement = required if claim.verdict is Verdict.PASS else refuted
@@ -32,6 +31,24 @@ def verdict_sentence(claim: Claim) -> str:
     confidence = confidence_clause(claim)
     certain = f" ({sides}{confidence})" if confidence else ""
     return f"{claim.verdict}: {names}{statement}{certain}{condition}."
+
+
+def required_statement(claim: Claim) -> str:
+    """What was required, as a statement without its verdict."""
+    return f"{_named_subject(claim)}{_both_statements(claim)[0]}"
+
+
+def _both_statements(claim: Claim) -> tuple[str, str]:
+    """What holds if the requirement is met, and what holds if it is not."""
+    return _own_numbers(claim) if _has_own_numbers(claim) else REQUIREMENTS[claim.kind](claim)
+
+
+def _named_subject(claim: Claim) -> str:
+    return "" if claim.kind == "not_worse" or _has_own_numbers(claim) else subject(claim)
+
+
+def _has_own_numbers(claim: Claim) -> bool:
+    return _is_every_class(claim) and bool(claim.names)
 
 
 def _every_input(claim: Claim) -> tuple[str, str]:

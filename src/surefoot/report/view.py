@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surefoot.claims import Claim
+from surefoot.report.iso_24029 import Coverage, coverage
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.report.sentences import sentences
 from surefoot.report.tables import Table
@@ -24,11 +25,15 @@ _AT_ONCE = ("Contradiction", "contradict", "is not reached")
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with a caption that says what its marks mean; drawn once, when a page needs it."""
+    """A figure with a caption that says what its marks mean; drawn once, when a page needs it.
+
+    `description` says in numbers what is seen, for readers who do not see it.
+    """
 
     draw: Callable[[], str]
     caption: str = ""
     id: str = ""
+    description: str = ""
 
     @cached_property
     def svg(self) -> str:
@@ -80,7 +85,8 @@ class View:
     The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
     where these are not the headline's. The first section has the main figure: a page shows it
     before anything else. A page of several results has a `lead`, its title and sentences, above
-    all of it; `claim_names` say whose each of `claims` is.
+    all of it; `claim_names` say whose each of `claims` is. `page_facts` are further facts, not for
+    a terminal. `purpose` completes "This page says".
     """
 
     title: str
@@ -98,6 +104,8 @@ class View:
     key_claims: tuple[Claim, ...] = ()
     lead: tuple[str, ...] = ()
     claim_names: tuple[str, ...] = ()
+    page_facts: tuple[str, ...] = ()
+    purpose: str = "how often the model fails, and how certain that is"
 
     @property
     def key_figures(self) -> list[KeyFigure]:
@@ -132,6 +140,12 @@ class View:
     def claims_title(self) -> str:
         """The heading of the other claims."""
         return "Further claims" if self.headline else "What each study claims"
+
+    @property
+    def iso_24029(self) -> list[Coverage]:
+        """The properties of the standard that the claims are about; none of several results."""
+        claims = (*self.headline, *self.claims, *self.verdicts)
+        return coverage(claims) if claims and not self.lead else []
 
     @property
     def urgent(self) -> list[str]:

@@ -58,7 +58,7 @@ def agreement(
         )
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     if not np.isfinite(b).all():
-        raise InvalidArgument("a reference value is no finite number")
+        raise InvalidArgument("a reference value is no finite number: write one such as 0.91")
     if len(a) < 3:
         return Undecided(f"{len(a)} models are too few for a correlation: at least three")
     if np.ptp(a) == 0 or np.ptp(b) == 0:

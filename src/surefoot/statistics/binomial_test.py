@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Needs
+from surefoot.procedure import Forecast, Needs
 from surefoot.results import Decision, Estimate, Footing, Guarantee
 from surefoot.statistics.bounds import clopper_pearson
 from surefoot.statistics.kappa import (
@@ -18,6 +19,7 @@ from surefoot.statistics.kappa import (
     check_kappa,
     claim_of,
     estimate_below,
+    evidence_per_trial,
     not_decided,
 )
 
@@ -48,6 +50,16 @@ class ExactBinomial:
     def sizes(self) -> list[int]:
         """How many trials there are at each look."""
         return list(_halvings(self.max_trials, self.looks))
+
+    def forecast_from(self, counts: Counts) -> Forecast:
+        """Up to the first look at which the rate so far would decide; the last without a trial."""
+        sizes = self.sizes()
+        if not counts.trials:
+            return Forecast(sizes[-1], sizes[-1])
+        target = math.log(len(sizes) / self.error)
+        enough = target / evidence_per_trial(counts, self.kappa)
+        look = min(bisect_left(sizes, max(enough, counts.trials)), len(sizes) - 1)
+        return Forecast(sizes[look], sizes[-1])
 
     def steps(self) -> Trials:
         """One question a look."""

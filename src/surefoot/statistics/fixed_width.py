@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Needs
+from surefoot.procedure import Forecast, Needs
 from surefoot.results import Estimate, Footing, Guarantee, Interval
 from surefoot.statistics.bounds import chernoff, clopper_pearson, fixed_size, okamoto
 from surefoot.statistics.limits import SMALLEST_ERROR, check_error
@@ -145,15 +145,34 @@ class BuSun:
         """Trials of the first stage."""
         return max(10, min(100, math.ceil(0.01 * okamoto(self.width, self.error))))
 
+    def forecast_from(self, counts: Counts) -> Forecast:
+        """After the pilot what its rate calls for; after the bracket the last stage is asked."""
+        ceiling, pilot = okamoto(self.width, self.error), self.pilot_size
+        if self.width >= 1 / 3:
+            return Forecast(ceiling, ceiling)
+        bracket = math.ceil(max(self.candidates) * ceiling) + 1
+        most = pilot + bracket + okamoto(self.width, self._rest_of_error)
+        if not counts.trials:
+            return Forecast(pilot + ceiling, most)
+        if counts.trials > pilot:
+            return Forecast(counts.trials, most)
+        best = self.bracket_size(counts)
+        further = ceiling if best is None else self._total(best, counts.rate)
+        return Forecast(pilot + further, most)
+
     def bracket_size(self, pilot: Counts) -> int | None:
         """Trials of the second stage; None where Okamoto's number is no dearer than any bracket."""
         return _bracket_size(self, pilot)
 
     def final_size(self, bracket: Counts) -> int:
         """Trials of the last stage, enough for every p in the interval of the second."""
+        within = clopper_pearson(bracket, self._bracket_error)
+        return chernoff(within, self.width, self._rest_of_error)
+
+    @property
+    def _rest_of_error(self) -> float:
         spent = self._bracket_error
-        rest = (self.error - spent) / (1 - spent)
-        return chernoff(clopper_pearson(bracket, spent), self.width, rest)
+        return (self.error - spent) / (1 - spent)
 
     @property
     def _bracket_error(self) -> float:

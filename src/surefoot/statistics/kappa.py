@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import Counts
-from surefoot.procedure import Needs
+from surefoot.procedure import Forecast, Needs
 from surefoot.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.limits import check_error
@@ -106,6 +106,15 @@ def log_evidence(failed: int, trials: int, kappa: float) -> float:
 def log_largest_ratio(failed: int, trials: int, kappa: float) -> float:
     """log of the likelihood at the observed rate, over that at κ; no e-value here exceeds it."""
     return trials * divergence(failed / trials, kappa)
+
+
+def evidence_per_trial(counts: Counts, kappa: float) -> float:
+    """How much log evidence a further trial is expected to bring, for a forecast; above 0.
+
+    At the observed rate, which is uncertain: where it is κ itself, the true one is off by its
+    standard error, and brings 1/(2 trials).
+    """
+    return divergence(1 - counts.rate, kappa) + 1 / (2 * counts.trials)
 
 
 def _rounding(trials: int) -> float:
@@ -197,6 +206,16 @@ class KappaTest:
             if (evidence := log_evidence(failed, counts.trials, self.kappa)) >= target:
                 return self._decide(counts, evidence, holds=failed <= self.kappa * counts.trials)
         return self._undecided(counts)
+
+    def forecast_from(self, counts: Counts) -> Forecast:
+        """As many as show what the rate so far suggests; inputs near κ need many times more."""
+        failed, trials = counts.trials - counts.kept, counts.trials
+        if not failed:
+            clean = clean_trials(0, self.kappa, self.error)
+            return Forecast(min(clean, self.max_trials), self.max_trials)
+        missing = math.log(1 / self.error) - log_evidence(failed, trials, self.kappa)
+        further = missing / evidence_per_trial(counts, self.kappa)
+        return Forecast(min(trials + math.ceil(further), self.max_trials), self.max_trials)
 
     def _more(self, counts: Counts) -> int:
         clean = clean_trials(counts.trials - counts.kept, self.kappa, self.error) - counts.trials

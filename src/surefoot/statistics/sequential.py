@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from surefoot.evidence import Counts
-from surefoot.procedure import Needs
+from surefoot.procedure import Forecast, Needs
 from surefoot.results import Estimate, Footing, Guarantee
 from surefoot.statistics.designs import Design
 from surefoot.statistics.fixed_width import Trials, around
@@ -33,6 +34,16 @@ class ExactSequential:
     def design(self) -> Design:
         """When to look and when to stop, and what is proved of it."""
         return design_for(self.width, self.error)
+
+    def forecast_from(self, counts: Counts) -> Forecast:
+        """Up to the look where inputs with the rate so far stop; the last one without any trial."""
+        design = self.design
+        if not counts.trials:
+            return Forecast(design.looks[-1], design.looks[-1])
+        near = (counts.kept + design.pseudo) / (counts.trials + 2 * design.pseudo)
+        enough = near * (1 - near) * (design.z / design.width) ** 2
+        look = min(bisect_left(design.looks, enough), len(design.looks) - 1)
+        return Forecast(max(design.looks[look], counts.trials), design.looks[-1])
 
     def steps(self) -> Trials:
         """One question a look. The rate at the first look, whose size is fixed, is unbiased."""

@@ -14,6 +14,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.store.locations import POSTGRES, public_location, scheme_of
 from surefoot.store.memory import MemoryStore
 from surefoot.store.records import Record, Source
+from surefoot.store.run_lines import RunListing
 from surefoot.store.runs import RunCheck, RunSummary
 from surefoot.store.spec import StudySpec
 from surefoot.tasks import Entry, Task
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryStore",
     "Record",
     "RunCheck",
+    "RunListing",
     "RunSummary",
     "SavedStore",
     "Source",
@@ -92,6 +94,10 @@ class SavedStore(Store, Protocol):
         """All runs, the oldest first."""
         ...
 
+    def listing(self) -> RunListing:
+        """What a list of runs shows, without reading journals and whole records."""
+        ...
+
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
         ...
@@ -108,8 +114,11 @@ class SavedStore(Store, Protocol):
 class StoreClass(Protocol):
     """How a saved store is opened."""
 
-    def __call__(self, url: str, *, create: bool = True) -> SavedStore:
-        """Open the store at `url`; without `create` it must exist."""
+    def __call__(self, url: str, *, create: bool = True, read_only: bool = False) -> SavedStore:
+        """Open the store at `url`; without `create` it must exist.
+
+        `read_only`: the file or server itself refuses every write.
+        """
         ...
 
     def exists(self, url: str) -> bool:
@@ -122,9 +131,9 @@ def open_store(where: str | None) -> Store:
     return MemoryStore() if where is None else _store_class(where)(where)
 
 
-def open_existing(where: str) -> SavedStore:
-    """The store at this path or URL, which must exist."""
-    return _store_class(where)(where, create=False)
+def open_existing(where: str, *, read_only: bool = False) -> SavedStore:
+    """The store at this path or URL, which must exist; `read_only`: no write is possible."""
+    return _store_class(where)(where, create=False, read_only=read_only)
 
 
 def store_exists(where: str | None) -> bool:

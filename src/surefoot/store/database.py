@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from time import sleep
@@ -36,6 +37,9 @@ class Database:
     ) -> None:
         self.engine, self.where = engine, where
         self._describe, self._delays, self._check_place = describe, delays, check_place
+        logger = engine.pool.logger
+        if isinstance(logger, logging.Logger):
+            logger.addFilter(_is_no_stop)
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Do the work in one transaction; again from its start if the connection is lost.
@@ -100,3 +104,12 @@ def _is_lost(error: Exception) -> bool:
     state = getattr(error.orig, "sqlstate", None)
     connecting = error.statement is None and isinstance(error, sa.exc.OperationalError)
     return connecting or (isinstance(state, str) and state.startswith(("08", "57P")))
+
+
+def _is_no_stop(record: logging.LogRecord) -> bool:
+    """Whether to log this: not that a run was stopped while a connection was given back.
+
+    The exception is raised again where the run can end; SQLAlchemy would print its traceback.
+    """
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or issubclass(kind, Exception)

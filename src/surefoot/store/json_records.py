@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from functools import cache, lru_cache
 from typing import Any
 
+from surefoot.claims import Claim
 from surefoot.errors import StoreFailed
 from surefoot.store.records import Record, Source
 from surefoot.store.spec import StudySpec
@@ -21,6 +22,14 @@ def _adapters() -> dict[type[Any], Any]:
     from pydantic import TypeAdapter
 
     return {kind: TypeAdapter(kind) for kind in (Record, Source, StudySpec)}
+
+
+@lru_cache(maxsize=1)
+def _claim_adapter() -> Any:  # noqa: ANN401  of pydantic
+    """By itself: a list of runs reads claims alone, and the others take longer to build."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Claim)
 
 
 def record_to_json(record: Record) -> str:
@@ -65,6 +74,20 @@ def record_from_json(text: str) -> Record:
     return record
 
 
+def claim_from_plain(value: Any) -> Claim:  # noqa: ANN401  what JSON holds
+    """The claim that JSON says, every field checked."""
+    try:
+        interval = value["interval"]
+        ends = None if interval is None else _with_open_ends(interval)
+        claim: Claim = _claim_adapter().validate_python({**value, "interval": ends}, strict=False)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreFailed(
+            "a stored claim is damaged: restore the store from a copy, or use another (store=, "
+            "--store)"
+        ) from error
+    return claim
+
+
 def spec_to_json(spec: StudySpec) -> str:
     """The spec as JSON text."""
     return json.dumps(asdict(spec), sort_keys=True)
@@ -107,4 +130,7 @@ def _checked(kind: type[Any], text: str, name: str) -> Any:  # noqa: ANN401
             ) from error
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreFailed(f"{name} is damaged: {where}: {first['msg']}") from error
+        raise StoreFailed(
+            f"{name} is damaged: {where}: {first['msg']}: restore the store from a copy, or use "
+            "another (store=, --store)"
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -60,3 +61,11 @@ def path_of(url: str) -> Path:
             f"an SQLite store must be a file or sqlite:///file, got {public_location(url)}"
         )
     return Path(url.removeprefix("sqlite:///"))
+
+
+def is_sealed(url: str) -> bool:
+    """Whether the store is a file in a folder that cannot be written: it is only read."""
+    if scheme_of(url) in POSTGRES:
+        return False
+    where = path_of(url)
+    return where.is_file() and not os.access(where.parent, os.W_OK)

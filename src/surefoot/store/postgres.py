@@ -31,13 +31,24 @@ _WAYS_OUT = {
 """Part of a message of the server to what one can do about it; the first that fits."""
 
 
-def open_postgres(url: str, delays: tuple[float, ...] | None = None) -> Database:
-    """The database at this URL; nothing is connected yet."""
+def open_postgres(
+    url: str, delays: tuple[float, ...] | None = None, read_only: bool = False
+) -> Database:
+    """The database at this URL; nothing is connected yet.
+
+    `read_only`: the server itself refuses every write.
+    """
     psycopg = _psycopg()
     options = _connection_options(psycopg, url)
+
+    def connect() -> Any:  # noqa: ANN401  a connection of psycopg
+        connection = psycopg.connect(**options)
+        connection.read_only = read_only or None
+        return connection
+
     engine = sa.create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(**options),
+        creator=connect,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
     )

@@ -12,6 +12,7 @@ from surefoot.results import Curve, Estimate, InputResult, Quantile, Undecided, 
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
 from surefoot.store.examples import Counterexample, Example, Strip
+from surefoot.store.requirements import Requirements
 from surefoot.store.spec import ComparisonSpec, Spec, StudySpec
 
 
@@ -87,7 +88,8 @@ class AttackSummary:
     `method` is margin, pgd or function, `name` that of the function. `broken`: inputs with a point
     in the ball at which the model itself fails; `clean` of them fail where they are. `blind`:
     inputs not broken at which every gradient was zero. `discarded`: points that the model did not
-    confirm; those of a function that lie outside the ball or the bounds.
+    confirm; those of a function that lie outside the ball or the bounds. `run` is the run that it
+    comes from, where it stands beside another one.
     """
 
     starts: int
@@ -105,6 +107,7 @@ class AttackSummary:
     method: str = "margin"
     name: str = ""
     step: str = ""
+    run: str = ""
     kind: Literal["attack"] = "attack"
 
 
@@ -233,6 +236,7 @@ class Record:
 
     `extends` is the run that this one adds inputs to, if there is one in the store.
     `stopped_early`: a time limit ended the run; the same study goes on from its journal.
+    `required` is what was required of it, None for nothing; `verdicts` answer that.
     """
 
     digest: str
@@ -248,13 +252,17 @@ class Record:
     seconds: float = 0.0
     extends: str = ""
     stopped_early: bool = False
+    required: Requirements | None = None
+    verdicts: tuple[Claim, ...] = ()
 
     @property
     def study(self) -> StudySpec:
         """What was studied; of a comparison the first study, whose question all members share."""
         spec = self.spec.first if isinstance(self.spec, ComparisonSpec) else self.spec
         if not isinstance(spec, StudySpec):
-            raise InvalidArgument(f"run {self.digest[:12]} was read from a file: it has no study")
+            raise InvalidArgument(
+                f"run {self.digest[:12]} was read from a file: it has no study; use its spec"
+            )
         return spec
 
     @property

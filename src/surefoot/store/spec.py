@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from surefoot.results import Interval
 
+_SET_BY_STUDY = ("size", "seed", "level", "fresh", "sampling")
+"""Options of a method that a study sets: they stand elsewhere, with their values."""
+
 
 @dataclass(frozen=True)
 class PartSpec:
@@ -29,6 +32,17 @@ class PartSpec:
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name} {value}" for name, value in self.options.items())
+        return f"{self.kind} ({inside})" if inside else self.kind
+
+    @property
+    def chosen(self) -> str:
+        """The kind of a method with the numbers and words that were chosen for it."""
+        own = {
+            name.replace("_", " "): f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in self.options.items()
+            if name not in _SET_BY_STUDY and isinstance(value, int | float | str) and value != ""
+        }
+        inside = ", ".join(f"{name} {value}" for name, value in own.items())
         return f"{self.kind} ({inside})" if inside else self.kind
 
 
@@ -153,11 +167,12 @@ class ComparisonSpec:
     """Several studies: the spec of the first, and the error that all their claims share.
 
     The members differ in the model, the perturbation or its level only. `error` is None where
-    each member makes its claims by itself.
+    each member makes its claims by itself. `names` are those of the members, the first one first.
     """
 
     first: StudySpec | BracketFileSpec | OutcomeFileSpec
     error: float | None
+    names: tuple[str, ...] = ()
     kind: Literal["comparison"] = "comparison"
 
 

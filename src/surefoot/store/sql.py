@@ -29,6 +29,7 @@ from surefoot.store.schema import META, RUNS, SCHEMA, TABLES
 from surefoot.store.spec import StudySpec
 from surefoot.store.sql_check import check_file, check_runs, cut_run
 from surefoot.store.sql_journal import SqlJournal, now
+from surefoot.store.sql_listing import Listing
 from surefoot.store.sql_runs import sealed_record, summary_of
 from surefoot.store.sqlite_file import create_when_unlocked, open_file
 
@@ -43,8 +44,8 @@ _CHECKED_ROWS = 10_000
 class SqlStore:
     """Runs by digest, each with its journal and, once finished, its record."""
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
-        self._database = _database(url, create)
+    def __init__(self, url: str, *, create: bool = True, read_only: bool = False) -> None:
+        self._database = _database(url, create, read_only)
         self.where = self._database.where
         self._insert = _INSERT[self._database.engine.dialect.name]
         self._journals: dict[str, SqlJournal] = {}
@@ -149,12 +150,18 @@ class SqlStore:
         rows: list[Any] = self._database.read(lambda db: list(db.execute(query)))
         return [summary_of(row, self.where) for row in rows]
 
+    def listing(self) -> Listing:
+        """What a list of runs shows, without reading journals and whole records."""
+        return Listing(self._database, self._has_tables)
+
     def record(self, prefix: str = "") -> Record:
         """The finished run whose digest begins with `prefix`; the last to finish if it is empty."""
         run = choose_run(self.runs(), prefix, self.where)
         record = self.stored(run.digest)
         if record is None:
-            raise StoreFailed(f"{self.where}: run {run.digest[:12]} has no record")
+            raise StoreFailed(
+                f"{self.where}: run {run.digest[:12]} has no record: run the same command again"
+            )
         return record
 
     def stored(self, digest: str) -> Record | None:
@@ -240,5 +247,7 @@ class SqlStore:
         return None if schema is None else str(schema)
 
 
-def _database(url: str, create: bool) -> Database:
-    return open_postgres(url) if scheme_of(url) in POSTGRES else open_file(url, create)
+def _database(url: str, create: bool, read_only: bool) -> Database:
+    if scheme_of(url) in POSTGRES:
+        return open_postgres(url, () if read_only else None, read_only)
+    return open_file(url, create, read_only)

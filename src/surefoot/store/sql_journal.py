@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from surefoot.errors import AnswersDiffer, StoreDamaged, StoreFailed
 from surefoot.evidence import Proof
+from surefoot.garbage_collection import no_garbage_collection
 from surefoot.store.chains import COLUMNS, Answer, BadRow, Chains
 from surefoot.store.database import Database
 from surefoot.store.evidence_text import evidence_to_text
-from surefoot.store.garbage_collection import no_garbage_collection
 from surefoot.store.schema import JOURNAL, RUNS
 from surefoot.tasks import Entry, Task
 

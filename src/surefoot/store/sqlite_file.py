@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +14,12 @@ from sqlalchemy.exc import DBAPIError
 
 from surefoot.errors import StoreDamaged, StoreFailed
 from surefoot.store.database import Database
-from surefoot.store.locations import path_of
+from surefoot.store.locations import is_sealed, path_of
 
 _LOCK_TIMEOUT_SECONDS = 30
 """How long to wait for another process that writes to the file."""
+_READ_TIMEOUT_SECONDS = 2
+"""The same where it is only read: a reader waits for a page, and can load it again."""
 _LOCK_RETRY_SECONDS = 0.02
 """Between two attempts to create the tables."""
 _OTHER = "use another store (store=, --store)"
@@ -40,10 +41,11 @@ _SENTENCES = (
 """Parts of a message of SQLite, what is wrong then, and the way out; the first that fits."""
 
 
-def open_file(url: str, create: bool) -> Database:
+def open_file(url: str, create: bool, read_only: bool = False) -> Database:
     """The database in this file; without `create` the file must exist.
 
     In a folder that cannot be written it is only read: a finished run can still be shown.
+    `read_only`: SQLite itself refuses every write.
     """
     where = path_of(url)
     if not create and not where.is_file():
@@ -52,11 +54,11 @@ def open_file(url: str, create: bool) -> Database:
         raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():
         raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
-    sealed = where.is_file() and not os.access(where.parent, os.W_OK)
-    name = f"file:{quote(str(where))}?immutable=1" if sealed else str(where)
+    how = "immutable=1" if is_sealed(url) else "mode=ro" if read_only else ""
+    name = f"file:{quote(str(where.absolute()))}?{how}" if how else str(where)
     engine = sa.create_engine(
-        sa.URL.create("sqlite", database=name, query={"uri": "true"} if sealed else {}),
-        connect_args={"timeout": _LOCK_TIMEOUT_SECONDS},
+        sa.URL.create("sqlite", database=name, query={"uri": "true"} if how else {}),
+        connect_args={"timeout": _READ_TIMEOUT_SECONDS if read_only else _LOCK_TIMEOUT_SECONDS},
     )
     place = _Place(where)
     sa.event.listen(engine, "connect", _set_pragmas)

@@ -55,6 +55,7 @@ def measurement(study: Setup, workers: int | None, batch: int | None) -> Measure
         conclude=lambda local: conclude(study, local, _in_this_ball(study)),
         doing="attacking",
         unit="inputs",
+        requested=own_function or workers is not None,
     )
 
 

@@ -43,6 +43,11 @@ def by_class(rows: Sequence[InputRow]) -> dict[int, list[InputRow]]:
     return dict(sorted(classes.items()))
 
 
+def trials_of(rows: Iterable[InputRow]) -> int:
+    """The trials of these inputs, all together."""
+    return sum(row.result.trials for row in rows)
+
+
 def groups_within_classes(classes: Mapping[int, Sequence[InputRow]]) -> bool:
     """Whether no group has inputs of several classes; true where there are no groups.
 

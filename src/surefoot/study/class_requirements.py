@@ -11,22 +11,22 @@ from surefoot.claims import About, Claim, Scope
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each
 from surefoot.results import Decision, Footing, Guarantee, Undecided
+from surefoot.store.requirements import OfClasses
 from surefoot.study.class_groups import (
     by_class,
     distinct_names,
     groups_in,
     groups_within_classes,
     sampled_of,
+    trials_of,
 )
-from surefoot.study.option_values import MOST_DIGITS
-from surefoot.study.sampling_claims import FAILURE, verdict_of
+from surefoot.study.option_values import MOST_DIGITS, complement
+from surefoot.study.sampling_claims import FAILURE, GIVEN_SCALES, verdict_of
 
 if TYPE_CHECKING:
     from surefoot.store.records import Record
     from surefoot.study.setup import Setup
 
-OfClasses = float | Mapping[Any, float]
-"""One number for every class, or a number for each class named: by its name or its number."""
 _NEAR, _LISTED = 3, 10
 """Near names that a refusal proposes, and classes that it lists where there are none."""
 
@@ -56,7 +56,8 @@ def of_each_class(record: Record, over: Population, least: OfClasses) -> list[Cl
     claims = [together]
     for name, one in each.classes.items():
         scope = Scope(About.CLASS, len(rows[name]), name, groups=groups_in(own[name]))
-        claims.append(sampled_claim(record, over, one, required[name], scope))
+        trials = trials_of(rows[name])
+        claims.append(sampled_claim(record, over, one, required[name], scope, trials))
     return claims
 
 
@@ -86,7 +87,9 @@ def _class_of(key: object, names: Mapping[int, str]) -> str:
         return names[int(text)]
     near = get_close_matches(text, names.values(), n=_NEAR)
     near = near or [n for n in names.values() if text and text.lower() in n.lower()][:_NEAR]
-    way_out = f"do you mean {' or '.join(near)}?" if near else f"there are {_listed(names)}"
+    way_out = (
+        f"do you mean {' or '.join(near)}?" if near else f"there are {_listed(names)}; name one"
+    )
     raise InvalidArgument(f"there is no class {text!r} among these inputs: {way_out}")
 
 
@@ -114,24 +117,30 @@ def sampled_claim(
     decided: Decision | Undecided,
     least: float | None,
     scope: Scope,
+    trials: int | None = None,
 ) -> Claim:
-    """The mean is required as the share kept, and claimed as the failure probability."""
+    """The mean is required as the share kept, and claimed as the failure probability.
+
+    `trials` are those that it rests on; None: all of the run.
+    """
     model = next(c for c in record.claims if c.about.of is About.POPULATION)
     verdict, reason = verdict_of(decided)
     proved = decided.guarantee if isinstance(decided, Decision) else None
     guarantee = proved or Guarantee(Footing.CONDITIONAL, over.error, model.guarantee.assumptions)
     mean = model.kind == "mean_population"
     together = "all classes" if scope.name else ""
+    given = tuple({GIVEN_SCALES}.intersection(model.guarantee.assumptions))
+    assumed = tuple(dict.fromkeys((*guarantee.assumptions, *given)))
     return Claim(
         model.kind,
         replace(scope, sampling=model.about.sampling),
         model.random,
         FAILURE if mean else model.quantity,
-        Guarantee(guarantee.footing, guarantee.error, guarantee.assumptions, together),
+        Guarantee(guarantee.footing, guarantee.error, assumed, together),
         model.continues,
         limit=model.limit,
-        requirement=1 - least if mean and least is not None else least,
+        requirement=complement(least) if mean and least is not None else least,
         verdict=verdict,
         reason=reason,
-        trials=record.trials,
+        trials=record.trials if trials is None else trials,
     )

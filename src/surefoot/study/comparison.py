@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surefoot.engine.loop import Progress
+from surefoot.engine.progress import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import InvalidArgument
 from surefoot.executors import AnyExecutor, WorkerNote, one_cluster, warn_of_fallback
 from surefoot.perturb._ops.levels import level_words
 from surefoot.procedure import Needs
 from surefoot.region import AnyAttack
-from surefoot.store.records import Record, Source
-from surefoot.store.spec import ComparisonSpec
-from surefoot.study.comparison_claims import (
-    CURVES,
-    LEVELS,
-    MODELS,
-    compare_curves,
-    compare_samples,
-)
-from surefoot.study.model_stability import as_in_records
+from surefoot.store.records import Source
+from surefoot.study.comparison_claims import CURVES, LEVELS, MODELS
+from surefoot.study.joined_record import joined_record
+from surefoot.study.keep_outcome import keep_outcome
 from surefoot.study.result import Result
 from surefoot.study.study import Study
 
@@ -56,9 +49,10 @@ def compare(
         raise InvalidArgument("there is nothing to compare: give two studies or more, by name")
     needs = {study.needs for study in studies.values()}
     if len(needs) > 1:
+        names = (type(study.method).__name__ for study in studies.values())
         raise InvalidArgument(
-            "only methods of the same kind can be compared, got "
-            + " and ".join(sorted(type(study.method).__name__ for study in studies.values()))
+            f"only methods of the same kind can be compared, got {' and '.join(sorted(names))}: "
+            "give all studies one"
         )
     if needs == {Needs.MEAN}:
         raise InvalidArgument(
@@ -71,7 +65,8 @@ def compare(
         on_progress=on_progress, attack=attack, on_interrupt=on_interrupt, time_limit=time_limit,
         executor=executor, on_workers=on_workers,
     )  # fmt: skip
-    return join_results(parts, MODELS if needs == {Needs.SAMPLES} else CURVES, error, reference)
+    along = MODELS if needs == {Needs.SAMPLES} else CURVES
+    return _kept(join_results(parts, along, error, reference), store)
 
 
 def sweep(
@@ -90,13 +85,25 @@ def sweep(
     executor: AnyExecutor = None,
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
 ) -> Result:
-    """One study at several levels: failure against the level, on the same noise."""
+    """One study at several levels: failure against the level, on the same noise.
+
+    `error` is that of the claims about all levels together; each level is a part of the result.
+    Options as for `Study.run`. Example: sf.sweep(study, [0.01, 0.02, 0.04]).plot("levels.svg")
+    """
     parts = _run_each(
         studies_by_level(study, levels), sources, on_start, store=store, workers=workers,
         batch=batch, on_progress=on_progress, attack=attack, time_limit=time_limit,
         executor=executor, on_workers=on_workers,
     )  # fmt: skip
-    return join_results(parts, LEVELS, error)
+    return _kept(join_results(parts, LEVELS, error), store)
+
+
+def _kept(result: Result, store: str | None) -> Result:
+    """The comparison itself, once it is in the store as a run of its own."""
+    if result.parts:
+        records = {name: part.record for name, part in result.parts.items()}
+        keep_outcome(result.record, records, store)
+    return result
 
 
 def _run_each(
@@ -138,25 +145,5 @@ def join_results(
     if len(parts) == 1 and along == CURVES:
         return next(iter(parts.values()))
     records = {name: part.record for name, part in parts.items()}
-    if len(records) < 2:
-        raise InvalidArgument(f"a comparison needs two or more, got {len(records)}")
-    if along == CURVES:
-        comparison, claims = compare_curves(records)
-    else:
-        comparison, claims, error = compare_samples(records, along, error, reference)
-    first: Record = next(iter(records.values()))
-    if isinstance(first.spec, ComparisonSpec):
-        raise InvalidArgument("a comparison cannot be compared again: compare its parts")
-    digest = hashlib.sha256("\n".join(r.digest for r in records.values()).encode()).hexdigest()
-    whole = Record(
-        digest=digest,
-        spec=ComparisonSpec(first.spec, error),
-        claims=as_in_records(claims, records.values()),
-        inputs=(),
-        details=comparison,
-        findings=(),
-        trials=sum(r.trials for r in records.values()),
-        environment=first.environment,
-        stopped_early=any(r.stopped_early for r in records.values()),
-    )
-    return Result(whole, parts)
+    store = next(iter(parts.values())).store if parts else ""
+    return Result(joined_record(records, along, error, reference), parts, store=store)

@@ -48,7 +48,9 @@ def compare_samples(
     """
     if reference is not None and set(reference) != set(records):
         odd = sorted(set(reference) ^ set(records))
-        raise InvalidArgument(f"a reference needs one number for each model: look at {odd[0]!r}")
+        raise InvalidArgument(
+            f"a reference needs one number for each model: add or remove that of {odd[0]!r}"
+        )
     _check_same_question(records, along)
     first = next(iter(records.values()))
     over = population_of(first)
@@ -238,7 +240,10 @@ def _check_same_question(records: Mapping[str, Record], along: str) -> None:
         if along == LEVELS:
             a, b = (replace(p, options=_without_level(p.options)) for p in (a, b))
         if a != b:
-            raise InvalidArgument(f"{name} and {other} met different perturbations: {a} and {b}")
+            raise InvalidArgument(
+                f"{name} and {other} met different perturbations: {a} and {b}; study both under "
+                "the same"
+            )
 
 
 def _without_level(options: dict[str, Any]) -> dict[str, Any]:
@@ -257,7 +262,7 @@ def _refuse_other_parts(
         if a != b:
             raise InvalidArgument(
                 f"{name} and {other} differ in their {part} ({a} and {b}): only the {along} may "
-                "differ"
+                "differ; study both with the same"
             )
 
 

@@ -248,7 +248,7 @@ def _check_range(study: Parts) -> None:
     if method.low < least or method.high > known.high:
         raise InvalidArgument(
             f"{perturbation.kind}: levels go from {least:g} to {known.high:g}, not from "
-            f"{method.low:g} to {method.high:g}"
+            f"{method.low:g} to {method.high:g}: choose from that range"
         )
 
 
@@ -285,10 +285,10 @@ def _check_region(study: Parts) -> None:
     follows_gradients = not proves and not hasattr(study.method, "function")
     if follows_gradients and not hasattr(study.model, "margin_and_gradient"):
         raise InvalidArgument(
-            "the model gives scores but no gradients: an attack needs a PyTorch model or an ONNX "
-            "file, or a function of your own (attack=function)"
+            "the model gives scores but no gradients: give a PyTorch model or an ONNX file, or an "
+            "attack of your own (attack=function)"
         )
     if ball is Ball.L2 and signature.whole_numbers:
         raise InvalidArgument(
-            "the model takes whole numbers, and in an L2 ball the attack does not"
+            "the model takes whole numbers, and in an L2 ball the attack does not: use linf"
         )

@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 def measurement(study: Setup, workers: int | None, batch: int | None) -> Measurement:
     """One procedure for all inputs together, and one for each class where that is wanted."""
-    bench, subjects_by_name = study.bench(), _subjects(study)
+    bench, subjects_by_name = study.bench(), subjects_of(study)
     subjects = list(subjects_by_name.values())
     method: Any = study.method
     return Measurement(
@@ -63,7 +63,7 @@ def shuffled(study: Setup | RecordedStudy) -> tuple[int, ...]:
     return tuple(sorted(range(len(ids)), key=random_key))
 
 
-def _subjects(study: Setup) -> dict[str, Subject]:
+def subjects_of(study: Setup) -> dict[str, Subject]:
     """The whole set, and each class where that is wanted, by the name a reader sees."""
     inputs, order = study.fitted, shuffled(study)
     fresh = study.randomness is Randomness.FRESH

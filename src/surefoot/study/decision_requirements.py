@@ -20,7 +20,9 @@ EVERY = "all"
 def share_of_all(word: str, of_these: float | None) -> float:
     """1 for "all"; refuses another word, and a share of these inputs beside it."""
     if word != EVERY:
-        raise InvalidArgument(f"a requirement is a number such as 0.95, or {EVERY!r}: got {word!r}")
+        raise InvalidArgument(
+            f"a requirement is a number such as 0.95, or {EVERY!r}, got {word!r}: write one of them"
+        )
     if of_these is not None:
         raise InvalidArgument(f"{EVERY!r} is all of these inputs: leave out of_these")
     return 1.0

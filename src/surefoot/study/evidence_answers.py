@@ -29,10 +29,35 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Again:
+    """What a second party with model and data adds: are they those of the file, and trials run
+    again. `forger` says what somebody could still do unnoticed, `sample` how much was run again.
+    """
+
+    subjects: tuple[Check, ...]
+    trials: tuple[Check, ...] = ()
+    forger: tuple[str, ...] = ()
+    sample: str = ""
+
+    @property
+    def conclusion(self) -> str:
+        """The part of the whole sentence about the trials."""
+        if any(check.status is Status.REFUTED for check in self.subjects):
+            return "model or data are not those of the run; nothing was run again"
+        if any(check.status is Status.REFUTED for check in self.trials):
+            return "what was run again came out otherwise than the file says"
+        if any(check.status is Status.OPEN for check in (*self.subjects, *self.trials)):
+            return "not all that was to be run again could be"
+        return self.sample or "what was run again came out as it says"
+
+
+@dataclass(frozen=True)
 class EvidenceCheck:
     """What a second party knows of an evidence file, in the order in which a sceptic asks.
 
-    `claims` has one check for each claim; `results` are those of the inputs and the summaries.
+    `claims` has one check for each claim; `results` are those of the inputs and the summaries;
+    `verdicts` those of what was required, empty where nothing was. `again` is None without model
+    and data.
     """
 
     run: str
@@ -42,12 +67,18 @@ class EvidenceCheck:
     claims: tuple[Check, ...] = ()
     results: tuple[Check, ...] = ()
     not_covered: tuple[str, ...] = ()
+    verdicts: tuple[Check, ...] = ()
+    again: Again | None = None
 
     @property
     def checks(self) -> tuple[Check, ...]:
         """Everything that was checked."""
         intact = () if self.intact is None else (self.intact,)
-        return (self.signature, *intact, *self.claims, *self.results)
+        return (self.signature, *intact, *self.claims, *self.verdicts, *self.results, *self._again)
+
+    @property
+    def _again(self) -> tuple[Check, ...]:
+        return () if self.again is None else (*self.again.subjects, *self.again.trials)
 
     @property
     def exit_code(self) -> int:
@@ -57,22 +88,35 @@ class EvidenceCheck:
         """
         if any(check.status is Status.REFUTED for check in self.checks):
             return 1
-        return 2 if any(c.status is Status.OPEN for c in (*self.claims, *self.results)) else 0
+        computed = (*self.claims, *self.verdicts, *self.results, *self._again)
+        return 2 if any(check.status is Status.OPEN for check in computed) else 0
 
     @property
     def conclusion(self) -> str:
         """The whole in one sentence."""
         if self.signature.status is Status.REFUTED:
             return "Refuted: the file is not what was signed; nothing else of it was checked."
+        if any(check.status is Status.REFUTED for check in self._again):
+            return f"Refuted: {self._again_words}."
         if self.exit_code == 1:
             bad = sum(check.status is Status.REFUTED for check in self.claims)
             what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
+            if any(check.status is Status.REFUTED for check in self.verdicts):
+                what = f"{what}, and a verdict," if bad else "a verdict"
             return f"Refuted: {what} cannot have come from this study and this journal."
         followed = sum(check.status is Status.FOLLOWS for check in self.claims)
+        more = "" if self.again is None else f", and {self._again_words}"
         if self.exit_code == 2:
-            return f"Undecided: {followed} of {len(self.claims)} claims were recomputed."
+            return f"Undecided: {followed} of {len(self.claims)} claims were recomputed{more}."
         claims = "the claim follows" if followed == 1 else f"all {followed} claims follow"
-        return f"{claims[:1].upper()}{claims[1:]} from the journal in this file."
+        number = len(self.verdicts)
+        verdicts = "" if not number else f", and so do {number} verdicts"
+        verdicts = ", and so does the verdict" if number == 1 else verdicts
+        return f"{claims[:1].upper()}{claims[1:]} from the journal in this file{verdicts}{more}."
+
+    @property
+    def _again_words(self) -> str:
+        return "" if self.again is None else self.again.conclusion
 
     def __str__(self) -> str:
         """The answers of a sceptic's questions, one after the other."""
@@ -82,8 +126,19 @@ class EvidenceCheck:
             parts.append(("Is it intact?", [self.intact.subject + reason]))
         parts.append(("What is it about?", self.about))
         parts.append(("Do the claims follow from the journal?", self.claims))
+        if self.claims:
+            nothing = ["Nothing was required of it."]
+            parts.append(("And the verdicts on what was required?", self.verdicts or nothing))
         parts.append(("And the results behind them?", self.results))
-        parts.append(("What is not covered?", self.not_covered))
+        if self.again is None:
+            parts.append(("What is not covered?", self.not_covered))
+        else:
+            parts.append(
+                ("Is this the model, and are these the data?", _sentences(self.again.subjects))
+            )
+            parts.append(("Were the trials really run?", _sentences(self.again.trials)))
+            parts.append(("What could a forger still do?", self.again.forger))
+            parts.append(("What else is not covered?", self.not_covered))
         lines = [
             "\n  ".join([title, *(_printable(str(line)) for line in body)])
             for title, body in parts
@@ -97,6 +152,11 @@ class EvidenceCheck:
             {**asdict(self), "conclusion": self.conclusion, "exit_code": self.exit_code},
             ensure_ascii=False,
         )
+
+
+def _sentences(checks: Iterable[Check]) -> list[str]:
+    """Checks whose words are whole sentences."""
+    return [f"{check.subject} {check.reason}".rstrip() for check in checks]
 
 
 def _printable(line: str) -> str:

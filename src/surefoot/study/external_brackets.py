@@ -78,7 +78,7 @@ def brackets(
     ]
     if not rows and not networks:
         raise InvalidArgument(
-            f"{path} has no rows of {_choice(split, source)}: it has "
+            f"{path} has no rows of {_choice(split, source)}: choose "
             + " or ".join(sorted({_choice(row.split, row.source or None) for row in every}))
         )
     names = list(networks) or list(dict.fromkeys(row.network for row in rows))
@@ -124,7 +124,9 @@ def _check(
 ) -> None:
     if not rows:
         known = ", ".join(sorted({row.network for row in read_brackets(path)}))
-        raise InvalidArgument(f"{path} has no rows of network {name!r} as chosen; it has {known}")
+        raise InvalidArgument(
+            f"{path} has no rows of network {name!r} as chosen; it has {known}: choose among them"
+        )
     keys = Counter((row.split, row.image) if by == "split" else row.image for row in rows)
     key, times = keys.most_common(1)[0]
     if times > 1:
@@ -139,7 +141,7 @@ def _check(
         ]
         raise InvalidArgument(
             f"{path} has {times} rows of {name}, image {image}: one bracket an input is needed"
-            + (f"; choose by {' and '.join(ways)}" if ways else "")
+            + (f"; choose by {' and '.join(ways)}" if ways else "; leave out the others")
         )
 
 

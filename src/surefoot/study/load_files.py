@@ -87,7 +87,7 @@ class FileOptions:
         if len(whole_numbers) > 1:
             raise InvalidArgument(
                 "some of these models take integers (uint8) and some do not: they cannot be given "
-                "the same inputs"
+                "the same inputs; study them apart"
             )
         if True in whole_numbers and pixels and self.scale is None:
             if isinstance(data, Inputs):
@@ -116,7 +116,7 @@ class FileOptions:
         if len(names) > 1:
             raise InvalidArgument(
                 "these models were fitted with other classes than one another: they cannot be "
-                "compared on the same labels"
+                "compared on the same labels; study them apart"
             )
         return replace(self, class_names=names.pop())._inputs(data, None, None)
 

@@ -9,7 +9,8 @@ from typing import Any
 from surefoot.claims import Claim
 from surefoot.engine.bench import Bench
 from surefoot.engine.device_benches import device_benches, device_of
-from surefoot.engine.loop import Progress, measure
+from surefoot.engine.loop import measure
+from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, Work, WorkerNote, cores, open_work, warn_of_fallback
 from surefoot.procedure import Joint, Procedure
 from surefoot.store import Journal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,11 @@ def numbers(value: Any) -> tuple[float, ...] | None:  # noqa: ANN401
     if isinstance(value, str):
         return tuple(number(part) for part in value.split(","))
     return tuple(float(part) for part in np.atleast_1d(np.asarray(value, dtype=float)))
+
+
+def complement(share: float) -> float:
+    """The rest of 1, of the decimal number that a person wrote: 0.1 of 0.9, not 0.09999999999…"""
+    return float(1 - Decimal(repr(float(share))))
 
 
 MOST_DIGITS = 18

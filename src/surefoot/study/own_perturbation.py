@@ -65,8 +65,7 @@ def own_perturbation(own: OwnText) -> Perturbation:
     ends = number(low), number(high)
     if not 0 <= ends[0] < ends[1]:
         raise InvalidArgument(
-            f"{own.at(own.level)}: a range runs from its lowest to its highest strength, such as "
-            "0..1"
+            f"{own.at(own.level)}: a range runs from its lowest to its highest strength: write 0..1"
         )
     return RandomLevel(ends[1], _at_level(own, value, ends[1]), round(ends[0] / ends[1], 12))
 
@@ -84,7 +83,7 @@ def own_range(own: OwnText) -> tuple[Perturbation, Interval]:
     if not 0 <= ends[0] < ends[1]:
         raise InvalidArgument(
             f"{own.at(own.level)}: a range of levels goes from a lower to a higher one, at least "
-            f"0, such as {own.at('0..1')}"
+            f"0: write {own.at('0..1')}"
         )
     return replace(value, level=None), Interval(*ends)
 

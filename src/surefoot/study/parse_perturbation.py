@@ -72,10 +72,14 @@ def parse_range(
     ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
     if not ends[0] < ends[1]:
         raise InvalidArgument(
-            f"{text}: a range of levels goes from a lower to a higher one, such as {kind}:0..1"
+            f"{text}: a range of levels goes from a lower to a higher one: write "
+            f"{_text(kind, 0.0)}..{_example(kind)}"
         )
     if ends[0] < 0 and not getattr(PERTURBATIONS[kind], "signed", False):
-        raise InvalidArgument(f"{text}: {kind} has no direction, levels begin at 0")
+        raise InvalidArgument(
+            f"{text}: {kind} has no direction, levels begin at 0: write "
+            f"{_text(kind, 0.0)}..{_example(kind)}"
+        )
     strongest = max(abs(ends[0]), ends[1])
     perturbation: Any = parse_perturbation(f"{_text(kind, strongest)}{comma}{options}", frame)
     return replace(perturbation, level=None), Interval(*ends)
@@ -143,7 +147,7 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
     strength = _level(kind, level, class_, frame)
     if strength < 0 and getattr(class_, "signed", False):
         raise InvalidArgument(
-            f"{text}: a level below 0 is written in a range, such as {kind}:{level}..{-strength:g}"
+            f"{text}: a level below 0 is written in a range: write {kind}:{level}..{-strength:g}"
         )
     perturbation: Perturbation = class_(level=strength, **options)
     return perturbation
@@ -192,7 +196,9 @@ def _severity(kind: str, text: str, class_: type[Any], frame: tuple[int, ...]) -
         raise InvalidArgument(f"{kind} has no published severities: give its level, {kind}:0.1")
     severity = number(text[1:])
     if not 0 <= severity <= 5:
-        raise InvalidArgument(f"published severities run from s1 to s5, got {text}")
+        raise InvalidArgument(
+            f"published severities run from s1 to s5, got {text}: write {kind}:s3"
+        )
     small = bool(frame) and max(frame) <= LONGEST_SMALL
     levels: tuple[float, ...] = (0.0, *presets["small" if small else "large"])
     below = min(int(severity), 4)
@@ -205,8 +211,8 @@ def _random_level(
     low, high = (_level(kind, part.strip(), class_, frame) for part in text.split("..", 1))
     if not abs(low) <= high or high <= 0 or low == high:
         raise InvalidArgument(
-            f"{kind}:{text}: a range runs from its lowest to its highest strength, such as 0..2 "
-            "or -10..10"
+            f"{kind}:{text}: a range runs from its lowest to its highest strength: write 0..2 or "
+            "-10..10"
         )
     inner: Perturbation = class_(level=high, **options)
     return RandomLevel(high, inner, round(low / high, 12))
@@ -218,7 +224,7 @@ def _options(kind: str, pairs: list[str], class_: type[Any]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in known:
-            allowed = f"it takes {', '.join(known)}" if known else "it takes the level only"
+            allowed = f"it takes {', '.join(known)}; use one" if known else "leave it out"
             raise InvalidArgument(f"{kind} has no option {pair!r}: {allowed}")
         if name == "features":
             options[name] = load_features(value)

@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot.claims import About, Claim, Continues, Randomness, Sampling, Scope
 from surefoot.evidence import Counts
+from surefoot.perturb.table.match_columns import scales_from_inputs
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
 from surefoot.procedure import Joint
@@ -28,7 +29,7 @@ from surefoot.store.records import Samples
 from surefoot.study.curve_run import shuffled
 from surefoot.study.measurement import Measurement, RecordBody
 from surefoot.study.recorded_study import RecordedStudy
-from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval
+from surefoot.study.sampling_claims import FAILURE, common_of, failure_interval, given_scales
 from surefoot.study.sampling_run import (
     batch_size,
     input_rows,
@@ -113,8 +114,10 @@ def _means(
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
-    The one that was not asked for comes from the first trial of each input, whose number was fixed
-    beforehand.
+    Where these inputs were asked for, the population's comes from the first trial of each input,
+    whose number was fixed beforehand. Where the population was, nothing is said of these inputs,
+    unless it is exact: how many more trials they had depends on what the first ones said, so that
+    only the first could be counted, and a reader would have two estimates of one run.
     """
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
@@ -127,12 +130,11 @@ def _means(
     complete = len(once) == len(first)
     counted_once = complete and study.sampling is not Sampling.GROUPED
     if study.method.about is About.POPULATION:
-        of_set = over.studied(once) if complete else None
-        if of_set is not None and study.randomness is Randomness.NOTHING:
-            exact = float(np.mean([c.rate for c in first]))
-            known = Guarantee(Footing.SOUND, 0.0)
-            of_set = replace(of_set, value=exact, interval=Interval(exact, exact), guarantee=known)
-        return of_set, kept
+        if not complete or study.randomness is not Randomness.NOTHING:
+            return None, kept
+        exact = float(np.mean([c.rate for c in first]))
+        known = Guarantee(Footing.SOUND, 0.0)
+        return Estimate(exact, Interval(exact, exact), known, len(once)), kept
     whole: Any = Undecided("too few inputs had a trial for a statement about the population")
     if once and (counted_once or study.sampling is Sampling.INDEPENDENT):
         whole = over.conclude(once, over.error)
@@ -161,13 +163,13 @@ def _claims(
         )  # fmt: skip
     if isinstance(details.whole, Estimate):
         whole = details.whole
-        claims.append(
-            common.of(
-                Scope(About.POPULATION, common.inputs, sampling=common.sampling),
-                "mean_population", FAILURE, whole.guarantee,
-                value=1 - whole.value, interval=failure_interval(whole.interval),
-            )
+        of_population = common.of(
+            Scope(About.POPULATION, common.inputs, sampling=common.sampling),
+            "mean_population", FAILURE, whole.guarantee,
+            value=1 - whole.value, interval=failure_interval(whole.interval),
         )  # fmt: skip
+        own_scales = scales_from_inputs(study.perturbation)
+        claims.append(given_scales(of_population) if own_scales else of_population)
     if population_first:
         claims.reverse()
     return (replace(claims[0], reason=result.note), *claims[1:])

@@ -17,7 +17,7 @@ from surefoot.population import (
 )
 from surefoot.results import Footing, Guarantee, Quantile, Undecided
 from surefoot.store.records import InputRow, QuantileRow, Radii, Record
-from surefoot.study.class_groups import groups_in, sampled_of
+from surefoot.study.class_groups import by_class, groups_in, sampled_of, trials_of
 
 ALL = "all inputs"
 _SAMPLE_ALONE = (ShortestRanks.kind, GroupQuantile.kind)
@@ -60,10 +60,13 @@ def quantiles_of(
 
 def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     """The quantile of the population; then of each class, all classes together."""
-    trials = sum(row.result.trials for row in rows)
     together = f"all {len(radii.classes)} classes"
-    claims = [_claim(radii.quantiles[0], About.POPULATION, trials, "")]
-    claims += [_claim(row, About.CLASS, trials, together) for row in radii.classes]
+    claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows), "")]
+    members = by_class(rows).values() if radii.classes else ()
+    claims += [
+        _claim(row, About.CLASS, trials_of(own), together)
+        for row, own in zip(radii.classes, members, strict=True)
+    ]
     return tuple(claims)
 
 

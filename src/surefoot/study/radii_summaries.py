@@ -30,7 +30,7 @@ def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim
     """
     distinct = tuple(dict.fromkeys(radii))
     if not distinct:
-        raise InvalidArgument("robust accuracy needs one radius or more: at_radius(8/255)")
+        raise InvalidArgument("robust accuracy needs one radius or more: write at_radius(8/255)")
     claims: list[Claim] = []
     for name, record in parts.items():
         for radius in distinct:
@@ -42,7 +42,9 @@ def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim
 def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
     local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
     if not local:
-        raise InvalidArgument("robust accuracy at a radius needs critical radii: CriticalLevel")
+        raise InvalidArgument(
+            "robust accuracy at a radius needs critical radii: use sf.methods.CriticalLevel"
+        )
     counts = robust_accuracy(local, radius)
     these = robust_accuracy_claim(radius, counts.proved, counts.refuted, counts.inputs)
     rests = _rests_on(local)

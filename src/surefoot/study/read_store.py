@@ -1,7 +1,8 @@
-"""What a store holds: its runs, their results, and the studies to run trials of again."""
+"""What finished runs of a store hold: their results, and the studies to run trials of again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -9,9 +10,11 @@ from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.methods import METHODS
 from surefoot.models.endpoint_address import named_servers
 from surefoot.procedure import Needs
-from surefoot.store import RunCheck, RunSummary, open_existing, public_location
+from surefoot.store import open_existing, public_location
 from surefoot.store.named_code import named_code
 from surefoot.store.records import Record
+from surefoot.store.spec import ComparisonSpec
+from surefoot.study.keep_outcome import stored_parts
 from surefoot.study.load_files import recorded_options
 from surefoot.study.parse_perturbation import parse_perturbation
 from surefoot.study.registry import parse_property
@@ -21,38 +24,25 @@ from surefoot.study.study import Study
 LATEST = "latest"
 
 
-def runs(store: str) -> list[RunSummary]:
-    """All runs of a store, the oldest first, finished or not."""
-    with closing(open_existing(store)) as opened:
-        return opened.runs()
-
-
-def check_store(store: str) -> list[RunCheck]:
-    """Read every run of a store, with its journal and record: what is sound, and what is wrong."""
-    with closing(open_existing(store)) as opened:
-        return opened.check()
-
-
-def repair_run(store: str, run: str) -> RunCheck:
-    """Keep of a damaged run the rows before the first damaged one; what was wrong with it.
-
-    Its record is removed: the same study then goes on from these rows, to the same result. A run
-    that cannot be read at all is removed. A sound run stays as it is.
-    """
-    with closing(open_existing(store)) as opened:
-        return opened.repair(run)
-
-
 def read_result(store: str, run: str = LATEST) -> Result:
     """The result of a finished run, as it was when the run ended.
 
     `run` is the beginning of the run's digest; "latest" is the run that finished last.
     """
-    record = _read_record(store, run)
-    command = "" if record.source is None else record.source.command
+    with closing(open_existing(store)) as opened:
+        record = opened.record("" if run == LATEST else run)
+        return result_of(record, store, stored_parts(record, opened))
+
+
+def result_of(record: Record, store: str, parts: Mapping[str, Record] | None = None) -> Result:
+    """The result that a record of this store holds; `parts`: the runs that it compares."""
     where = public_location(store)
+    command = "" if record.source is None else record.source.command
     again = command or f"surefoot show {record.digest[:12]} --store {where}"
-    return Result(record, from_store=True, command=again, store=where)
+    results = {
+        name: Result(part, from_store=True, store=where) for name, part in (parts or {}).items()
+    }
+    return Result(record, results, record.verdicts, from_store=True, command=again, store=where)
 
 
 def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
@@ -62,7 +52,16 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     `trust`: allow running code that the store names, Python functions and pickles, and sending
     inputs to a server that it names.
     """
-    record = _read_record(store, run)
+    return study_of(_read_record(store, run), trust=trust)
+
+
+def study_of(record: Record, *, trust: bool = False) -> Study:
+    """The study of a record, from the files that it names, as `read_study` reads them."""
+    if isinstance(record.spec, ComparisonSpec):
+        raise InvalidArgument(
+            f"run {record.digest[:12]} compares several runs: name one of them, which surefoot "
+            "show --list lists"
+        )
     if record.source is None:
         raise InvalidArgument(
             "this run was made in Python, from a model in memory: use study.replay(…) there"
@@ -70,7 +69,8 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     spec, source = record.study, record.source
     if METHODS[spec.method.kind].needs not in (Needs.SAMPLES, Needs.MEAN):
         raise InvalidArgument(
-            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay"
+            f"run {record.digest[:12]} is a curve or a proof: it has no single trials to replay; "
+            "replay a run of estimate or certify"
         )
     models = source.models or (source.model,)
     _refuse_code(record, trust)
@@ -92,7 +92,7 @@ def read_study(store: str, run: str = LATEST, *, trust: bool = False) -> Study:
     if study.digest != record.digest:
         raise StoreFailed(
             f"{source.model} or {source.data} is not what run {record.digest[:12]} was made with: "
-            "the digests differ"
+            "the digests differ; restore the files of that run, or run the study again"
         )
     return study
 

@@ -11,6 +11,7 @@ from surefoot.claims import MODEL_UNCHANGED, Randomness
 from surefoot.engine.subject_run import SubjectRun
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReplayMismatch
 from surefoot.evidence import Counts
+from surefoot.evidence_file.packed import NEW_COPY
 from surefoot.methods import METHODS, AttackFunction
 from surefoot.models.endpoint_address import is_behind_address
 from surefoot.procedure import Joint, Needs, Pinned
@@ -25,6 +26,8 @@ from surefoot.study.radii_summaries import at_radii
 from surefoot.study.recorded_study import RecordedStudy, draws_of
 from surefoot.tasks import Entry, Subject
 
+_MOST_INPUTS = 1_000_000
+"""Of a study: a hostile file cannot have us count to a billion."""
 Entries = Mapping[str, Sequence[Entry]]
 """The rows of a journal, by subject."""
 
@@ -54,9 +57,17 @@ def recorded_study(record: Record, entries: Entries) -> RecordedStudy:
     """What record and journal say of the study."""
     if not isinstance(record.spec, StudySpec):
         raise NotRecomputed("it is no study of one model: the evidence of each study has a file")
+    number = record.spec.inputs.number
+    if not max(1, len(record.inputs)) <= number <= _MOST_INPUTS:
+        raise EvidenceFailed(
+            f"the file is damaged: {len(record.inputs):,} inputs of {str(number)[:20]} cannot be; "
+            f"{NEW_COPY}"
+        )
     names = Counter(row.id for row in record.inputs)
     if any(uses > 1 for uses in names.values()):
-        raise EvidenceFailed(f"the file is damaged: input {names.most_common(1)[0][0]} is twice")
+        raise EvidenceFailed(
+            f"the file is damaged: input {names.most_common(1)[0][0]} is twice; {NEW_COPY}"
+        )
     draws = draws_of(record.spec)
     if draws is None:
         draws = bool(record.claims) and record.claims[0].random is not Randomness.NOTHING
@@ -137,7 +148,9 @@ def _mean(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
 def _curves(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
     """The classes by their names in the record, in the order of their numbers in the journal."""
     if not isinstance(record.details, Curves):
-        raise EvidenceFailed("the file is damaged: the details are not those of a curve")
+        raise EvidenceFailed(
+            f"the file is damaged: the details are not those of a curve; {NEW_COPY}"
+        )
     of_set = getattr(study.method, "scope", "set") == "set"
     picks = study.randomness is Randomness.FRESH and of_set
     named = {curve_run.WHOLE: Subject(curve_run.WHOLE, tuple(range(len(study.fitted))), picks)}
@@ -158,7 +171,7 @@ def _curves(study: RecordedStudy, record: Record, entries: Entries) -> RecordBod
 def _radii(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
     """Points drawn within the brackets are taken from the record: only the model has them."""
     if not isinstance(record.details, Radii):
-        raise EvidenceFailed("the file is damaged: the details are not those of radii")
+        raise EvidenceFailed(f"the file is damaged: the details are not those of radii; {NEW_COPY}")
     subjects, procedures = radii_run.searches(study, _each(study))
     answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
     brackets, searched = radii_run.brackets_of(subjects, answers)
@@ -177,7 +190,9 @@ def _radii(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody
 def _attack(study: RecordedStudy, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
-        raise EvidenceFailed("the file is damaged: the details are not those of an attack")
+        raise EvidenceFailed(
+            f"the file is damaged: the details are not those of an attack; {NEW_COPY}"
+        )
     procedure: Any = Pinned(study.method, study.level)
     local = _replay_each(study, procedure, record, entries)
     return attack_run.conclude(study, local, record.details)

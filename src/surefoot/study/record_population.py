@@ -11,6 +11,13 @@ from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.store.records import InputRow, Record
 
+_WHOLE_MODEL = (
+    "the bytes of the ONNX file",
+    "the bytes of the ONNX file and of its weights",
+    "the bytes of the file",
+)
+"""What a digest covers where nothing else decides what the model answers: an exported file. Of a
+function or of an object in memory, code or values that it reads may be left out."""
 _POPULATIONS: dict[str, Any] = {kind.kind: kind for kind in (Mean, RobustShare, TailMean)}
 
 
@@ -23,7 +30,10 @@ def population_of(record: Record) -> Population:
     """The kind of statement about the population that the record makes."""
     spec = record.study.population
     if spec is None:
-        raise InvalidArgument(f"run {record.digest[:12]} makes no statement about the population")
+        raise InvalidArgument(
+            f"run {record.digest[:12]} makes no statement about the population: give its study a "
+            "population, such as sf.population.Mean(0.05)"
+        )
     class_, error, sampling = _POPULATIONS[spec.kind], spec.error, spec.sampling
     population: Population = (
         class_(error) if sampling is None else class_(error, Sampling(sampling))
@@ -39,7 +49,8 @@ def continues_of(population: Population, local: Sequence[Any]) -> Continues:
 def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     """Models that are the same in every respect and met the same random numbers.
 
-    A digest need not cover all of a model in memory: results that differ show that it does not.
+    Only an exported file can show that: equal digests of two functions, and equal results on the
+    perturbations drawn, do not show that they agree on all others.
     """
     same = {
         name: (
@@ -49,4 +60,5 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
         for name, r in parts.items()
         for s in [r.study]
     }
-    return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b]}
+    whole = {name: r.study.model.covers in _WHOLE_MODEL for name, r in parts.items()}
+    return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b] and whole[a]}

@@ -29,7 +29,7 @@ PERTURBATIONS: dict[str, type[Any]] = {
     for class_ in group
 }
 """The catalogue, by the name that a command line has for it."""
-_COMBINED: dict[str, type[Any]] = dict(
+COMBINED: dict[str, type[Any]] = dict(
     zip(("random-level", "chain", "mixture"), perturb.COMBINED, strict=True)
 )
 PROPERTIES: dict[str, type[Any]] = {
@@ -41,7 +41,7 @@ _WHOLE = ("k", "label", "ignore")
 
 def describe_perturbation(value: Any) -> dict[str, Any]:  # noqa: ANN401
     """A perturbation as its kind and its fields, and so its parts."""
-    return describe(value, PERTURBATIONS | _COMBINED)
+    return describe(value, PERTURBATIONS | COMBINED)
 
 
 def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa: ANN401
@@ -59,7 +59,7 @@ def describe(value: Any, known: dict[str, type[Any]]) -> dict[str, Any]:  # noqa
 def _plain(value: Any) -> Any:  # noqa: ANN401
     """What JSON can hold; a perturbation within a perturbation by its kind."""
     if is_dataclass(value) and hasattr(value, "apply"):
-        return describe(value, PERTURBATIONS | _COMBINED)
+        return describe(value, PERTURBATIONS | COMBINED)
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
@@ -119,9 +119,11 @@ def _property_options(kind: str, text: str, names: list[str]) -> dict[str, Any]:
     for pair in others:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in names:
-            raise InvalidArgument(f"{kind} has no option {pair!r}: it takes {', '.join(names)}")
+            raise InvalidArgument(
+                f"{kind} has no option {pair!r}: it takes {', '.join(names)}; use one of them"
+            )
         if name in options:
-            raise InvalidArgument(f"{kind} has {name} twice: {text}")
+            raise InvalidArgument(f"{kind} has {name} twice: {text}; give it once")
         options[name] = value if name == "of" else _amount(kind, name, value)
     return options
 

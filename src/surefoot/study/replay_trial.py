@@ -14,6 +14,9 @@ from surefoot.study.setup import Setup
 from surefoot.subject import to_host
 from surefoot.tasks import Task
 
+_TRIALS_AT_ONCE = 64
+"""In a batch that looks for a failure: few enough for any model that was studied."""
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
@@ -43,8 +46,8 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
     subjects = {s.name: s for s in study.fitted.subjects()}
     if subject not in subjects:
         raise InvalidArgument(
-            f"there is no input {subject!r} among the {len(subjects)} of this study"
-            "; `surefoot show --json` lists their ids"
+            f"there is no input {subject!r} among the {len(subjects)} of this study; see `surefoot "
+            "show --json` for their ids"
         )
     if trial < 0:
         raise InvalidArgument(f"trials count from 0, got {trial}: give 0 or more")
@@ -65,3 +68,17 @@ def replay(study: Setup, subject: str, trial: int) -> Replay:
         clean_output=bench.outputs(study.model.place(clean), [task])[0],
         output=output,
     )
+
+
+def first_failing(study: Setup, subject: str, start: int, stop: int) -> int | None:
+    """The first of the trials [start, stop) of an input that fails; None where all are kept."""
+    subjects = {s.name: s for s in study.fitted.subjects()}
+    if subject not in subjects or study.needs not in (Needs.SAMPLES, Needs.MEAN):
+        return None
+    bench = study.bench()
+    for first in range(start, stop, _TRIALS_AT_ONCE):
+        task = Task(subjects[subject], study.level, first, min(first + _TRIALS_AT_ONCE, stop))
+        failed = np.flatnonzero(bench.severities([task]) >= study.property.limit)
+        if len(failed):
+            return first + int(failed[0])
+    return None

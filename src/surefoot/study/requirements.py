@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from surefoot.claims import About, Claim, Scope, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.population import (
-    not_worse,
     requirement,
     requires,
     requires_of_groups,
@@ -20,43 +19,25 @@ from surefoot.report.curve_quantity import curve_quantity, levels_name, share_qu
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
     Bracket,
-    Decision,
     Footing,
-    Guarantee,
     Quantile,
     Reading,
 )
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Comparison, Curves, Radii, Record, Samples, Tally
+from surefoot.store.requirements import Requirements
 from surefoot.study.class_groups import groups_in, sampled_of
-from surefoot.study.class_requirements import OfClasses, of_each_class, sampled_claim
+from surefoot.study.class_requirements import of_each_class, sampled_claim
 from surefoot.study.decision_requirements import of_these
+from surefoot.study.not_worse import not_worse_claim
 from surefoot.study.precision_requirement import of_precision
 from surefoot.study.radii_claims import claim_of_ranks
 from surefoot.study.record_population import (
     continues_of,
-    identical_pairs,
     population_of,
-    rows_by_id,
 )
-from surefoot.study.sampling_claims import NO_GUARANTEE, verdict_of
+from surefoot.study.sampling_claims import verdict_of
 from surefoot.study.tally_requirements import of_tallies, of_tally
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """What a result must show; None where nothing is required."""
-
-    least: float | None = None
-    of_each_class: OfClasses | None = None
-    not_worse: tuple[str, float] | None = None
-    of_these: float | None = None
-
-    @property
-    def number(self) -> int:
-        """How many requirements share the error."""
-        every = (self.least, self.of_each_class, self.not_worse, self.of_these)
-        return sum(one is not None for one in every)
 
 
 def check_requirements(
@@ -75,7 +56,8 @@ def check_requirements(
         case Comparison() if all(isinstance(p.details, Tally) for p in parts.values()):
             if required.not_worse is None or required.number > 1:
                 raise InvalidArgument(
-                    "files side by side take one requirement, not_worse (--not-worse 0.02)"
+                    "files side by side take one requirement, not_worse (--not-worse 0.02): pass "
+                    "that alone"
                 )
             return of_tallies(record, parts, *required.not_worse)
         case Comparison() if required.not_worse is not None:
@@ -118,7 +100,7 @@ def _of_samples(record: Record, required: Requirements) -> tuple[Claim, ...]:
 def _of_parts(parts: Mapping[str, Record], required: Requirements) -> tuple[Claim, ...]:
     """The same demand on each curve, or on each network's quantile of the radius."""
     if required.least is None or required.number > 1:
-        raise InvalidArgument("curves and radii take one requirement, least=…")
+        raise InvalidArgument("curves and radii take one requirement, least=…: pass that alone")
     least, claims = required.least, []
     for name, record in parts.items():
         if isinstance(record.details, Curves):
@@ -167,7 +149,7 @@ def _of_reading(claim: Claim, reading: Reading, least: float) -> Claim:
         return replace(claim, verdict=Verdict.FAIL)
     reason = claim.reason or (
         f"it is {percent_range(interval)}: another assume (--assume), a finer resolution "
-        "(--resolution) or more inputs may decide it"
+        "(--resolution) or a new run with more inputs may decide it"
     )
     return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
 
@@ -183,16 +165,18 @@ def _of_radii(name: str, record: Record, least: float, networks: int) -> Claim:
         return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
     if model.limit is None:
         return replace(claim, verdict=Verdict.UNDECIDED, reason=model.reason)
-    error = shares(model.guarantee.error, networks)
+    error, jointly = shares(model.guarantee.error, networks), ""
     settled = record.details.quantiles[0].result if isinstance(record.details, Radii) else None
     if record.chooses_inputs and isinstance(settled, Quantile):
         decided = requires_of_interval(settled, least)  # the search chose how many inputs it took
+        error = min(1.0, networks * model.guarantee.error)  # of intervals, each at the whole error
+        jointly = f"all {networks} networks" if networks > 1 else jointly
     elif model.about.groups:
         decided = requires_of_groups(sampled_of(record.inputs), model.limit, least, error)
     else:
         decided = requires(local, model.limit, least, error)
     verdict, reason = verdict_of(decided)
-    guarantee = Guarantee(model.guarantee.footing, error, model.guarantee.assumptions)
+    guarantee = replace(model.guarantee, error=error, jointly=jointly)
     return replace(claim, verdict=verdict, reason=reason, guarantee=guarantee)
 
 
@@ -200,35 +184,17 @@ def _of_models(
     record: Record, parts: Mapping[str, Record], required: Requirements
 ) -> tuple[Claim, ...]:
     if required.not_worse is None or required.number > 1:
-        raise InvalidArgument("models side by side take one requirement, not_worse=(name, margin)")
+        raise InvalidArgument(
+            "models side by side take one requirement, not_worse=(name, margin): pass that alone"
+        )
     name, margin = required.not_worse
     if name not in parts:
-        raise InvalidArgument(f"there is no {name!r} among those compared: {', '.join(parts)}")
+        raise InvalidArgument(
+            f"there is no {name!r} among those compared: choose one of {', '.join(parts)}"
+        )
     first = next(iter(parts.values()))
     models = isinstance(record.details, Comparison) and record.details.along == "model"
     if not isinstance(first.details, Samples) or not models:
         raise InvalidArgument("not_worse compares models at one level: use sf.compare")
-    over: Any = population_of(first)
-    local = {other: sampled_of(rows_by_id(part)) for other, part in parts.items()}
-    over = replace(over, error=record.shared_error or over.error)
-    continues = continues_of(over, local[name])
-    decided = not_worse(over, local, name, margin, identical_pairs(parts), continues)
-    verdict, reason = verdict_of(decided)
-    model = next(c for c in first.claims if c.about.of is About.POPULATION)
-    guarantee = decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE
-    return (
-        Claim(
-            "not_worse",
-            replace(model.about, inputs=len(first.inputs)),
-            model.random,
-            model.quantity,
-            guarantee,
-            continues,
-            limit=model.limit,
-            requirement=margin,
-            verdict=verdict,
-            names=(name, *(other for other in parts if other != name)),
-            reason=reason,
-            trials=sum(part.trials for part in parts.values()),
-        ),
-    )
+    error = record.shared_error or population_of(first).error
+    return (not_worse_claim(parts, name, margin, error),)

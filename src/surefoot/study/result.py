@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,19 +18,23 @@ from surefoot.report.sentences import sentence
 from surefoot.report.view import View
 from surefoot.report.view_of_record import chart_of_record, view_of_record
 from surefoot.results import InputResult
-from surefoot.store import Journal
+from surefoot.store import Journal, open_existing
 from surefoot.store.json_records import plain_numbers
 from surefoot.store.records import Details, InputRow, Record
+from surefoot.store.requirements import OfClasses, Requirements
 from surefoot.study import requirements
-from surefoot.study.class_requirements import OfClasses
 from surefoot.study.decision_requirements import share_of_all
 from surefoot.study.input_claims import claim_about
 from surefoot.study.model_stability import as_in_records
 from surefoot.study.radii_summaries import at_radii
 from surefoot.study.result_frame import levels_of_parts, rows_of
+from surefoot.whole_file import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from surefoot.evidence_file.statement import Evidence
+    from surefoot.report.junit import UndecidedAs
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,8 @@ class Result:
     store: str = "surefoot.db"
     journal: Journal | None = None
     """The journal of a run without a store."""
+    attack_run: Result | None = None
+    """The attack beside a run without a store: a run of its own."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -75,7 +82,7 @@ class Result:
         if row is None:
             raise InvalidArgument(
                 f"there is no input {name!r} among the {len(self.inputs)} here"
-                "; their ids are in result.inputs"
+                "; see result.inputs for their ids"
             )
         method = self.record.study.method
         claim = claim_about(row, self._randomness, method.kind, method.number("kappa"))
@@ -104,11 +111,12 @@ class Result:
         if isinstance(least, str):
             of_these = share_of_all(least, of_these)
         number = None if isinstance(least, str) else least
-        demanded = requirements.Requirements(number, of_each_class, not_worse, of_these)
+        demanded = _as_data(Requirements(number, of_each_class, not_worse, of_these))
         records = {name: part.record for name, part in self.parts.items()}
         verdicts = requirements.check_requirements(self.record, records, demanded)
-        known = (self.record, *records.values())
-        return replace(self, verdicts=as_in_records(verdicts, known))
+        verdicts = as_in_records(verdicts, (self.record, *records.values()))
+        record = replace(self.record, required=demanded, verdicts=verdicts)
+        return replace(self, record=record, verdicts=verdicts)
 
     @property
     def exit_code(self) -> int:
@@ -145,21 +153,65 @@ class Result:
         return write_page(self.view, Path(path))
 
     def evidence(self, path: str | Path, key: str | Path | None = None) -> Path:
-        """Write study, claims, results and journal for a second party: `surefoot verify` checks it.
+        """Write study, claims, verdicts and journal, for a second party's `surefoot verify`.
 
         `key` is the file of a private key that signs it. The journal is that of the run, or of its
-        store; of a database with a password use `sf.write_evidence`.
+        store; of a database with a password use `sf.write_evidence`. Of several results side by
+        side it has all studies and journals.
         """
-        from surefoot.study.write_evidence import evidence_file, write_evidence
+        from surefoot.study.write_evidence import evidence_in_store, write_statement
 
-        if self.parts:
-            raise InvalidArgument(
-                "several results side by side have no journal of their own: write the evidence of "
-                "each part, result.parts[name].evidence(path)"
-            )
-        if self.journal is not None:
-            return evidence_file(self.record, self.journal.replay(), path, key)
-        return write_evidence(self.record.digest, path, store=self.store, key=key)
+        if self._without_store:
+            return write_statement(self._evidence(), path, key)
+        records = {name: part.record for name, part in self.parts.items()}
+        with closing(open_existing(self.store)) as store:
+            evidence = evidence_in_store(self.record, store, records)
+        return write_statement(evidence, path, key)
+
+    @property
+    def _without_store(self) -> bool:
+        return all(part.journal is not None for part in self.parts.values() or (self,))
+
+    def _evidence(self) -> Evidence:
+        """The evidence of a run without a store, by the journals at hand."""
+        from surefoot.evidence_file.statement import evidence_of
+
+        attack = None if self.attack_run is None else self.attack_run._evidence()
+        entries = {} if self.journal is None else self.journal.replay()
+        parts = {name: part._evidence() for name, part in self.parts.items()}
+        return evidence_of(self.record, entries, attack, parts)
+
+    def export(
+        self,
+        path: str | Path | None = None,
+        to: str = "model-card",
+        *,
+        name: str = "",
+        dataset: str = "",
+        dataset_id: str = "",
+        task: str = "",
+        benchmark_task: str = "",
+        undecided: UndecidedAs | None = None,
+    ) -> str:
+        """The result as a document of others, written to `path` where one is given.
+
+        `to` is model-card (Markdown), hugging-face (`model-index`), cyclonedx (ML-BOM) or junit, in
+        which each requirement is a test. `name` is that of the model, `dataset` and `dataset_id`
+        name the data, `task` says what the model does: where they are left out, names of files
+        stand in. `benchmark_task`: write the first number as the result of this task of the
+        benchmark `dataset_id`. `undecided`: what JUnit calls an undecided requirement, failure or
+        skipped.
+        """
+        from surefoot.report.export.document import document
+        from surefoot.report.export.run import ExportedRun, ExportOptions
+
+        parts = {key: part.record for key, part in self.parts.items()}
+        run = ExportedRun(self.record, parts, self.verdicts, self.view)
+        options = ExportOptions(name, dataset, dataset_id, task, benchmark_task, undecided)
+        text = document(run, to, options)
+        if path is not None:
+            write_whole(Path(path), text)
+        return text
 
     def plot(self, path: str | Path | None = None) -> Any:  # noqa: ANN401  an Altair chart
         """The main figure; written as .svg, .png or Vega-Lite .json where a path is given."""
@@ -211,6 +263,14 @@ class Result:
     def __str__(self) -> str:
         """The claims in sentences, then the tables."""
         return self.view.text()
+
+
+def _as_data(required: Requirements) -> Requirements:
+    """The same with the classes named by text, as a record keeps it."""
+    classes = required.of_each_class
+    if isinstance(classes, Mapping) and len({str(name) for name in classes}) == len(classes):
+        classes = {str(name): number for name, number in classes.items()}
+    return replace(required, of_each_class=classes)
 
 
 def _with_sentence(claim: Claim) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from surefoot.engine.check_status import CheckStatus
-from surefoot.engine.loop import Progress
+from surefoot.engine.progress import Progress
 from surefoot.engine.time_limit import check_time_limit
 from surefoot.errors import (
     AnswersDiffer,
@@ -49,7 +49,7 @@ from surefoot.study.result import Result
 from surefoot.study.setup import Setup
 
 _PACKAGES = ("surefoot", "numpy", "scipy", "onnxruntime", "torch", "scikit-learn")
-_MEASUREMENTS = {
+MEASUREMENTS = {
     Needs.SAMPLES: sampling_run.measurement,
     Needs.MEAN: precision_run.measurement,
     Needs.LEVELS: curve_run.measurement,
@@ -95,7 +95,7 @@ def run(study: Setup, where: str | None, options: RunOptions, attack: Any) -> Re
         if attack is not None:
             result = _with_attack(study, result, attack, store, options)
         if where is None:
-            return replace(result, journal=store.journal(study.digest))
+            return _with_journals(result, store)
     return replace(result, store=public_location(where))
 
 
@@ -108,9 +108,9 @@ def _run_in(
     """
     known = store.stored(study.digest)
     if known is not None and not known.stopped_early:
-        return Result(known, from_store=True)
+        return Result(replace(known, required=None, verdicts=()), from_store=True)
     findings = findings or preflight(study)
-    measurement: Measurement = _MEASUREMENTS[study.needs](study, options.workers, options.batch)
+    measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     journal = store.journal(study.digest)
@@ -173,11 +173,20 @@ def _with_attack(
         attack_study = replace(study, method=attack, population=None, by_class=None)
         attacked = _run_in(store, attack_study, record.findings, own)
         summary: Any = attacked.details
+        summary = replace(summary, run=attacked.record.digest)
         claims += attacked.claims
     except (InvalidArgument, MissingPackage, ModelFailed) as error:
         summary = attack_run.summary_of(study, attack, str(error))
     whole = replace(record, claims=claims, details=replace(samples, attack=summary))
     return replace(result, record=store.finish(whole))
+
+
+def _with_journals(result: Result, store: Store) -> Result:
+    """The result of a run without a store, with its journal and that of the attack beside it."""
+    attack: Any = getattr(result.details, "attack", None)
+    attacked = None if attack is None or not attack.run else store.stored(attack.run)
+    beside = None if attacked is None else Result(attacked, journal=store.journal(attack.run))
+    return replace(result, journal=store.journal(result.record.digest), attack_run=beside)
 
 
 def preflight(study: Setup) -> tuple[Finding, ...]:

@@ -29,7 +29,7 @@ from surefoot.results import (
 )
 from surefoot.statistics.contrasts import EXCHANGEABLE, EXCHANGEABLE_GROUPS, differing
 from surefoot.store.records import InputRow, Samples
-from surefoot.study.class_groups import sampled_of
+from surefoot.study.class_groups import by_class, sampled_of, trials_of
 from surefoot.study.recorded_study import RecordedStudy
 from surefoot.study.setup import Setup
 
@@ -123,8 +123,10 @@ def claims_of(
     own_scales = scales_from_inputs(study.perturbation)
     once = not isinstance(over, Mean | TailMean) or _counted_once(over, sampled) or own_scales
     continues = Continues.ONCE if once else Continues.ANYTIME
-    of_population = _about_populations(common, details, kappa, study.aggregate.error, continues)
-    claims += [_given_scales(claim) if own_scales else claim for claim in of_population]
+    of_population = _about_populations(
+        common, rows, details, kappa, study.aggregate.error, continues
+    )
+    claims += [given_scales(claim) if own_scales else claim for claim in of_population]
     claims += _about_every_input(common, local, kappa)
     if kappa is None:
         claims += _about_weakest(common, rows, study.aggregate.error)
@@ -197,7 +199,12 @@ def _about_every_input(common: Common, local: Sequence[Any], kappa: float | None
 
 
 def _about_populations(
-    common: Common, details: Samples, kappa: float | None, error: float, continues: Continues
+    common: Common,
+    rows: Sequence[InputRow],
+    details: Samples,
+    kappa: float | None,
+    error: float,
+    continues: Continues,
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
     scopes: list[tuple[Scope, Whole]] = [(common.population, details.whole)]
@@ -210,7 +217,14 @@ def _about_populations(
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes
     )
-    return [first, *(replace(claim, continues=Continues.ONCE) for claim in rest)]
+    members = by_class(rows).values() if rest else ()
+    return [
+        first,
+        *(
+            replace(claim, continues=Continues.ONCE, trials=trials_of(own))
+            for claim, own in zip(rest, members, strict=True)
+        ),
+    ]
 
 
 def _about_population(
@@ -241,7 +255,7 @@ def _about_population(
     )
 
 
-def _given_scales(claim: Claim) -> Claim:
+def given_scales(claim: Claim) -> Claim:
     """The claim with what it takes for granted where the noise is scaled by these inputs."""
     guarantee = claim.guarantee
     return replace(
@@ -263,7 +277,8 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
         reason = "it fails already when clean"
     elif not rows[i].right_when_clean:
         reason = "its label is wrong already when clean"
-    return [common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)]
+    claim = common.of(scope, "worst", FAILURE, guarantee, interval=interval, reason=reason)
+    return [replace(claim, trials=rows[i].result.trials)]
 
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:

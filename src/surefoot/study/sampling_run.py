@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engine.batching import LARGEST_BATCH, LARGEST_GPU_BATCH, fastest_batch_size
+from surefoot.engine.batching import (
+    LARGEST_BATCH,
+    LARGEST_GPU_BATCH,
+    SMALLEST_BATCH,
+    SMALLEST_GPU_BATCH,
+    fastest_batch_size,
+)
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.engine.worst_inputs import failed_examples
 from surefoot.executors import cores
@@ -59,11 +65,13 @@ def batch_size(study: Setup, bench: SamplingBench[Any], subject: Subject, level:
 
     In main memory none is tried that would fill it.
     """
-    largest = LARGEST_GPU_BATCH
+    largest, smallest = LARGEST_GPU_BATCH, SMALLEST_GPU_BATCH
     if study.spec.generator == "sfc64":
         together = most_trials(study.fitted.row_bytes, workers_for(study, None))
-        largest = min(LARGEST_BATCH, together)
-    return fastest_batch_size(lambda n: bench.answer([Task(subject, level, 0, n)]), largest)
+        largest, smallest = min(LARGEST_BATCH, together), SMALLEST_BATCH
+    return fastest_batch_size(
+        lambda n: bench.answer([Task(subject, level, 0, n)]), largest, smallest
+    )
 
 
 def workers_for(study: Setup, workers: int | None) -> int:

@@ -19,6 +19,8 @@ def select(inputs: Inputs, model: Model | Sequence[Model], selection: Selection)
     """The chosen inputs; the result of a study says how they were chosen.
 
     With several models "correct" means correct for all of them, as a comparison needs it.
+
+    Example: sf.select(inputs, model, sf.Selection(first=10, correct_only=True))
     """
     models = model if isinstance(model, Sequence) else (model,)
     if selection.correct_only and not all(one.signature.classes for one in models):

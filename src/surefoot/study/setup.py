@@ -27,7 +27,7 @@ from surefoot.inputs import fit
 from surefoot.methods import METHODS, TAILS, TESTS
 from surefoot.models import as_probabilities
 from surefoot.object_values import digest_of_object
-from surefoot.perturb._ops.levels import level_of, level_words
+from surefoot.perturb._ops.levels import level_of
 from surefoot.perturb.table.match_columns import for_columns
 from surefoot.population import Mean, Population, RobustShare, TailMean
 from surefoot.procedure import Needs
@@ -44,8 +44,9 @@ from surefoot.store.spec import (
 )
 from surefoot.study.class_groups import sampling_of
 from surefoot.study.compatibility import check_compatibility, check_seed
+from surefoot.study.perturbation_words import perturbation_words
 from surefoot.study.registry import PROPERTIES, describe, describe_perturbation
-from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores, Signature
+from surefoot.subject import Model, Outputs, Perturbation, Property, Reference, Scores
 
 FORMAT = 5
 """Number of the layout of a spec and of the random streams. It is in the digest: runs of another
@@ -234,7 +235,12 @@ class Setup:
             generator=generator_for(self.model.place(self.fitted.x[:1])),
             block=self.bench().block if samples else 1,
             words=SpecWords(
-                perturbation=_in_words(self.perturbation, signature, self.needs),
+                perturbation=perturbation_words(
+                    self.perturbation,
+                    signature.bounds,
+                    self.needs,
+                    whole_numbers=signature.whole_numbers,
+                ),
                 property=self.property.phrase,
                 source=inputs.source,
                 reference=str(self.property.reference),
@@ -279,19 +285,3 @@ def _part(described: dict[str, Any]) -> PartSpec:
 def _population(over: Population) -> PopulationSpec:
     sampling = getattr(over, "sampling", None)
     return PopulationSpec(over.kind, over.error, None if sampling is None else str(sampling))
-
-
-def _in_words(perturbation: Perturbation, signature: Signature, needs: Needs) -> str:
-    """What is sampled, exactly: the distribution, its parameters, clipping and rounding."""
-    bounds = signature.bounds
-    if needs in (Needs.REGION, Needs.RADII):
-        within = "" if bounds is None else f" inside [{bounds.low:g}, {bounds.high:g}]"
-        level = perturbation.level
-        radius = "" if level is None else f" of radius {level_words(level)}"
-        return f"any point of the {getattr(perturbation, 'ball', '')} ball{radius}{within}"
-    open_ = perturbation.level is None and "{level}" in perturbation.phrase
-    symbol = "s" if perturbation.level is None else level_words(perturbation.level)
-    clip = "" if bounds is None else f", then clipped to [{bounds.low:g}, {bounds.high:g}]"
-    clip += ", then rounded to whole numbers" if signature.whole_numbers else ""
-    clip += "; s is the level" if open_ else ""
-    return perturbation.phrase.replace("{level}", symbol) + clip

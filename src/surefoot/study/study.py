@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.engine.loop import Progress
+from surefoot.engine.progress import Progress
 from surefoot.executors import AnyExecutor, WorkerNote, warn_of_fallback
 from surefoot.region import AnyAttack
 from surefoot.store.records import Source

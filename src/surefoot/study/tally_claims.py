@@ -145,7 +145,7 @@ def error_of(record: Record) -> float:
 
 def _spec(record: Record) -> OutcomeFileSpec:
     if not isinstance(record.spec, OutcomeFileSpec):
-        raise InvalidArgument(f"run {record.digest[:12]} is no tally: it has no file of outcomes")
+        raise InvalidArgument(f"run {record.digest[:12]} is no tally: name one of surefoot tally")
     return record.spec
 
 

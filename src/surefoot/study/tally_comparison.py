@@ -42,7 +42,8 @@ def matched(files: Mapping[str, OutcomeFile]) -> tuple[dict[str, OutcomeFile], l
     common = set.intersection(*(set(known) for known in cases.values()))
     if not common:
         raise InvalidArgument(
-            f"{' and '.join(files)} have no case in common: cases are matched by their names"
+            f"{' and '.join(files)} have no case in common: cases are matched by their names; name "
+            "them alike in both"
         )
     findings = [
         Finding("matching", "warning", _left_out(name, [c for c in known if c not in common]))

@@ -11,8 +11,10 @@ from surefoot.population import Mean, not_worse, requirement, requirement_of_eac
 from surefoot.results import Decision, Footing, Guarantee, Undecided
 from surefoot.statistics.multiplicity import shares
 from surefoot.store.records import Record, Tally
-from surefoot.study.class_groups import by_class, groups_in, sampled_of
-from surefoot.study.class_requirements import OfClasses, named_classes
+from surefoot.store.requirements import OfClasses
+from surefoot.study.class_groups import by_class, groups_in, sampled_of, trials_of
+from surefoot.study.class_requirements import named_classes
+from surefoot.study.option_values import complement
 from surefoot.study.record_population import rows_by_id
 from surefoot.study.sampling_claims import NO_GUARANTEE, verdict_of
 from surefoot.study.tally_claims import assumptions, error_of, mean_of
@@ -58,7 +60,8 @@ def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
     claims = [whole]
     for name, one in decided.classes.items():
         scope = Scope(About.CLASS, len(rows[name]), name, over.sampling, groups_in(own[name]))
-        claims.append(_verdict(record, over, one, required[name], scope))
+        claim = _verdict(record, over, one, required[name], scope)
+        claims.append(replace(claim, trials=trials_of(rows[name])))
     return claims
 
 
@@ -75,7 +78,7 @@ def _verdict(
         guarantee=Guarantee(Footing.CONDITIONAL, over.error, assumed, together),
         value=None,
         interval=None,
-        requirement=None if least is None else 1 - least,
+        requirement=None if least is None else complement(least),
         verdict=verdict,
         reason=reason,
     )

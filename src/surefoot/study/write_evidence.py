@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed
 from surefoot.evidence_file.envelope import MOST_FILE_BYTES, Envelope
 from surefoot.evidence_file.keys import read_private_key
-from surefoot.evidence_file.statement import evidence_of, statement_bytes
-from surefoot.store import open_existing
-from surefoot.store.records import Record
+from surefoot.evidence_file.statement import (
+    Evidence,
+    evidence_of,
+    read_statement,
+    statement_bytes,
+)
+from surefoot.store import Store, open_existing
+from surefoot.store.records import Comparison, Record, Samples
 from surefoot.study.check_evidence import check_statement
 from surefoot.study.evidence_answers import Status
-from surefoot.study.recompute import Entries
+from surefoot.study.keep_outcome import stored_parts
 from surefoot.whole_file import write_whole
 
 LATEST = "latest"
@@ -22,7 +29,7 @@ LATEST = "latest"
 def write_evidence(
     run: str, path: str | Path, *, store: str = "surefoot.db", key: str | Path | None = None
 ) -> Path:
-    """Write the evidence of a finished run of a store: study, claims, results and journal.
+    """Write the evidence of a finished run of a store: study, claims, verdicts and journal.
 
     `run` is the beginning of the run's digest, or "latest". `key` is the file of an Ed25519
     private key that signs it; without one it is unsigned, and says so. The file is checked as
@@ -30,29 +37,54 @@ def write_evidence(
     """
     with closing(open_existing(store)) as opened:
         record = opened.record("" if run == LATEST else run)
-        entries = opened.journal(record.digest).replay()
-    return evidence_file(record, entries, path, key)
+        evidence = evidence_in_store(record, opened)
+    return write_statement(evidence, path, key)
 
 
-def evidence_file(
-    record: Record, entries: Entries, path: str | Path, key: str | Path | None
-) -> Path:
-    """Write the evidence of a record and its journal, whole or not at all."""
+def evidence_in_store(
+    record: Record, store: Store, parts: Mapping[str, Record] | None = None
+) -> Evidence:
+    """The evidence of a record, its journals from the store; `parts` where they are at hand."""
+    if isinstance(record.details, Comparison):
+        own = parts or stored_parts(record, store)
+        return evidence_of(
+            record, {}, parts={n: evidence_in_store(_as_part(r), store) for n, r in own.items()}
+        )
+    attack = None
+    if isinstance(record.details, Samples) and record.details.attack is not None:
+        beside = record.details.attack.run
+        known = store.stored(beside) if beside else None
+        if known is not None:
+            attack = evidence_in_store(_as_part(known), store)
+    return evidence_of(record, store.journal(record.digest).replay(), attack)
+
+
+def _as_part(record: Record) -> Record:
+    """Without what was required of it in a command of its own."""
+    return replace(record, required=None, verdicts=())
+
+
+def write_statement(evidence: Evidence, path: str | Path, key: str | Path | None) -> Path:
+    """Write the file, whole or not at all; it is read and checked before."""
     signer = None if key is None else read_private_key(key)
-    evidence = evidence_of(record, entries)
-    check = check_statement(evidence)
+    name = evidence.record.digest[:12]
+    payload = statement_bytes(evidence)
+    try:
+        check = check_statement(read_statement(payload))
+    except EvidenceFailed as error:
+        raise EvidenceFailed(f"the evidence of run {name} cannot be read again: {error}") from error
     wrong = [one for one in check.checks if one.status is Status.REFUTED]
     if wrong:
         raise EvidenceFailed(
-            f"the claims of run {record.digest[:12]} do not follow from its journal ({wrong[0]}): "
-            "if the run was begun again, let it end (the same command continues it)"
+            f"the claims of run {name} do not follow from its journal ({wrong[0]}): if the run was "
+            "begun again, let it end (the same command continues it)"
         )
-    envelope = Envelope(statement_bytes(evidence))
+    envelope = Envelope(payload)
     text = (envelope if signer is None else envelope.signed(signer)).text()
     if len(text) > MOST_FILE_BYTES:
         raise EvidenceFailed(
-            f"the evidence of run {record.digest[:12]} has {len(text):,} bytes, more than "
-            f"{MOST_FILE_BYTES:,}: study fewer inputs in one run"
+            f"the evidence of run {name} has {len(text):,} bytes, more than {MOST_FILE_BYTES:,}: "
+            "study fewer inputs in one run"
         )
     target = Path(path)
     write_whole(target, text)

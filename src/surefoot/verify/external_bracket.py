@@ -137,7 +137,7 @@ def bracket_radius_externally(
         raise SurefootError(
             f"{verifier.name} proved a radius of {state.proved} although the model as run has "
             f"another label at {state.refuted}: the proof is wrong, or rounding in float32 decides "
-            "there, so nothing is reported"
+            "there, so nothing is reported; use the built-in prover (leave out --verifier)"
         )
     return BracketResult(
         state.proved,

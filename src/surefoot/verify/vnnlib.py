@@ -85,7 +85,9 @@ def read_property(text: str) -> BoxProperty:
     for relation, index, number in _BOUND.findall(plain):
         i, value = int(index), float(number)
         if i >= inputs:
-            raise InvalidArgument(f"X_{i} is bounded but not declared: the file is damaged")
+            raise InvalidArgument(
+                f"X_{i} is bounded but not declared: add (declare-const X_{i} Real)"
+            )
         if relation == ">=":
             lower[i] = max(lower[i], value)
         else:
@@ -110,7 +112,7 @@ def _label(plain: str, classes: int) -> int:
     if label < 0 or left_over or others != [j for j in range(classes) if j != label]:
         raise InvalidArgument(
             "only properties of the form 'no other score reaches that of the one label' are read: "
-            "this one differs"
+            "this one differs; write the file with surefoot critical --vnnlib"
         )
     if classes > 2 and "(or" not in shape:
         raise InvalidArgument(

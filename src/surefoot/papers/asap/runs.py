@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.errors import InvalidArgument
 from surefoot.results import Curve, Reading
 from surefoot.store import store_exists
-from surefoot.study.read_store import runs
+from surefoot.store.saved_runs import runs
 
 if TYPE_CHECKING:
     from surefoot.papers.request import Request

@@ -74,7 +74,9 @@ class GlobalMeans:
 def kept(claim: Claim) -> tuple[float, Interval]:
     """What a claim about failing says about being kept."""
     if claim.value is None or claim.interval is None:
-        raise InvalidArgument(f"{claim.kind} has no value: {claim.reason}")
+        raise InvalidArgument(
+            f"{claim.kind} has no value: {claim.reason}; give more images (--images)"
+        )
     return 1 - claim.value, Interval(1 - claim.interval.high, 1 - claim.interval.low)
 
 

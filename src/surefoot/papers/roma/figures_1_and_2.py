@@ -121,7 +121,7 @@ def _shown(
     if wanted not in inputs.ids:
         raise InvalidArgument(
             f"there is no input {wanted!r} among the {len(inputs):,} chosen: the first is "
-            f"{inputs.ids[0]}"
+            f"{inputs.ids[0]}; name one of them"
         )
     one = inputs.subset([inputs.ids.index(wanted)])
     alone = replace(single, data=one, files=FileOptions(), store=None)

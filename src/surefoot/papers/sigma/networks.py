@@ -89,7 +89,10 @@ def networks_of(request: Request) -> Networks:
             thesis = thesis_interval(local, share, error)
             every.append(Network(name, local, runs, right.interval, thesis))
     if not every:
-        raise InvalidArgument(f"no network has brackets for algorithm 1: {' '.join(lines)}")
+        raise InvalidArgument(
+            f"no network has brackets for algorithm 1 ({' '.join(lines).rstrip('.')}): give more "
+            "inputs of each"
+        )
     lines += [*_without_interval(every), *_without_lower_end(every, share, error)]
     return Networks(tuple(every), tuple(lines), results)
 

@@ -55,7 +55,8 @@ class Feature:
         for end in (self.low, self.high):
             if self.whole and end is not None and end != round(end):
                 raise InvalidArgument(
-                    f"{self.name} is whole, so low and high are whole numbers too, got {end:g}"
+                    f"{self.name} is whole, so low and high are whole numbers too, got {end:g}: "
+                    "round it, or leave out whole"
                 )
         if self.shape not in SHAPES:
             raise InvalidArgument(
@@ -107,7 +108,7 @@ class Feature:
         if self.values:
             codes = ", ".join(self.categories or [f"{value:g}" for value in self.values])
             return f"{self.name} to another of {codes} with probability {noise:g}"
-        amount = f"{noise:g} {self.unit}".rstrip()
+        amount = f"{_short(noise)} {self.unit}".rstrip()
         parts = [f"uniform ±{amount}" if self.shape == "uniform" else f"sd {amount}"]
         if self.whole:
             parts.append("whole numbers")
@@ -116,6 +117,12 @@ class Feature:
         if self.high is not None:
             parts.append(f"at most {self.high:g}")
         return f"{self.name} {', '.join(parts)}"
+
+
+def _short(amount: float) -> str:
+    """Three digits of an amount that was computed; one with four or fewer, as it was stated."""
+    stated = f"{amount:.4g}"
+    return stated if float(stated) == amount else f"{float(f'{amount:.3g}'):g}"
 
 
 @dataclass(frozen=True)
@@ -206,10 +213,10 @@ def _read_feature(entry: Any, place: str) -> Column:  # noqa: ANN401
     if unknown:
         raise InvalidArgument(
             f"{place} ({entry.get('name', '')}): there is no {unknown[0]} = {entry[unknown[0]]!r}: "
-            f"it takes {', '.join(allowed)}"
+            f"it takes {', '.join(allowed)}; use one of them"
         )
     if not {"name", "names"} & set(entry):
-        raise InvalidArgument(f"{place}: it has no name, got {entry}")
+        raise InvalidArgument(f"{place}: it has no name, got {entry}: add name = …")
     try:
         return definition(**entry)
     except InvalidArgument as error:

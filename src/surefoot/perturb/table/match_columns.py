@@ -96,8 +96,8 @@ def _by_column(
         first = places[names[0]]
         if [places[name] for name in names] != list(range(first, first + len(names))):
             raise InvalidArgument(
-                f"table: the columns of the one-hot group {feature.name} must be beside each "
-                f"other in {inputs.source}, in this order"
+                f"table: the columns of the one-hot group {feature.name} must be beside each other "
+                f"in {inputs.source}, in this order: move them"
             )
         if first in stated:
             raise InvalidArgument(

@@ -55,7 +55,7 @@ class TableNoise:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice or not (names or self.relative_to):
             raise InvalidArgument(
-                f"table: every column needs a name of its own, {twice[0]!r} comes twice"
+                f"table: every column needs a name of its own, {twice[0]!r} comes twice: rename one"
                 if twice
                 else "table: it needs at least one feature, got none"
             )

@@ -15,12 +15,13 @@ from surefoot.report.provenance import (
 from surefoot.report.view import Figure, Section, View
 from surefoot.store.records import AttackSummary, Record
 
+_PURPOSE = "how many inputs an attack makes fail, and what that does not show"
 _CAPTION = "Broken: the model fails at a point of the ball, or at the input itself."
 
 
 def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
     """How many inputs an attack broke."""
-    figure = Figure(lambda: svg(attack_chart(record)), _CAPTION)
+    figure = Figure(lambda: svg(attack_chart(record)), _CAPTION, description=_withstood(attack))
     return View(
         title=record.study.words.source,
         headline=record.claims[:1],
@@ -35,6 +36,7 @@ def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], com
             findings_section(record),
         ),
         command=command,
+        purpose=_PURPOSE,
         provenance=(("", tuple(provenance(record))),),
     )
 

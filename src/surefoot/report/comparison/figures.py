@@ -6,10 +6,14 @@ import math
 from typing import Any
 
 from surefoot.population import sound
-from surefoot.report.figures import STEADY, WEAK
+from surefoot.report.figures import ABOVE, NARROW, STEADY, WEAK, WIDTH
+from surefoot.report.formatting import four_digits, percent, percent_range
 from surefoot.report.tables import quantity_heading
-from surefoot.results import Estimate, ExtrapolatedMean
+from surefoot.results import Estimate, ExtrapolatedMean, Interval
 from surefoot.store.records import Comparison, Record
+
+_IN_WORDS = 12
+"""Models or levels in words: a description is listened to."""
 
 
 def comparison_chart(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
@@ -42,6 +46,21 @@ def _points_of(record: Record, comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
+def describe_comparison(record: Record, comparison: Comparison) -> str:
+    """Every model or level with its value and interval."""
+    rows = _points_of(record, comparison)
+    words = [
+        f"{row['name'] if comparison.along == 'model' else four_digits(row['level'])}: "
+        f"{percent(row['value'] / 100)} "
+        f"({percent_range(Interval(row['low'] / 100, row['high'] / 100))})"
+        for row in rows[:_IN_WORDS]
+    ]
+    more = len(rows) - _IN_WORDS
+    words += [f"{more} more"] if more > 0 else []
+    what = "by model" if comparison.along == "model" else "by level"
+    return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
+
+
 def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     """Each model with its interval, the most robust on top."""
     import altair as alt
@@ -52,7 +71,7 @@ def _models(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     lines = base.mark_rule(strokeWidth=3, color=STEADY, opacity=0.5).encode(y=y, x=x, x2="high:Q")
     dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(y=y, x="value:Q")
     return (lines + dots + _diamonds(base, y, "extrapolated:Q")).properties(
-        width=560, height=alt.Step(26)
+        width=NARROW, height=alt.Step(26)
     )
 
 
@@ -73,7 +92,9 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
     bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
     names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
-    legend = alt.Legend(title=None, orient="top", labelLimit=300, symbolSize=300, columnPadding=30)
+    legend = alt.Legend(
+        title=None, orient="top", offset=ABOVE, labelLimit=300, symbolSize=300, columnPadding=30
+    )
     shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
 
@@ -84,15 +105,15 @@ def _levels(record: Record, comparison: Comparison) -> Any:  # noqa: ANN401
         return named.mark_line(strokeWidth=1.5).encode(
             x=x,
             y=f"{column}:Q",
-            color=alt.Color("what:N", scale=shade, legend=legend),
-            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
+            color=alt.Color("what:N", scale=shade, legend=legend if dashed else None),
+            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend if dashed else None),
         )
 
     dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
     layers = bars + line("value", names[0]) + dots
     if dashed:
         layers += line("extrapolated", names[1]) + _diamonds(base, "extrapolated:Q", x)
-    return layers.properties(width=600, height=280)
+    return layers.properties(width=WIDTH, height=240)
 
 
 def _diamonds(base: Any, y: Any, x: Any) -> Any:  # noqa: ANN401

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from surefoot.claims import Claim
 from surefoot.report.attack.tables import no_gradient_cautions
 from surefoot.report.clauses import continuation_note
-from surefoot.report.comparison.figures import comparison_chart
+from surefoot.report.comparison.figures import comparison_chart, describe_comparison
 from surefoot.report.comparison.tables import member_table, pair_table
 from surefoot.report.figures import svg
 from surefoot.report.formatting import confidence, file_name, p_value
@@ -16,6 +16,12 @@ from surefoot.report.tables import is_tail
 from surefoot.report.view import Figure, Section, View
 from surefoot.results import Undecided
 from surefoot.store.records import Comparison, Record
+
+_PURPOSES = {
+    "model": "which model fails less often on the same inputs and perturbations",
+    "level": "how often the model fails as the perturbation grows",
+}
+"""By what is compared."""
 
 
 def view(
@@ -50,6 +56,7 @@ def view(
         assumptions=(),
         sections=_sections(record, comparison),
         command=command,
+        purpose=f"{_PURPOSES.get(comparison.along, _PURPOSES['model'])}, and how certain that is",
         provenance=tuple(
             (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
             for name, part in parts.items()
@@ -136,7 +143,8 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     caption = f"Dot: over the inputs studied{over}. Line: interval for the population."
     caption += " Diamond: the extrapolated average, without guarantee." if is_tail(record) else ""
     table = member_table(record, comparison)
-    figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure")
+    words = describe_comparison(record, comparison)
+    figure = Figure(lambda: svg(comparison_chart(record, comparison)), caption, "figure", words)
     sections = [Section("members", table.title, (), (figure,), table)]
     if (pairs := pair_table(record)) is not None:
         sections.append(Section("pairs", pairs.title, table=pairs))

@@ -7,7 +7,9 @@ from functools import partial
 
 from surefoot.claims import About, Claim, Randomness
 from surefoot.report.clauses import continuation_note
-from surefoot.report.curve.figures import class_figure, curve_figures
+from surefoot.report.curve.class_figure import class_figure, weakest_classes
+from surefoot.report.curve.descriptions import describe_classes, describe_curves
+from surefoot.report.curve.figures import curve_figures, grouped
 from surefoot.report.curve.tables import READING_HEADINGS, SECONDS, reading_row, seconds_cell
 from surefoot.report.curve_quantity import perturbation_name
 from surefoot.report.formatting import file_name, four_digits, with_full_stop
@@ -17,14 +19,17 @@ from surefoot.report.view import Figure, LabelledImage, Section, View
 from surefoot.store.examples import Strip
 from surefoot.store.records import Curves, Record
 
-_DOTS = "Dots: levels at which inputs were evaluated; larger: more of them."
-_BARS = (
-    "Thin lines through the dots: between which values the curve lies there, for all levels "
-    "together."
+_DOTS = "Line and dots: the levels evaluated. Dashed: the thresholds."
+_LEVELS = (
+    "Pale shade: between which values the curve lies at the levels, for all levels together; "
+    "between them nothing is claimed."
 )
-_CHECKS = "Pale circles: few inputs, only looked at as a check."
-_SHADE = "Shade: what the curve can do at the levels and between them, if what is assumed is true."
-_CROSSING = "Diamond: where the curve crosses the threshold; bar: the levels between which it does."
+_CHECKS = "Grey dots: levels with few inputs, as a check."
+_SHADE = "Shade: where the curve can be, at and between the levels, if what is assumed is true."
+_CROSSING = (
+    "Diamond: where the curve crosses the threshold, and bar: the levels between which it does."
+)
+_PURPOSE = "how the model holds up as the perturbation grows, and how certain that is"
 _FIXED = (
     "Published methods give each input one draw of the noise, the same at every level: their rows "
     "are for these draws, not for fresh ones."
@@ -59,6 +64,7 @@ def view(
         facts=tuple(_facts(parts, curves)),
         assumptions=(),
         sections=_sections(parts, curves),
+        purpose=_PURPOSE,
         command=command,
         provenance=tuple((name, tuple(provenance(part))) for name, part in parts.items()),
     )
@@ -131,7 +137,6 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
 
 
 def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tuple[Section, ...]:
-    drawn = tuple(Figure(draw, title) for title, draw in curve_figures(parts).items())
     rows = tuple(
         (
             *reading_row(name or _kind(parts[name]), one.curve, reading),
@@ -146,13 +151,23 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
     parts_of_caption = {
         _DOTS: True,
-        _BARS: not all(shaded),
-        _CHECKS: any(shaded),
         _SHADE: any(shaded),
+        _LEVELS: not all(shaded),
+        _CHECKS: any(shaded),
         _CROSSING: crossed,
     }
     caption = " ".join(text for text, shown in parts_of_caption.items() if shown)
-    sections = [Section("curves", table.title, (caption,), drawn, table)]
+    groups, drawings = grouped(parts), curve_figures(parts)
+    alone = len(drawings) == 1
+    drawn = tuple(
+        Figure(
+            draw,
+            f"{title[0].upper()}{title[1:]}. {caption}" if alone else title,
+            description=describe_curves(groups[title]),
+        )
+        for title, draw in drawings.items()
+    )
+    sections = [Section("curves", table.title, () if alone else (caption,), drawn, table)]
     strips = tuple(
         _strip(name, one.strip, "class" if parts[name].study.model.classes else "output")
         for name, one in curves.items()
@@ -173,14 +188,23 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     rows = tuple(
         reading_row(f"{name}: {row.name}" if name else row.name, row.curve, reading)
         for name, one in curves.items()
-        for row in one.classes
+        for row in weakest_classes(one)
         for reading in row.curve.readings
     )
-    note = "The interval of each class holds by itself, with the confidence and assumption above."
+    population = any(c.kind == "curve_population" for r in parts.values() for c in r.claims)
+    about = "the population of the class" if population else "these inputs of the class"
+    note = (
+        f"The interval is about {about}; that of each class holds by itself, with the confidence "
+        "and assumption above."
+    )
     table = Table("Results by class", ("class", *READING_HEADINGS[1:]), rows, 1, note)
-    caption = "Each class by itself, and all inputs together."
+    caption = "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
     drawn = tuple(
-        Figure(partial(class_figure, parts[name], one), f"{name}. {caption}" if name else caption)
+        Figure(
+            partial(class_figure, parts[name], one),
+            f"{name}. {caption}" if name else caption,
+            description=describe_classes(one),
+        )
         for name, one in curves.items()
         if one.classes
     )
@@ -193,7 +217,7 @@ def _strip(name: str, strip: Strip, what: str) -> tuple[str, tuple[LabelledImage
     frames = tuple(
         LabelledImage(
             f.image,
-            f"level {four_digits(f.level)}",
+            f"{strip.id} at level {four_digits(f.level)}{'' if f.kept else ', failed'}",
             f"level {four_digits(f.level)} ",
             f.label,
             not f.kept,

@@ -7,12 +7,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.evidence import closed_to
-from surefoot.report.figures import INK, QUIET, STEADY, WEAK, svg
+from surefoot.report.figures import ABOVE, INK, QUIET, SERIES, STEADY, WEAK, WIDTH, svg
 from surefoot.report.radii.tables import brackets_of, radii_in, tolerance_of
 from surefoot.results import Quantile
 from surefoot.store.records import Record
 
-_COLOURS = (STEADY, WEAK, "#6b8e23", "#8a5a9e", "#c48a1a", "#1b9e9e")
+
+def _legend_above(**more: Any) -> Any:  # noqa: ANN401  of altair
+    """Where no line crosses it, whatever the curves are."""
+    import altair as alt
+
+    return alt.Legend(
+        title=None,
+        orient="top",
+        offset=ABOVE,
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        labelLimit=260,
+        columns=2,
+        **more,
+    )
 
 
 def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
@@ -22,17 +36,8 @@ def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     names = [name or "inputs" for name in records]
     rows = [row for name, record in records.items() for row in _steps(name or "inputs", record)]
     most = max((row["radius"] for row in rows), default=1.0) or 1.0
-    above = alt.Legend(  # where no line crosses it, whatever the curves are
-        title=None,
-        orient="top",
-        symbolOpacity=1,
-        symbolStrokeWidth=3,
-        labelLimit=260,
-        columns=2,
-        columnPadding=40,
-    )
-    legend = above if len(names) > 1 else None
-    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=_COLOURS), legend=legend)
+    legend = _legend_above(columnPadding=40) if len(names) > 1 else None
+    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=list(SERIES)), legend=legend)
     x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
     y = alt.Y("share:Q", title="inputs (%)", scale=alt.Scale(domain=[0, 100]))
     lines = (
@@ -67,7 +72,7 @@ def radii_chart(records: Mapping[str, Record]) -> Any:  # noqa: ANN401
     dot = base.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=INK).encode(
         x=alt.X("at:Q"), y=y, color=colour
     )
-    return (level + lines + span + dot).properties(width=620, height=300)
+    return (level + lines + span + dot).properties(width=WIDTH, height=260)
 
 
 def _steps(name: str, record: Record) -> list[dict[str, Any]]:
@@ -99,13 +104,10 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa:
     ]  # fmt: skip
     most = max((row["radius"] for row in (*rows, *bars)), default=1.0) or 1.0
     x = alt.X("radius:Q", title="L∞ radius", scale=alt.Scale(domain=[0, most], nice=False))
-    top = alt.Legend(
-        title=None, orient="top", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=2
-    )
     colour = alt.Color(
         "name:N",
-        scale=alt.Scale(domain=names, range=_COLOURS),
-        legend=top if len(names) > 1 else None,
+        scale=alt.Scale(domain=names, range=list(SERIES)),
+        legend=_legend_above() if len(names) > 1 else None,
     )
     dash = alt.StrokeDash(
         "end:N",
@@ -127,7 +129,7 @@ def accuracy_chart(record: Record, parts: Mapping[str, Record]) -> Any:  # noqa:
         .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     )
     chart = lines + spans if bars else lines
-    return chart.properties(width=620, height=240)
+    return chart.properties(width=WIDTH, height=220)
 
 
 def _robust_steps(name: str, record: Record) -> list[dict[str, Any]]:
@@ -170,8 +172,8 @@ def times_figure(record: Record) -> str:
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=kinds, range=[STEADY, WEAK]),
-                legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
+                legend=alt.Legend(title=None, orient="top", offset=ABOVE, symbolOpacity=1),
             ),
         )
     )
-    return svg(chart.properties(width=620, height=200))
+    return svg(chart.properties(width=WIDTH, height=180))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from surefoot.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.evidence import closed_to
 from surefoot.report.clauses import capitalised, conditional_confidence
+from surefoot.report.clean_faults import faults_note
 from surefoot.report.formatting import four_digits, percent, radius_range, signed_range
-from surefoot.report.tables import Table, clean_failures_note
+from surefoot.report.tables import OF_POPULATION, Table
 from surefoot.results import Bracket, Interval, PointsDrawn, Quantile, Undecided
 from surefoot.store.records import Comparison, InputRow, Radii, Record
 
@@ -29,7 +31,9 @@ _ROUNDING = 1e-6
 def radii_in(record: Record) -> Radii:
     """The radii of a record."""
     if not isinstance(record.details, Radii):
-        raise InvalidArgument(f"run {record.digest[:12]} holds no critical radii")
+        raise InvalidArgument(
+            f"run {record.digest[:12]} holds no critical radii: name one of surefoot critical"
+        )
     return record.details
 
 
@@ -101,10 +105,11 @@ def quantile_table(records: Mapping[str, Record], column: str = "network") -> Ta
 
 
 def class_table(record: Record) -> Table | None:
-    """What is claimed of each class."""
+    """What is claimed of each class; the least robust first."""
     claims = [c for c in record.claims if c.about.of is About.CLASS]
     if not claims:
         return None
+    claims.sort(key=lambda c: math.inf if c.value is None else c.value)
     rows = tuple(
         (
             f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
@@ -123,7 +128,8 @@ def class_table(record: Record) -> Table | None:
         others = f" ({len(reasons) - 1} other classes likewise)" if len(reasons) > 1 else ""
         lines.append(f"Class {reasons[0]}{others}.")
     note = " ".join(lines)
-    return Table("Results by class", ("class", "inputs", "quantile", "interval"), rows, 1, note)
+    headings = ("class", "inputs", "quantile", OF_POPULATION)
+    return Table("Results by class", headings, rows, 1, note)
 
 
 def bracket_table(record: Record, name: str = "") -> Table:
@@ -131,7 +137,8 @@ def bracket_table(record: Record, name: str = "") -> Table:
     every = brackets_of(record)
     kept = [(row, b) for row, b in every if b.high > 0]
     weakest = sorted(kept, key=lambda rb: (rb[1].high, rb[1].low, rb[0].id))
-    note = clean_failures_note(len(every) - len(kept), len(every), counted_unit([record]))
+    faults = [("wrong or tied", len(every) - len(kept))]
+    note = faults_note(faults, len(every), counted_unit([record]))
     rows = tuple(
         (row.id, radius_range(b.interval), b.reason, seconds(b.seconds))
         for row, b in weakest[:_WEAKEST_ROWS]

@@ -4,58 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.report.clauses import capitalised
-from surefoot.report.figures import svg
-from surefoot.report.formatting import at_least, file_name, four_digits
-from surefoot.report.provenance import (
-    findings_sections,
-    preflight_cautions,
-    provenance,
-)
+from surefoot.report.formatting import at_least, file_name
+from surefoot.report.provenance import preflight_cautions, provenance
 from surefoot.report.radii.early_end import continuing_note, stopped_note
-from surefoot.report.radii.figures import accuracy_chart, radii_chart, times_figure
-from surefoot.report.radii.summaries import (
-    AT_A_RADIUS,
-    MEANS,
-    accuracy_table,
-    means_table,
-    sampled_facts,
-    severity_table,
-    times_table,
-)
-from surefoot.report.radii.tables import (
-    bracket_table,
-    brackets_of,
-    class_table,
-    closed,
-    column_of_parts,
-    counted_unit,
-    pair_table,
-    points_table,
-    quantile_table,
-    radii_in,
-    seconds,
-    tolerance_of,
-)
-from surefoot.report.view import Card, Figure, LabelledImage, Section, View
+from surefoot.report.radii.sections import radii_sections
+from surefoot.report.radii.summaries import AT_A_RADIUS, MEANS, sampled_facts
+from surefoot.report.radii.tables import brackets_of, closed, radii_in, seconds, tolerance_of
+from surefoot.report.view import View
 from surefoot.results import Bracket
-from surefoot.store.examples import Counterexample
 from surefoot.store.records import Record
 from surefoot.store.spec import BracketFileSpec
 
-_CAPTION = (
-    "Solid line: inputs with a counterexample within the radius. Dashed: inputs not proved within "
-    "it. The truth lies between the two. Diamond and bar: the quantile and its interval."
-)
-
-_ACCURACY_CAPTION = (
-    "Solid line: inputs that are not refuted at the radius. Dashed: inputs that are proved up to "
-    "it. The robust accuracy of these inputs lies between the two. Bars, at the radii that were "
-    "named: its interval for the population."
-)
+_PURPOSE = "up to which size no perturbation at all makes the model fail, and how certain that is"
 
 
 def view(
@@ -77,8 +40,9 @@ def view(
         verdicts=verdicts,
         facts=_facts(parts),
         assumptions=(),
-        sections=_sections(record, parts),
+        sections=radii_sections(record, parts),
         command=command,
+        purpose=_PURPOSE,
         provenance=tuple((name, tuple(_origin(part))) for name, part in parts.items()),
     )
 
@@ -222,71 +186,6 @@ def _footing(record: Record, brackets: list[Bracket]) -> list[str]:
         f"{radii.reader:.1e} of the largest margin.",
         *confirmed,
     ]
-
-
-def _sections(record: Record, parts: Mapping[str, Record]) -> tuple[Section, ...]:
-    drawn = Figure(lambda: svg(radii_chart(parts)), _CAPTION)
-    title = f"Share of {counted_unit(parts.values())} refuted within a radius"
-    sections = [
-        Section("distribution", title, (), (drawn,), quantile_table(parts, column_of_parts(record)))
-    ]
-    curve = Figure(lambda: svg(accuracy_chart(record, parts)), _ACCURACY_CAPTION)
-    sections.append(
-        Section("accuracy", "Robust accuracy", (), (curve,), accuracy_table(record, parts))
-    )
-    for name, part in parts.items():
-        if examples := radii_in(part).examples:
-            sections.append(_examples(name, examples))
-    for section, table in (
-        ("pairs", pair_table(record)),
-        ("classes", class_table(record)),
-        ("severity", severity_table(record, parts)),
-        ("means", means_table(record, parts)),
-        ("time", times_table(record, parts)),
-    ):
-        if table is not None:
-            sections.append(Section(section, table.title, table=table))
-    for name, part in parts.items():
-        for kind, table in (
-            ("brackets", bracket_table(part, name)),
-            ("points", points_table(part, name)),
-        ):
-            if table is not None:
-                sections.append(
-                    Section(f"{kind}-{name}" if name else kind, table.title, table=table)
-                )
-    for name, part in parts.items():
-        if any(b.seconds is not None for _, b in brackets_of(part)):
-            heading = f"Time per input, {name}" if name else "Time per input"
-            label = f"times-{name}" if name else "times"
-            sections.append(Section(label, heading, (), (Figure(partial(times_figure, part)),)))
-    return (*sections, *findings_sections(parts))
-
-
-def _examples(name: str, examples: tuple[Counterexample, ...]) -> Section:
-    title = f"Nearest counterexamples, {name}" if name else "Nearest counterexamples"
-    cards = tuple(
-        Card(
-            title="" if e.image else e.id,
-            text=""
-            if e.image
-            else f"{e.clean_class}; at {four_digits(e.distance)}: {e.failed_class}",
-            images=(
-                LabelledImage(e.image, "clean", f"{e.id}: ", e.clean_class),
-                LabelledImage(
-                    e.perturbed,
-                    "counterexample",
-                    f"at {four_digits(e.distance)}: ",
-                    e.failed_class,
-                    True,
-                ),
-            )
-            if e.image
-            else (),
-        )
-        for e in examples
-    )
-    return Section(f"examples-{name}" if name else "examples", title, cards=cards)
 
 
 def _origin(record: Record) -> list[tuple[str, str]]:

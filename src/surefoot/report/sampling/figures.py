@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.claims import About
-from surefoot.report.figures import INK, QUIET, STEADY, WEAK, bar_chart, svg
+from surefoot.report.figures import (
+    ABOVE,
+    INK,
+    NARROW,
+    QUIET,
+    STEADY,
+    TEXT,
+    WEAK,
+    WIDTH,
+    bar_chart,
+    svg,
+)
 from surefoot.report.tables import quantity_heading
 from surefoot.results import (
     Decision,
@@ -21,6 +33,8 @@ from surefoot.store.records import Record, Samples
 
 _BINS = 20
 """Bars of the histogram: 5 percentage points each."""
+MOST_CLASSES = 20
+"""Classes in a figure, the weakest first: the table has all."""
 _FLOOR = 1e-12
 """Failure probabilities below this are drawn at it: a logarithmic axis has no zero."""
 
@@ -34,6 +48,11 @@ def inputs_chart(record: Record) -> Any:  # noqa: ANN401
 
 def _decisions(record: Record) -> Any:  # noqa: ANN401
     """How many inputs were decided to be below the limit, above it, or stayed undecided."""
+    return bar_chart(count_decisions(record), [STEADY, WEAK, QUIET], len(record.inputs))
+
+
+def count_decisions(record: Record) -> dict[str, int]:
+    """How many inputs are below the limit, above it, or undecided."""
     counts = {"below the limit": 0, "above": 0, "undecided": 0}
     for row in record.inputs:
         match row.result:
@@ -41,14 +60,19 @@ def _decisions(record: Record) -> Any:  # noqa: ANN401
                 counts["below the limit" if holds else "above"] += 1
             case _:
                 counts["undecided"] += 1
-    return bar_chart(counts, [STEADY, WEAK, QUIET], len(record.inputs))
+    return counts
+
+
+def failure_shares(record: Record) -> NDArray[np.float64]:
+    """The share of perturbations under which an input failed, of each that has an estimate."""
+    return np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
 
 
 def _histogram(record: Record) -> Any:  # noqa: ANN401
     """How many inputs fail how often; those that failed in no trial apart."""
     import altair as alt
 
-    values = np.array([1 - v for r in record.inputs if (v := _value(r.result)) is not None])
+    values = failure_shares(record)
     edges = np.linspace(0, 1, _BINS + 1)
     counts, _ = np.histogram(values[values > 0], edges)
     failed, never = "failed at least once", "failed in no trial"
@@ -64,7 +88,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401
             "low:Q",
             title="share of perturbations under which the input fails (%)",
             scale=alt.Scale(domain=[-7, 100]),
-            axis=alt.Axis(values=list(range(0, 101, 10))),
+            axis=alt.Axis(values=list(range(0, 101, 20)), tickCount=6, grid=False),
         ),
         x2="high:Q",
         y=alt.Y(
@@ -82,10 +106,10 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401
     labels = (
         base.transform_filter("datum.inputs > 0")
         .transform_calculate(middle="(datum.low + datum.high) / 2")
-        .mark_text(dy=-6, fontSize=10, color=INK)
+        .mark_text(dy=-7, fontSize=TEXT, color=INK)
         .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
     )
-    return (bars + labels).properties(width=640, height=240)
+    return (bars + labels).properties(width=WIDTH, height=220)
 
 
 def _value(result: InputResult) -> float | None:
@@ -99,7 +123,7 @@ def _value(result: InputResult) -> float | None:
 
 
 def class_figure(record: Record, samples: Samples) -> str:
-    """Each class's claim with its interval; a diamond where a value is extrapolated."""
+    """The weakest classes with their intervals; a diamond where a value is extrapolated."""
     import altair as alt
 
     extrapolated = {
@@ -118,11 +142,14 @@ def class_figure(record: Record, samples: Samples) -> str:
         for claim in record.claims
         if claim.about.of is About.CLASS and claim.interval is not None and claim.value is not None
     ]
-    order = [str(row["class"]) for row in sorted(rows, key=lambda r: r["value"])]
+    robust = record.study.method.number("kappa") is not None
+    rows.sort(key=lambda row: row["value"], reverse=not robust)
+    rows = rows[:MOST_CLASSES]
+    order = [str(row["class"]) for row in rows]
     y = alt.Y("class:N", sort=order, title=None)
     x = alt.X(
         "low:Q",
-        title=f"{quantity_heading(record)} in the class (%)",
+        title=f"{quantity_heading(record)} (%)",
         scale=alt.Scale(domain=[0, 100]),
     )
     base = alt.Chart(alt.InlineData(values=rows))
@@ -133,7 +160,7 @@ def class_figure(record: Record, samples: Samples) -> str:
         .mark_point(shape="diamond", size=60, color=WEAK, strokeWidth=2)
         .encode(y=y, x="extrapolated:Q")
     )
-    return svg((lines + dots + diamonds).properties(width=560, height=alt.Step(22)))
+    return svg((lines + dots + diamonds).properties(width=NARROW, height=alt.Step(22)))
 
 
 def tail_figure(record: Record) -> str:
@@ -153,7 +180,8 @@ def tail_figure(record: Record) -> str:
         for i, r in enumerate(fitted)
     ]
     base = alt.Chart(alt.InlineData(values=rows))
-    x = alt.X("rank:Q", title="inputs, the weakest first", scale=alt.Scale(nice=False))
+    whole = alt.Axis(format=",d", tickMinStep=1, tickCount=6, grid=False)
+    x = alt.X("rank:Q", title="inputs, the weakest first", scale=alt.Scale(nice=False), axis=whole)
     y = alt.Y(
         "low:Q",
         title="probability of failure",
@@ -165,6 +193,8 @@ def tail_figure(record: Record) -> str:
     dots = base.mark_point(size=36, filled=True, opacity=1).encode(
         x=x,
         y="extrapolated:Q",
-        color=alt.Color("kind:N", scale=shade, legend=alt.Legend(title=None, orient="top-right")),
+        color=alt.Color(
+            "kind:N", scale=shade, legend=alt.Legend(title=None, orient="top", offset=ABOVE)
+        ),
     )
-    return svg((lines + dots).properties(width=640, height=260))
+    return svg((lines + dots).properties(width=WIDTH, height=240))

@@ -45,7 +45,13 @@ def score_sections(record: Record) -> list[Section]:
     shown = {row.id: row for row in rows if all(fit.scores for fit in fits_of(row))}
     roles = {name: _role(row, weakest) for name, row in shown.items()}
     figures = tuple(
-        Figure(partial(_drawn, shown[name]), caption_of(shown[name], roles[name]), f"scores-{i}")
+        Figure(
+            partial(_drawn, shown[name]),
+            caption_of(shown[name], roles[name]),
+            f"scores-{i}",
+            f"Histograms of the scores of input {name}, with the fitted normal and the limit; the "
+            "numbers are in the caption.",
+        )
         for i, name in enumerate(sorted(shown, key=lambda name: _ROLES.index(roles[name])), 1)
     )
     table = fit_table(rows)
@@ -212,7 +218,7 @@ def _panel(fit: NormalFit, scores: Histogram) -> Any:  # noqa: ANN401
     layers = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.Y2Datum(0))
     layers += curve.mark_line(color=INK, strokeWidth=1.5).encode(x="at:Q", y="trials:Q")
     layers += _limit(fit, domain, drawn=drawn)
-    return layers.properties(width=290, height=200)
+    return layers.properties(width=240, height=180)
 
 
 def _curve(fit: NormalFit, scores: Histogram) -> list[dict[str, float]]:
@@ -241,7 +247,7 @@ def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> Any:  # n
     text = base.mark_text(
         align="right" if left else "left",
         dx=-5 if left else 5,
-        fontSize=11,
+        fontSize=12,
         color=WEAK if drawn else QUIET,
     ).encode(x="at:Q", y=alt.value(8), text="text:N")
     if not drawn:

@@ -16,6 +16,7 @@ from surefoot.report.formatting import (
     points,
 )
 from surefoot.report.tables import (
+    OF_POPULATION,
     TAIL_HEADINGS,
     Table,
     claim_cells,
@@ -28,19 +29,33 @@ from surefoot.store.examples import Example
 from surefoot.store.records import ClassRow, Record, Samples
 
 _CONTRAST_ROWS = 12
+FAILED_ONCE = "failed in its only trial"
+_ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
+"""What a reader looks for first."""
 
 
 def class_table(record: Record, samples: Samples) -> Table:
-    """What is claimed of each class, all together."""
+    """What is claimed of each class, all together; the weakest first."""
     claims = {c.about.name: c for c in record.claims if c.about.of is About.CLASS}
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
+    robust = record.study.method.number("kappa") is not None
+    classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
     if is_tail(record):
-        rows = tuple((r.name, _size(r), *tail_cells(record, r.result)) for r in samples.classes)
-        return Table("Results by class", ("class", "inputs", *TAIL_HEADINGS), rows, note=note)
-    rows = tuple((r.name, _size(r), *claim_cells(claims.get(r.name))) for r in samples.classes)
-    headings = ("class", "inputs", quantity_heading(record), "interval")
+        rows = tuple((r.name, _size(r), *tail_cells(record, r.result)) for r in classes)
+        *others, last = TAIL_HEADINGS
+        headings: tuple[str, ...] = ("class", "inputs", *others, f"{last}, for the population")
+        return Table("Results by class", headings, rows, note=note)
+    rows = tuple((r.name, _size(r), *claim_cells(claims.get(r.name))) for r in classes)
+    headings = ("class", "inputs", quantity_heading(record), OF_POPULATION)
     return Table("Results by class", headings, rows, note=note)
+
+
+def _weakness(claim: Claim | None, robust: bool) -> float:
+    """Small for a class that fails often; classes without a value come last."""
+    if claim is None or claim.value is None:
+        return 2.0
+    return claim.value if robust else -claim.value
 
 
 def _size(row: ClassRow) -> str:
@@ -81,7 +96,7 @@ def verdict_table(claims: Sequence[Claim]) -> Table:
     side, what = ("at least", "robust share") if share else ("at most", "fails under")
     rows = tuple(
         (c.about.name, f"{side} {exact_percent(c.requirement or 0.0)}", words[c.verdict])
-        for c in claims
+        for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
         if c.verdict is not None
     )
     note = "All classes together, at the stated error (Holm)."
@@ -97,13 +112,18 @@ def counted_of(result: InputResult) -> Estimate | None:
 
 
 def fails_under(record: Record, result: InputResult) -> str:
-    """Under how many perturbations an input fails: as decided, or between its bounds."""
+    """Under how many perturbations an input fails: as decided, or between its bounds.
+
+    Of a single trial, that it failed: its interval says next to nothing.
+    """
     kappa = record.study.method.number("kappa")
     if isinstance(result, Decision) and kappa is not None:
         return f"{'at most' if result.holds else 'more than'} {of_perturbations(kappa)}"
     estimate = counted_of(result)
     if estimate is None:
         return "undecided"
+    if estimate.from_one_trial and estimate.value < 1:
+        return FAILED_ONCE
     around = Interval(1 - estimate.interval.high, 1 - estimate.interval.low)
     return f"{percent_range(around)} of the perturbations"
 

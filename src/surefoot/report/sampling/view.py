@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import replace
 from functools import partial
 
 from surefoot.claims import About, Claim
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
+from surefoot.report.clean_faults import ties_clause
 from surefoot.report.figures import svg
 from surefoot.report.formatting import (
     confidence,
-    of_perturbations,
     percent,
     variance,
     with_full_stop,
@@ -24,29 +22,24 @@ from surefoot.report.provenance import (
     preflight_cautions,
     provenance,
 )
-from surefoot.report.sampling.figures import class_figure, inputs_chart, tail_figure
-from surefoot.report.sampling.scores import score_sections
-from surefoot.report.sampling.tables import (
-    class_table,
-    contrast_table,
-    example_table,
-    fails_under,
-    shows_texts,
-    single_input_note,
-    verdict_table,
+from surefoot.report.sampling.descriptions import (
+    describe_classes,
+    describe_inputs,
+    describe_tails,
 )
-from surefoot.report.tables import clean_failures_note, loss_cell
-from surefoot.report.view import Card, Figure, LabelledImage, Section, View
+from surefoot.report.sampling.examples import weakest_section
+from surefoot.report.sampling.figures import MOST_CLASSES, class_figure, inputs_chart, tail_figure
+from surefoot.report.sampling.scores import score_sections
+from surefoot.report.sampling.tables import class_table, contrast_table, verdict_table
+from surefoot.report.tables import is_tail, loss_cell
+from surefoot.report.view import Figure, Section, View
 from surefoot.results import (
     Decision,
     Estimate,
     ExtrapolatedMean,
     Extrapolation,
-    InputResult,
     Undecided,
 )
-from surefoot.store.examples import Example
-from surefoot.store.named_code import named_code
 from surefoot.store.records import Record, Samples
 
 SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
@@ -73,11 +66,24 @@ def view(
         continuing=continuation_note(record.claims),
         verdicts=overall,
         facts=tuple(_facts(record, samples)),
+        page_facts=_page_facts(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, verdicts, store),
         command=command or repeat_command(record),
+        purpose=_purpose(record),
         provenance=(("", tuple(provenance(record))),),
     )
+
+
+def _purpose(record: Record) -> str:
+    """What the page says, in plain words."""
+    if record.study.method.number("kappa") is not None:
+        what = "how many inputs fail more often than a limit under random perturbations"
+    elif is_tail(record):
+        what = "how rare failures under random perturbations are, counted and extrapolated"
+    else:
+        what = "how often the model fails under random perturbations"
+    return f"{what}, and how certain that is"
 
 
 def repeat_command(record: Record) -> str:
@@ -156,16 +162,13 @@ def _facts(record: Record, samples: Samples) -> list[str]:
         tried = len(record.inputs) - untried
         lines.append(f"{never_failed:,} of {tried:,} inputs failed in no trial.")
         if untried:
-            lines.append(f"{untried:,} of {len(record.inputs):,} inputs had no trial.")
+            lines.append(_untried_words(record, untried))
     labelled = [row for row in record.inputs if row.label is not None]
     if labelled:
         right = sum(row.label == row.predicted for row in labelled)
-        lines.append(f"When clean, {right:,} of {len(labelled):,} inputs get their true label.")
-    if samples.clean_loss is not None:
         lines.append(
-            f"Over these {samples.clean_loss.inputs:,} clean inputs the mean cross-entropy loss is "
-            f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
-            "interval for it."
+            f"When clean, {right:,} of {len(labelled):,} inputs get their true label"
+            f"{ties_clause(record)}."
         )
     lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
     lines += group_facts(record)
@@ -179,6 +182,30 @@ def _facts(record: Record, samples: Samples) -> list[str]:
             f"The inputs of run {record.extends[:12]} are among these; its trials were reused."
         )
     return lines
+
+
+def _page_facts(samples: Samples) -> tuple[str, ...]:
+    """Facts that a page has room for."""
+    if samples.clean_loss is None:
+        return ()
+    return (
+        f"Over these {samples.clean_loss.inputs:,} clean inputs the mean cross-entropy loss is "
+        f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
+        "interval for it.",
+    )
+
+
+def _untried_words(record: Record, untried: int) -> str:
+    """How inputs without a trial are part of what is claimed."""
+    every, none = len(record.inputs), f"{untried:,} of {len(record.inputs):,} inputs had no trial"
+    if record.study.method.number("precision") is None:
+        return f"{none}."
+    if record.claims[0].about.of is About.POPULATION:
+        return f"{none}: inputs are taken in random order until the mean is known."
+    return (
+        f"{none}: which inputs have a trial is drawn at random, so that the average is over all "
+        f"{every:,}, and its interval accounts for the draw."
+    )
 
 
 def _groups_cross_classes(record: Record) -> bool:
@@ -218,13 +245,18 @@ def _not_drawn(record: Record) -> str:
 def _sections(
     record: Record, samples: Samples, verdicts: tuple[Claim, ...], store: str
 ) -> tuple[Section, ...]:
-    figures = [Figure(lambda: svg(inputs_chart(record)), id="histogram")]
+    figures = [
+        Figure(
+            lambda: svg(inputs_chart(record)), id="histogram", description=describe_inputs(record)
+        )
+    ]
     if isinstance(samples.whole, ExtrapolatedMean):
         caption = (
             "Line: interval from the count of the trials. Dot: extrapolated from the fitted normal "
             "distribution. Values below 1e-12 are drawn at 1e-12."
         ) + _not_drawn(record)
-        figures.append(Figure(partial(tail_figure, record), caption, "tails"))
+        draw = partial(tail_figure, record)
+        figures.append(Figure(draw, caption, "tails", describe_tails(record)))
     sections = [Section("distribution", "How often each input fails", figures=tuple(figures))]
     sections += score_sections(record)
     if samples.attack is not None:
@@ -235,7 +267,13 @@ def _sections(
         caption = f"Dot: over the inputs studied{over}. Line: interval for the class's population."
         if isinstance(samples.whole, ExtrapolatedMean):
             caption += " Diamond: the extrapolated average."
-        figure = Figure(partial(class_figure, record, samples), caption, "class-figure")
+        if len(samples.classes) > MOST_CLASSES:
+            caption = (
+                f"The {MOST_CLASSES} weakest of {len(samples.classes):,} classes. {caption} The "
+                "table has all."
+            )
+        draw = partial(class_figure, record, samples)
+        figure = Figure(draw, caption, "class-figure", describe_classes(record))
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
@@ -243,58 +281,6 @@ def _sections(
         sections.append(Section("required", table.title, table=table))
     if (contrasts := contrast_table(samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))
-    sections.append(_weakest(record, samples, store))
+    sections.append(weakest_section(record, samples, store))
     sections.append(findings_section(record))
     return tuple(sections)
-
-
-def _weakest(record: Record, samples: Samples, store: str) -> Section:
-    """On the page as cards, on the terminal as a table."""
-    results = {row.id: row.result for row in record.inputs}
-    cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
-    failed = sum(not row.right_when_clean for row in record.inputs)
-    wrong = clean_failures_note(failed, len(record.inputs))
-    if not cards:
-        others = "No input that is right when clean" if wrong else "No input"
-        lines = (f"{others} {_no_failure(record)}", *filter(None, [wrong]))
-        return Section("weakest", "Weakest inputs", lines)
-    lines = tuple(filter(None, [single_input_note(record), wrong]))
-    table = replace(example_table(record, samples), note=" ".join(lines))
-    return Section("weakest", "Weakest inputs", lines, cards=cards, terminal_table=table)
-
-
-def _no_failure(record: Record) -> str:
-    """A decision ends before it has counted all failures: it says no more than it decided."""
-    kappa = record.study.method.number("kappa")
-    if kappa is None:
-        return "failed in any trial."
-    return f"was decided to fail under more than {of_perturbations(kappa)}."
-
-
-def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
-    what = "class" if record.study.model.classes else "output"
-    true_class = f"; true {what} {e.true_class}" if e.true_class else ""
-    images = (
-        LabelledImage(e.image, "clean", "clean: ", e.clean_class),
-        LabelledImage(e.perturbed, "perturbed", f"trial {e.trial}: ", e.failed_class, failed=True),
-    )
-    labels = f"clean: {e.clean_class}; trial {e.trial}: {e.failed_class}"
-    return Card(
-        title=f"{e.id} fails under {fails_under(record, result)}{true_class}",
-        text="" if e.image else labels,
-        images=images if e.image else (),
-        changes=e.changes,
-        texts=(("before", e.before), ("after", e.after)) if shows_texts(e) else (),
-        command=replay_command(record, e.id, e.trial, store),
-    )
-
-
-def replay_command(record: Record, subject: str, trial: int, store: str) -> str:
-    """The command that runs this trial again."""
-    if record.source is None:
-        return f"study.replay({subject!r}, {trial})"
-    where, name, run = shlex.quote(store), shlex.quote(subject), record.digest[:12]
-    trust = " --trust" if named_code(record.source) else ""
-    if subject.startswith("-"):
-        return f"surefoot replay --store {where}{trust} -- {run} {name} {trial}"
-    return f"surefoot replay {run} {name} {trial} --store {where}{trust}"

@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import exact_percent, points, points_range, with_full_stop
-from surefoot.report.tables import Table, claim_cells
+from surefoot.report.tables import OF_POPULATION, Table, claim_cells
+from surefoot.report.tally.figures import worst_first
 from surefoot.results import Estimate, Interval
 from surefoot.store.records import InputRow, Record, Tally
 
 _WORDS = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
+_ORDER = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1, Verdict.PASS: 2}
+"""What a reader looks for first."""
 _PAGE_ROWS = 1000
 """Cases that a page lists: more make it slow to open, and --json has all."""
 
 
 def rate_table(record: Record, name_heading: str) -> Table:
     """The failure rate with its interval: of all cases and each class, or of each file."""
-    claims = [c for c in record.claims if c.kind == "case_failure"]
+    claims = worst_first(record)
     note = with_full_stop(capitalised(confidence_clause(claims[0]))) if claims else ""
     rows = tuple((_row_name(c), _size(c), *claim_cells(c)) for c in claims)
-    headings = (name_heading, "cases", "failure rate", "interval")
+    headings = (name_heading, "cases", "failure rate", OF_POPULATION)
     return Table("Failure rate", headings, rows, note=note)
 
 
@@ -41,7 +44,7 @@ def verdict_table(claims: Sequence[Claim]) -> Table:
     """What is decided of each class, all together."""
     rows = tuple(
         (c.about.name, f"at most {exact_percent(c.requirement or 0.0)}", _WORDS[c.verdict])
-        for c in claims
+        for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
         if c.verdict is not None
     )
     note = "All classes together, at the stated error (Holm)."

@@ -9,7 +9,7 @@ from surefoot.report.figures import svg
 from surefoot.report.formatting import file_name
 from surefoot.report.provenance import preflight_cautions
 from surefoot.report.tables import Table
-from surefoot.report.tally.figures import tally_chart
+from surefoot.report.tally.figures import MOST_CLASSES, describe_rates, tally_chart
 from surefoot.report.tally.tables import (
     class_verdicts,
     differing_table,
@@ -23,6 +23,7 @@ from surefoot.report.view import Figure, Section, View
 from surefoot.store.records import Record, Tally
 from surefoot.store.spec import OutcomeFileSpec
 
+_PURPOSE = "how often such cases fail, from outcomes that were counted elsewhere"
 _CAPTION = "Dot: over these cases. Line: interval for all such cases."
 
 
@@ -48,6 +49,7 @@ def view(
         assumptions=(),
         sections=_sections(record, parts, single),
         command=command,
+        purpose=_PURPOSE,
         provenance=tuple((name, _origin(part)) for name, part in parts.items()),
     )
 
@@ -104,7 +106,8 @@ def _continuing(claim: Claim) -> str:
         )
     return (
         f"Not to be continued: the claim about the population is for a number of {unit} fixed in "
-        f"advance. Adding {unit} and reading it again would not keep the error."
+        f"advance. Adding {unit} and reading it again would not keep the error; a new run, with "
+        f"new {unit} whose number is chosen beforehand, makes a claim of its own."
     )
 
 
@@ -112,7 +115,10 @@ def _sections(
     record: Record, parts: Mapping[str, Record], single: list[Claim]
 ) -> tuple[Section, ...]:
     several = len(parts) > 1
-    figure = Figure(lambda: svg(tally_chart(record)), _CAPTION, "figure")
+    classes = sum(bool(claim.about.name) for claim in record.claims)
+    few = f" The {MOST_CLASSES} classes that fail most often, of {classes:,}; the table has all."
+    caption = _CAPTION + (few if classes > MOST_CLASSES else "")
+    figure = Figure(lambda: svg(tally_chart(record)), caption, "figure", describe_rates(record))
     rates = rate_table(record, "file" if several else "class")
     table = rates if len(rates.rows) > 1 else None  # of a single row the headline says it all
     sections = [Section("rates", rates.title, (), (figure,), table)]

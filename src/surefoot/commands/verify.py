@@ -1,0 +1,150 @@
+"""`verify`: the evidence of a run, checked by a second party; with model and data, run again."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.option import option, option_name
+from surefoot.commands.values import Number, as_number
+from surefoot.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+    from surefoot.evidence_file.statement import Evidence
+    from surefoot.study.evidence_answers import EvidenceCheck
+    from surefoot.study.load_files import FileOptions
+
+_SEEDS = 10**12
+"""Seeds that a fresh one is drawn from: nobody can run them all beforehand, and it can be typed."""
+_PANEL = "Running trials again (with --model and --data)"
+
+
+@dataclass(frozen=True)
+class RerunOptions:
+    """What is run again, where model and data are."""
+
+    share: Number | None = option(
+        None,
+        "Part of the trials to run again, at least one (default: 0.01, and no fewer than notice "
+        "5 % altered with probability 95 %).",
+        panel=_PANEL,
+    )
+    seed: int | None = option(
+        None, "Seed that draws the trials to run again (default: a fresh one).",
+        least=0, panel=_PANEL,
+    )  # fmt: skip
+    proofs: int | None = option(
+        None, "Proofs of critical radii to do again (default: 3).", least=0, panel=_PANEL
+    )
+    perturb: str | object | None = option(
+        None, "The perturbation, where it is code of your own: mine.py:halve:0.5", panel=_PANEL
+    )
+    property: str | object | None = option(
+        None, "The property, where it is code of your own: @module:name", panel=_PANEL
+    )
+
+
+def check_evidence(
+    path: str | Path,
+    key: str | Path | None = None,
+    *,
+    model: Any = None,  # noqa: ANN401  any kind of model
+    data: Any = None,  # noqa: ANN401  any kind of data
+    time_limit: float | None = None,
+    rerun: RerunOptions,
+    inputs: FileOptions,
+    caller: Caller,
+) -> EvidenceCheck:
+    """Check the evidence of a run; with model and data, run some of its trials again.
+
+    `key`: the file of the public key that must have signed it. `model` and `data` as for
+    `sf.estimate`, with the options that the run read them with. `share` of the trials is run
+    again, drawn by a `seed` of yours; without it 0.01, and no fewer than notice 5 % altered with
+    probability 95 %. `time_limit`: of running them again, or without model of
+    the check itself (30 seconds, and 100 more for each MB of the file). Its `exit_code` is that of
+    `surefoot verify`.
+
+    Example: print(sf.check_evidence("run.evidence.json", model="model.onnx", data="test.npz"))
+    """
+    from surefoot.study.check_evidence import read_and_check
+
+    check_rerun(model, data, rerun, inputs)
+    own_limit = time_limit if model is None else None  # else it is that of the trials run again
+    check, evidence = read_and_check(path, key, time_limit=own_limit)
+    return run_again(check, evidence, model, data, time_limit, rerun, inputs, caller)
+
+
+def check_rerun(model: object, data: object, rerun: RerunOptions, inputs: FileOptions) -> None:
+    """Refuse what makes no sense before anything is read."""
+    from surefoot.study.load_files import FileOptions
+
+    if model is not None and data is not None:
+        _share(rerun)
+        return
+    if model is not None or data is not None:
+        one, other = ("model", "data") if data is None else ("data", "model")
+        raise InvalidArgument(
+            f"{option_name(one)} needs {option_name(other)} too: trials are run again with both; "
+            "give both, or neither"
+        )
+    given = [name for name, value in vars(rerun).items() if value is not None]
+    plain = vars(FileOptions())
+    given += [name for name, value in vars(inputs).items() if value != plain[name]]
+    if given:
+        raise InvalidArgument(
+            f"{option_name(given[0])} is for running trials again: give model and data too "
+            "(--model model.onnx --data test.npz), or leave it out"
+        )
+
+
+def _share(rerun: RerunOptions) -> float | None:
+    if rerun.share is None:
+        return None
+    share = as_number("share", rerun.share)
+    if not 0 < share <= 1:
+        raise InvalidArgument(
+            f"{option_name('share')} is the part of the trials to run again, above 0 and at most "
+            f"1, got {share:g}: try 0.01"
+        )
+    return share
+
+
+def run_again(
+    check: EvidenceCheck,
+    evidence: Evidence | None,
+    model: Any,  # noqa: ANN401  any kind of model
+    data: Any,  # noqa: ANN401  any kind of data
+    time_limit: float | None,
+    rerun: RerunOptions,
+    inputs: FileOptions,
+    caller: Caller,
+) -> EvidenceCheck:
+    """The check with model and data, where both are given."""
+    if model is None or evidence is None:
+        return check
+    if evidence.parts:
+        raise InvalidArgument(
+            "the file compares several runs: run trials again with the evidence of one of them "
+            "(surefoot evidence RUN)"
+        )
+    from surefoot.study.check_with_model import check_with_model
+    from surefoot.study.rebuild_study import PROOFS, RerunRequest
+
+    with caller.display("inputs") as watch:
+        request = RerunRequest(
+            model,
+            data,
+            secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
+            inputs,
+            _share(rerun),
+            PROOFS if rerun.proofs is None else rerun.proofs,
+            rerun.perturb,
+            rerun.property,
+            time_limit,
+            watch,
+            caller.announce,
+        )
+        return check_with_model(check, evidence, request)

@@ -1,0 +1,203 @@
+"""Run one study of a file, and say what each of its requirements came to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.claims import About, Claim, Verdict
+from surefoot.commands.caller import Caller, Watch, ignore
+from surefoot.engine.gpu_start import prepare_gpu
+from surefoot.errors import SurefootError
+from surefoot.gate.budget import confidence_for
+from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
+from surefoot.gate.regression import earlier_run
+from surefoot.gate.shell_command import shell_command
+from surefoot.gate.study_options import COMMANDS, is_requirement
+from surefoot.report.measured_words import measured_words
+from surefoot.report.page import write_page
+from surefoot.store.locations import public_location
+from surefoot.study.not_worse import not_worse_than
+from surefoot.user_code import raised_words
+
+if TYPE_CHECKING:
+    from surefoot.study import Result
+
+QUIET = Caller(on_workers=ignore)
+"""Shows and says nothing."""
+_ROUNDING = 1e-9
+"""Relative: two errors closer than this count as equal."""
+
+
+class _Ready(Exception):
+    """Everything was read and checked; the next thing would be the first trial."""
+
+
+class BudgetExceeded(SurefootError):
+    """A verdict would spend more of the error than its study has."""
+
+
+def prepare_study(gate: Gate, study: GateStudy) -> None:
+    """Load model and data as the study does and check its options; no trial is run.
+
+    Raises what running it would raise for a file or an option that cannot be used.
+    """
+
+    @contextmanager
+    def stop_here(_unit: str) -> Iterator[Watch]:
+        raise _Ready
+        yield
+
+    caller = Caller(display=stop_here, on_workers=ignore)
+    regression = study.regression
+    values = [_values(study)]
+    if regression is not None and regression.model is not None:
+        values.append(_of_earlier_model(study))
+    if regression is not None and regression.evidence is not None:
+        earlier_run(regression.evidence)
+    for one in values:
+        prepare_gpu(one.get("device"))
+        try:
+            COMMANDS[study.command].call(one, caller)
+        except _Ready:
+            continue
+
+
+def check_study(gate: Gate, study: GateStudy, caller: Caller = QUIET) -> StudyOutcome:
+    """Run the study, or take what its store has, and decide its requirements.
+
+    An error is an outcome, so that the other studies of the file are run. With `prepare_study`
+    before, hardly anything but the model itself can fail here.
+    """
+    began = time.monotonic()
+    caller = replace(caller, command=repeat_command(study))
+    try:
+        result, models = _run(gate, study, caller)
+    except SurefootError as error:
+        return _failed(study, str(error), began)
+    except SystemExit as error:
+        words = f"code that surefoot ran called sys.exit({error.code!r}): remove that"
+        return _failed(study, words, began)
+    except Exception as error:  # noqa: BLE001  the other studies are still to be run
+        words = f"a fault in surefoot, please report it: {raised_words(error)}"
+        return _failed(study, words, began)
+    claims = (*result.claims, *models)
+    every = [GateVerdict(claim, measured_words(claim, claims)) for claim in result.verdicts]
+    verdicts = tuple(verdict for verdict in every if not _is_one_class(verdict.claim))
+    return StudyOutcome(
+        study.name,
+        worst([verdict.outcome for verdict in verdicts]),
+        verdicts,
+        tuple(verdict for verdict in every if _is_one_class(verdict.claim)),
+        result,
+        recorded=_is_recorded(result),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _failed(study: GateStudy, message: str, began: float) -> StudyOutcome:
+    seconds, words = time.monotonic() - began, public_location(message)
+    return StudyOutcome(study.name, Outcome.ERROR, message=words, seconds=seconds)
+
+
+def repeat_command(study: GateStudy) -> str:
+    """The command that measures the same, for who has no study file."""
+    return shell_command(COMMANDS[study.command], _values(study))
+
+
+def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, tuple[Claim, ...]]:
+    """The result with all verdicts; its page is written when all of them are there.
+
+    And what is claimed of this model and of an earlier one by name, where they are compared.
+    """
+    values = _values(study)
+    prepare_gpu(values.get("device"))
+    page = values.pop("report", None)
+    result: Result = COMMANDS[study.command].call(values, caller)
+    regression, models = study.regression, tuple[Claim, ...]()
+    if regression is not None:
+        result, claim, models = _compared(study, result, caller)
+        result = replace(result, verdicts=(*result.verdicts, claim))
+    _check_spending(study, result)
+    if page is not None:
+        facts = (*result.view.facts, gate.budget)
+        write_page(replace(result.view, facts=facts), Path(page))
+    return result, models
+
+
+def _compared(
+    study: GateStudy, result: Result, caller: Caller
+) -> tuple[Result, Claim, tuple[Claim, ...]]:
+    """The verdict on the comparison with the earlier model, and the claims of both by name."""
+    regression: Any = study.regression
+    if regression.evidence is not None:
+        earlier = earlier_run(regression.evidence)
+        name, record, recorded = earlier.name, earlier.record, True
+    else:
+        caller.announce(f"{study.name}: the earlier model {regression.model}")
+        values, command = _of_earlier_model(study), COMMANDS[study.command]
+        earlier_caller = replace(caller, command=shell_command(command, values))
+        old: Result = command.call(values, earlier_caller)
+        name, record, recorded = str(regression.model), old.record, old.from_store
+    claim = not_worse_than(
+        result.record,
+        record,
+        names=(str(study.options["model"]), name),
+        margin=regression.margin,
+        error=study.share,
+    )
+    models = tuple(
+        replace(one, names=(called,))
+        for called, part in zip(claim.names, (result.record, record), strict=True)
+        for one in part.claims
+    )
+    return replace(result, from_store=result.from_store and recorded), claim, models
+
+
+def _values(study: GateStudy) -> dict[str, Any]:
+    """Every option of the command; its confidence is what its part of the error leaves."""
+    confidence = confidence_for(study)
+    values = dict(study.options)
+    if confidence is not None and _takes_confidence(study):
+        values["confidence"] = confidence
+    return values
+
+
+def _takes_confidence(study: GateStudy) -> bool:
+    """Whether the method has an error: a curve by another method than ours has none."""
+    return study.command != "curve" or study.options.get("method", "sequential") == "sequential"
+
+
+def _of_earlier_model(study: GateStudy) -> dict[str, Any]:
+    """The same of the earlier model: nothing is required of it, and no file is written."""
+    files = ("report", "figure")
+    values = {n: v for n, v in _values(study).items() if n not in files and not is_requirement(n)}
+    earlier: Any = study.regression
+    return {**values, "model": earlier.model}
+
+
+def _check_spending(study: GateStudy, result: Result) -> None:
+    """Refuse verdicts at a larger error than the study has: the sum would exceed the file's."""
+    most = max(study.error, study.share if study.regression is not None else 0.0)
+    decided = (c for c in result.verdicts if c.verdict is not Verdict.UNDECIDED)
+    for claim in decided:
+        if claim.guarantee.error > most * (1 + _ROUNDING):
+            raise BudgetExceeded(
+                f"a verdict of study {study.name} holds with an error of {claim.guarantee.error:g},"
+                f" and its part of the file's error is {most:g}: use a method that takes a "
+                "confidence"
+            )
+
+
+def _is_one_class(claim: Claim) -> bool:
+    """Whether it is a part of the verdict on all classes, which stands before it."""
+    return claim.about.of is About.CLASS and bool(claim.about.name)
+
+
+def _is_recorded(result: Result) -> bool:
+    parts = list(result.parts.values()) or [result]
+    return all(part.from_store for part in parts)

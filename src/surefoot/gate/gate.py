@@ -1,0 +1,174 @@
+"""A file of studies, read; and what each of its studies came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.claims import Claim, Verdict
+from surefoot.report.sentences import sentence
+from surefoot.report.verdict_sentences import required_statement
+
+if TYPE_CHECKING:
+    from surefoot.study import Result
+
+
+class Outcome(StrEnum):
+    """What a requirement, a study or a whole file came to."""
+
+    PASSED = "passed"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    ERROR = "error"
+
+
+_OF_VERDICT = {
+    Verdict.PASS: Outcome.PASSED,
+    Verdict.FAIL: Outcome.REFUTED,
+    Verdict.UNDECIDED: Outcome.UNDECIDED,
+}
+_WORST_FIRST = (Outcome.ERROR, Outcome.REFUTED, Outcome.UNDECIDED)
+EXIT_CODES = {Outcome.PASSED: 0, Outcome.REFUTED: 1, Outcome.UNDECIDED: 2, Outcome.ERROR: 3}
+"""Those of every command."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """That a model is not worse than an earlier one: which, and by how much it may fail more often.
+
+    `model` is the earlier model, which is run again; `evidence` is the file of its run, where only
+    that is left.
+    """
+
+    margin: float
+    model: str | None = None
+    evidence: str | None = None
+
+
+@dataclass(frozen=True)
+class GateStudy:
+    """One study of a file: its command with every option by name, and its part of the error.
+
+    `requirements` counts those of its own options; `error` is what all of these may spend together,
+    and `share` what one requirement of the file may spend, such as the `regression`. Of several
+    `parts`, such as curves, each spends the error that its command states, so they divide it.
+    """
+
+    name: str
+    command: str
+    options: Mapping[str, Any]
+    requirements: int = 0
+    regression: Regression | None = None
+    parts: int = 1
+    error: float = 0.0
+    share: float = 0.0
+
+    @property
+    def store(self) -> str:
+        """Where its evidence is."""
+        return str(self.options["store"])
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The studies of a file; the probability that any of their verdicts is wrong is ≤ `error`."""
+
+    path: Path
+    error: float
+    studies: tuple[GateStudy, ...]
+
+    @property
+    def requirements(self) -> int:
+        """How many requirements share the error."""
+        return sum(s.requirements + (s.regression is not None) for s in self.studies)
+
+    @property
+    def budget(self) -> str:
+        """How the error is shared, in one sentence."""
+        number, name = self.requirements, self.path.name
+        if number == 0:
+            return f"{name} requires nothing: no verdict is given."
+        if number == 1:
+            return (
+                f"{name} has one requirement: the probability that a verdict on it is wrong is at "
+                f"most {self.error:g}, if its assumptions hold."
+            )
+        each = max(study.share for study in self.studies)
+        own = [s.name for s in self.studies if s.requirements and "confidence" in s.options]
+        rest = f"{', '.join(own)} as stated, " * bool(own) + f"each {each:.3g}" * bool(each)
+        return (
+            f"The {number} requirements of {name} share an error of {self.error:g} ("
+            f"{rest.removesuffix(', ')}): the probability that any verdict of the file is wrong is "
+            "at most that, if their assumptions hold."
+        )
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """The verdict on one requirement: a claim, what it came to, and what was `measured`."""
+
+    claim: Claim
+    measured: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Passed, refuted or undecided."""
+        return _OF_VERDICT[self.claim.verdict or Verdict.UNDECIDED]
+
+    @property
+    def sentence(self) -> str:
+        """The claim with its verdict, in words."""
+        return sentence(self.claim)
+
+    @property
+    def requirement(self) -> str:
+        """What was required, the same words whatever the verdict."""
+        return required_statement(self.claim)
+
+    @property
+    def message(self) -> str:
+        """The claim with its verdict, and by how much."""
+        return f"{self.sentence} {self.measured}".rstrip()
+
+    @property
+    def statement(self) -> str:
+        """The message without the verdict before it."""
+        return self.message.removeprefix(f"{self.claim.verdict}: ")
+
+
+@dataclass(frozen=True, eq=False)
+class StudyOutcome:
+    """What a study came to; `message` says what went wrong where its outcome is an error.
+
+    `verdicts` has one for each requirement; `classes` those on single classes, where one of these
+    is about every class.
+    `recorded`: whether all of it was in the store already, so that no trial was run.
+    """
+
+    name: str
+    outcome: Outcome
+    verdicts: tuple[GateVerdict, ...] = ()
+    classes: tuple[GateVerdict, ...] = ()
+    result: Result | None = None
+    message: str = ""
+    recorded: bool = False
+    seconds: float = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Without which the numbers must not be read: a precision that is not reached."""
+        return () if self.result is None else tuple(self.result.view.urgent)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, then what the preflight found odd: to be read beside the verdicts."""
+        every = () if self.result is None else self.result.view.cautions
+        return tuple(dict.fromkeys((*self.notes, *every)))
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """What several come to together: an error, else one refuted, else one undecided."""
+    return next((one for one in _WORST_FIRST if one in outcomes), Outcome.PASSED)

@@ -1,0 +1,238 @@
+"""Read a file of studies: every word, every kind of value and every file is checked here."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surefoot.commands.gate_options import DEFAULT_FILE
+from surefoot.commands.options import CONFIDENCE, STORE
+from surefoot.commands.values import error_from, share
+from surefoot.errors import InvalidArgument
+from surefoot.gate.budget import with_shares
+from surefoot.gate.file_paths import beside, check_model, check_there, placed, placed_model
+from surefoot.gate.gate import Gate, GateStudy, Regression
+from surefoot.gate.more_regressions import COMPARABLE, REGRESSION, MoreRegressions, with_more
+from surefoot.gate.study_options import COMMANDS, StudyCommand, is_requirement, unknown
+
+_TOP = ("error", "defaults", "study")
+_OWN_KEYS = ("name", "command")
+_OF_ONE_STUDY = ("confidence", "report", "figure", "counterexamples", "vnnlib", "not_worse_than")
+"""What cannot be a default: each study has its own part of the error, and its own files."""
+MARGIN = 0.01
+"""By how much a model may fail more often than an earlier one: one point."""
+_NAME = re.compile(r"\w[\w .-]*")
+_LONGEST_NAME = 100
+"""Of a study, in bytes: with the name of a part behind it, it is still a name of a file."""
+_MOST_BYTES = 1_000_000
+"""Of a study file: thousands of studies are shorter."""
+
+
+def read_gate(
+    path: str | Path = DEFAULT_FILE,
+    more: MoreRegressions = MoreRegressions(),  # noqa: B008  a frozen value
+) -> Gate:
+    """The studies of a TOML file, each with its share of the error; nothing is run or loaded.
+
+    Words, kinds of values and names of files are checked; `prepare_study` loads them.
+    """
+    file = Path(path)
+    whole = _table(file)
+    for key in whole:
+        if key not in _TOP:
+            raise InvalidArgument(unknown(str(file), key, _TOP))
+    error = _file_error(whole.get("error"))
+    defaults = _plain_keys(f"{file}: [defaults]", whole.get("defaults", {}))
+    tables = whole.get("study", [])
+    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
+        raise InvalidArgument(f"{file} has no study: begin each with a line [[study]]")
+    own = [_plain_keys(f"{file}: study {i}", table) for i, table in enumerate(tables, 1)]
+    names = _names(own)
+    _check_defaults(file, defaults, own)
+    own = with_more(file.parent, dict(zip(names, own, strict=True)), more, defaults)
+    studies = [
+        _study(name, table, defaults, file.parent) for name, table in zip(names, own, strict=True)
+    ]
+    return Gate(file, error, with_shares(studies, error))
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        if file.exists() and not file.is_file():
+            raise InvalidArgument(
+                f"{file} is no plain file, but a folder, a pipe or a device: name a study file"
+            )
+        if not file.exists():
+            raise InvalidArgument(
+                f"there is no study file {file}: name one (surefoot run study.toml), or write "
+                f"{DEFAULT_FILE}"
+            )
+        if file.stat().st_size > _MOST_BYTES:
+            raise InvalidArgument(
+                f"{file} has more than {_MOST_BYTES:,} bytes: no study file does; name another"
+            )
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(
+            f"{file} cannot be read as TOML ({error}): correct that place"
+        ) from None
+
+
+def _plain_keys(where: str, table: Any) -> dict[str, Any]:  # noqa: ANN401  what a file holds
+    """The names as Python has them: require-each and require_each are the same."""
+    if not isinstance(table, dict):
+        raise InvalidArgument(f"{where} must be a table of options, got {table!r}")
+    plain: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name in plain:
+            raise InvalidArgument(f"{where} has {key} twice, with - and with _: write it once")
+        plain[name] = value
+    return plain
+
+
+def _file_error(given: Any) -> float:  # noqa: ANN401  what a file holds
+    error = error_from(CONFIDENCE) if given is None else given
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
+        raise InvalidArgument(
+            f"error must lie between 0 and 1, got {given!r}: it is the probability that any "
+            "verdict of the file may be wrong, such as 0.01"
+        )
+    return float(error)
+
+
+def _names(tables: Sequence[Mapping[str, Any]]) -> list[str]:
+    names: dict[str, str] = {}
+    for place, table in enumerate(tables, 1):
+        name = table.get("name")
+        if (
+            not isinstance(name, str)
+            or not _NAME.fullmatch(name)
+            or len(name.encode()) > _LONGEST_NAME
+        ):
+            raise InvalidArgument(
+                f'study {place} needs a name, such as name = "noise", of letters, digits, spaces, '
+                f"points and dashes, at most {_LONGEST_NAME} bytes; it names files too: got "
+                f"{str(name)[:200]!r}"
+            )
+        if name.lower() in names:
+            raise InvalidArgument(f"two studies are called {name}: give each its own name")
+        names[name.lower()] = name
+    return list(names.values())
+
+
+def _check_defaults(
+    file: Path, defaults: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse a default that no study takes, and one that cannot be the same for several."""
+    commands = [_command(str(t.get("name")), t.get("command")) for t in tables]
+    words = {w for c in commands for w in (*c.words, *REGRESSION)}
+    for name in defaults:
+        if name in _OF_ONE_STUDY or name in _OWN_KEYS or is_requirement(name):
+            raise InvalidArgument(
+                f"{file}: {name.replace('_', '-')} belongs to one study: move it from [defaults] "
+                "to its [[study]]; the error of all is error = 0.01 at the top of the file"
+            )
+        if name not in words:
+            raise InvalidArgument(unknown(f"{file}: [defaults] for these commands", name, words))
+
+
+def _command(study: str, name: Any) -> StudyCommand:  # noqa: ANN401  what a file holds
+    if not isinstance(name, str) or name not in COMMANDS:
+        raise InvalidArgument(
+            f"study {study} needs a command, one of {', '.join(COMMANDS)}: got {name!r}"
+        )
+    return COMMANDS[name]
+
+
+def _study(
+    name: str, table: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path
+) -> GateStudy:
+    command = _command(name, table["command"])
+    words = (*command.words, *REGRESSION)
+    inherited = {key: value for key, value in defaults.items() if key in words}
+    every = {**inherited, **{k: v for k, v in table.items() if k not in _OWN_KEYS}}
+    for key in every:
+        if key not in words:
+            raise InvalidArgument(unknown(f"study {name} ({command.name})", key, words))
+    for key, value in every.items():
+        if "\0" in "".join(map(str, value if isinstance(value, list) else [value])):
+            raise InvalidArgument(
+                f"study {name}: {key.replace('_', '-')} = {value!r} has a zero character, which no "
+                "name has: remove it"
+            )
+    about = {key: every.pop(key) for key in REGRESSION if key in every}
+    values = placed(command, {"store": STORE, **every}, folder)
+    command.check(name, values)
+    models = values["model"] if isinstance(values["model"], list) else [values["model"]]
+    for model in models:
+        check_model(name, "model", model)
+    check_there(name, "data", values["data"])
+    perturbations = values["perturb"] if isinstance(values.get("perturb"), list) else [None]
+    parts = len(models) * len(perturbations) if command.name == "curve" else 1
+    if command.name == "critical" and "within" in values:
+        parts = len(models)
+    return GateStudy(
+        name,
+        command.name,
+        values,
+        sum(is_requirement(key) for key in values),
+        _regression(name, command, values, about, defaults, folder),
+        parts,
+    )
+
+
+def _regression(
+    name: str,
+    command: StudyCommand,
+    values: Mapping[str, Any],
+    about: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    folder: Path,
+) -> Regression | None:
+    """The comparison with an earlier model that the study requires, if it does."""
+    for key, value in about.items():
+        if key != "margin" and not isinstance(value, str):
+            raise InvalidArgument(
+                f"study {name}: {key.replace('_', '-')} must be a path in quotes, got {value!r}"
+            )
+    model, evidence = about.get("previous_model"), about.get("not_worse_than")
+    if model is None and evidence is None:
+        if "margin" in about and "margin" not in defaults:
+            raise InvalidArgument(
+                f"study {name}: margin is for a comparison with an earlier model: add "
+                "previous-model or not-worse-than, or leave it out"
+            )
+        return None
+    if command.name not in COMPARABLE:
+        if model is not None and "previous_model" in defaults:
+            return None  # a default is for the studies that can honour it
+        raise InvalidArgument(
+            f"study {name}: previous-model and not-worse-than are for {', '.join(COMPARABLE)}, not "
+            f"for {command.name}: leave them out"
+        )
+    for key in ("precision", "levels", "correct_only"):
+        if values.get(key) not in (None, False):
+            raise InvalidArgument(
+                f"study {name}: {key.replace('_', '-')} leaves no results of the same inputs at "
+                "one level to compare with an earlier model: leave it out, or leave out "
+                "previous-model and not-worse-than"
+            )
+    margin = share("margin", about.get("margin", MARGIN))
+    if model is not None and evidence is not None:
+        raise InvalidArgument(
+            f"study {name} has both previous-model and not-worse-than: the model is run on the "
+            "same trials, so leave out the evidence"
+        )
+    if model is not None:
+        model = placed_model(model, folder)
+        check_model(name, "previous_model", model)
+    if evidence is not None:
+        evidence = beside(folder, evidence)
+        check_there(name, "not_worse_than", evidence)
+    return Regression(margin, model, evidence)

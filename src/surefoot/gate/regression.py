@@ -1,0 +1,49 @@
+"""The run of an earlier model, from its evidence file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import EvidenceFailed
+from surefoot.evidence_file.envelope import read_envelope
+from surefoot.evidence_file.packed import NEW_COPY
+from surefoot.evidence_file.statement import read_statement
+from surefoot.store.records import Record
+from surefoot.study.check_evidence import check_statement
+from surefoot.study.evidence_answers import Status
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """What an evidence file says of a model: how a sentence names it, and its record."""
+
+    name: str
+    record: Record
+
+
+def earlier_run(path: str) -> EarlierRun:
+    """The run of an evidence file, whose results must follow from its journal."""
+    try:
+        evidence = read_statement(read_envelope(path).payload)
+    except EvidenceFailed as error:
+        named = str(error).startswith(path)
+        raise EvidenceFailed(str(error) if named else f"{path}: {error}") from error
+    except RecursionError as error:
+        raise EvidenceFailed(
+            f"{path}: it is nested too deeply to be evidence: {NEW_COPY}"
+        ) from error
+    check = check_statement(evidence)
+    wrong = [one for one in check.checks if one.status is Status.REFUTED]
+    if wrong:
+        raise EvidenceFailed(
+            f"{path}: its results do not follow from its journal ({wrong[0]}): use the file that "
+            "the run wrote"
+        )
+    unknown = [one for one in check.results if one.status is not Status.FOLLOWS]
+    if unknown:
+        raise EvidenceFailed(
+            f"{path}: its results were not recomputed ({unknown[0]}): measure the earlier model "
+            "again (previous-model)"
+        )
+    return EarlierRun(f"{evidence.model} of {Path(path).name}", evidence.record)

@@ -1,0 +1,214 @@
+"""`run_studies`: every study of a file, checked together."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.commands.gate_options import DEFAULT_FILE, GateOptions, texts
+from surefoot.commands.option import option_name
+from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.gate.check_study import check_study, prepare_study
+from surefoot.gate.gate import (
+    EXIT_CODES,
+    Gate,
+    GateStudy,
+    Outcome,
+    StudyOutcome,
+    worst,
+)
+from surefoot.gate.more_regressions import MoreRegressions
+from surefoot.gate.outcome_lines import final_line, junit_cases, step_summary, study_lines
+from surefoot.gate.read_gate import read_gate
+from surefoot.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from surefoot.commands.caller import Caller
+
+_LONGEST_PART = 100
+"""Letters of the name of a part in the name of its file: systems take 255 in all."""
+_NOT_IN_A_NAME = re.compile(r"[^\w.-]")
+"""Of a file, on every system."""
+
+
+@dataclass(frozen=True, eq=False)
+class GateOutcome:
+    """What a file of studies came to; `print` it, or pass its `exit_code` to `sys.exit`."""
+
+    gate: Gate
+    studies: tuple[StudyOutcome, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """An error, else one refuted, else one undecided, else passed."""
+        return worst([study.outcome for study in self.studies])
+
+    @property
+    def exit_code(self) -> int:
+        """0: every requirement holds; 1: one is refuted; 2: one is undecided; 3: an error."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def final_line(self) -> str:
+        """All of it in one line."""
+        return final_line(self.gate, self.studies)
+
+    def step_summary(self) -> str:
+        """A table in Markdown, as GitHub shows it beside a job."""
+        return step_summary(self.gate, self.studies)
+
+    def to_json(self) -> str:
+        """The same for machines; the whole result of each study under its name."""
+        studies = [
+            {
+                "name": one.name,
+                "outcome": one.outcome,
+                "message": one.message,
+                "recorded": one.recorded,
+                "requirements": [
+                    {
+                        "outcome": v.outcome,
+                        "requirement": v.requirement,
+                        "sentence": v.sentence,
+                        "measured": v.measured,
+                    }
+                    for v in one.verdicts
+                ],
+                "notes": one.cautions,
+                "result": None if one.result is None else json.loads(one.result.to_json()),
+            }
+            for one in self.studies
+        ]
+        whole = {
+            "file": str(self.gate.path),
+            "error": self.gate.error,
+            "budget": self.gate.budget,
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "studies": studies,
+        }
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        lines = [line for one in self.studies for line in study_lines(one)]
+        return "\n".join([*lines, self.final_line])
+
+
+def run_studies(
+    path: str | Path = DEFAULT_FILE, *, choice: GateOptions, caller: Caller
+) -> GateOutcome:
+    """Run every study of a file and decide its requirements, which share one error.
+
+    The options are those of `surefoot run`. All studies are checked before the first trial is run.
+    A study that fails with an error does not keep the others from running.
+
+    Example: print(sf.run_studies("study.toml"))
+    """
+    gate, chosen = open_gate(path, choice)
+    outcomes = tuple(each_outcome(gate, chosen, choice, caller))
+    write_cases(outcomes, choice)
+    return GateOutcome(gate, outcomes)
+
+
+def open_gate(path: str | Path, choice: GateOptions) -> tuple[Gate, tuple[GateStudy, ...]]:
+    """The file and the studies to run, all of them loaded once to see that they can be run."""
+    choice.check()
+    more = MoreRegressions(
+        texts(choice.not_worse_than), texts(choice.previous_model), choice.margin
+    )
+    gate = read_gate(path, more)
+    chosen = _chosen(gate, texts(choice.only))
+    if choice.evidence is not None:
+        _check_evidence_names(chosen)
+    problems = []
+    for study in chosen:
+        try:
+            prepare_study(gate, study)
+        except SurefootError as error:
+            problems.append(f"study {study.name}: {error}")
+    if problems:
+        raise InvalidArgument(f"{gate.path} was not run: {'; '.join(problems)}")
+    return gate, chosen
+
+
+def each_outcome(
+    gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions, caller: Caller
+) -> Iterator[StudyOutcome]:
+    """The outcome of one study after the other, its evidence written."""
+    for place, study in enumerate(chosen, 1):
+        caller.announce(f"study {study.name} ({place} of {len(chosen)})")
+        outcome = check_study(gate, study, caller)
+        if choice.evidence is not None and outcome.result is not None:
+            try:
+                write_evidence_of(study, outcome, choice.evidence, choice.key)
+            except SurefootError as error:
+                outcome = replace(outcome, outcome=Outcome.ERROR, message=str(error))
+        yield outcome
+
+
+def write_evidence_of(
+    study: GateStudy, outcome: StudyOutcome, folder: str | Path, key: str | Path | None
+) -> list[Path]:
+    """Write the evidence of a study, of each part by itself; the files."""
+    from surefoot.study.write_evidence import write_evidence
+
+    result: Any = outcome.result
+    Path(folder).mkdir(exist_ok=True)
+    parts = result.parts or {"": result}
+    files: list[Path] = []
+    for name, part in parts.items():
+        plain = f"-{_NOT_IN_A_NAME.sub('_', name)[:_LONGEST_PART]}" if name else ""
+        file = Path(folder) / f"{study.name}{plain}.evidence.json"
+        if str(file).lower() in (str(one).lower() for one in files):
+            file = Path(folder) / f"{study.name}{plain}-{len(files) + 1}.evidence.json"
+        files.append(write_evidence(part.record.digest, file, store=study.store, key=key))
+    return files
+
+
+def _check_evidence_names(studies: Sequence[GateStudy]) -> None:
+    """Refuse names of which one study could write over the evidence of another.
+
+    The file of a part is called STUDY-PART, and names of parts are known when they were run.
+    """
+    for one in filter(_has_parts, studies):
+        begin = f"{one.name}-".lower()
+        other = next((s.name for s in studies if s.name.lower().startswith(begin)), None)
+        if other is not None:
+            raise InvalidArgument(
+                f"the evidence of study {one.name} is one file for each part of it, "
+                f"{one.name}-PART, which may be that of study {other}: give one of them another "
+                "name"
+            )
+
+
+def _has_parts(study: GateStudy) -> bool:
+    """Whether it may come back with several results: of models, perturbations or levels."""
+    listed = any(isinstance(study.options.get(name), list) for name in ("model", "perturb"))
+    return listed or "levels" in study.options
+
+
+def write_cases(outcomes: Sequence[StudyOutcome], choice: GateOptions) -> None:
+    """Write the requirements as test cases, where that is asked for."""
+    from surefoot.report.junit import junit_xml
+
+    if choice.junit is not None:
+        text = junit_xml(junit_cases(outcomes), choice.undecided_as)
+        write_whole(Path(choice.junit), text)
+
+
+def _chosen(gate: Gate, only: Sequence[str]) -> tuple[GateStudy, ...]:
+    """The studies to run; the shares stay those of the whole file."""
+    names = [study.name for study in gate.studies]
+    for name in only:
+        if name not in names:
+            near = get_close_matches(name, names, n=3) or names
+            raise InvalidArgument(
+                f"{option_name('only')} {name}: {gate.path} has no study of that name; do you mean "
+                f"{' or '.join(near)}?"
+            )
+    return tuple(study for study in gate.studies if study.name in (only or names))

@@ -1,0 +1,1 @@
+"""A stored run in the words and formats of other people's documents."""

@@ -1,0 +1,110 @@
+"""The numbers of claims, each with what it is of, its interval and its error probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from surefoot.claims import Claim
+from surefoot.report.clauses import limit_phrase, scope_phrase
+from surefoot.report.formatting import extrapolated_probability, percent_range, radius_range
+from surefoot.report.key_figure import key_figure
+from surefoot.report.sentences import sentence
+from surefoot.report.tally_sentences import case_scope
+from surefoot.results import UNIT, Footing
+
+_WITHOUT_NUMBER = ("best", "classes", "not_worse")
+"""Kinds that say which of several differ: the sentence is the statement."""
+
+_CASES = ("case_failure", "cases_failed", "case_difference")
+"""Kinds that are about cases of a test that was run elsewhere."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number: `low` and `high` are the ends of its interval, None where there is no such end.
+
+    `error` is the probability that the interval is wrong, 0 for a proof and None where nothing is
+    guaranteed. `number` and `interval` are the same as text, rounded as in the report.
+    """
+
+    claim: Claim
+    name: str
+    scope: str
+    value: float | None
+    low: float | None
+    high: float | None
+    error: float | None
+    number: str
+    interval: str
+
+    @property
+    def statement(self) -> str:
+        """The claim as its sentence, with every assumption."""
+        return sentence(self.claim)
+
+
+def metrics_of(claims: Iterable[Claim]) -> list[Metric]:
+    """The numbers of these claims, in order; a claim without a number has none.
+
+    An extrapolation and the count beside it are two numbers: the interval is that of the count.
+    """
+    return [metric for claim in claims for metric in _metrics(claim)]
+
+
+def _metrics(claim: Claim) -> list[Metric]:
+    if claim.kind in _WITHOUT_NUMBER or claim.verdict is not None:
+        return []
+    if claim.kind == "tail":
+        return _extrapolation(claim)
+    if claim.guarantee.footing is Footing.NONE or claim.interval is None:
+        return []
+    low, high = _finite(claim.interval.low), _finite(claim.interval.high)
+    value = None if claim.value is None else _finite(claim.value)
+    name, number, interval = _words(claim)
+    scope = case_scope(claim) if claim.kind in _CASES else scope_phrase(claim)
+    error = claim.guarantee.error
+    return [Metric(claim, name, scope, value, low, high, error, number, interval)]
+
+
+def _extrapolation(claim: Claim) -> list[Metric]:
+    metrics, scope = [], scope_phrase(claim)
+    if claim.value is not None:
+        name = f"extrapolated failure probability of {scope}, without guarantee"
+        number = extrapolated_probability(claim.value)
+        metrics.append(Metric(claim, name, scope, claim.value, None, None, None, number, ""))
+    if claim.interval is not None:  # then the error is that of the count alone
+        around = claim.interval
+        name = f"counted failure probability of {scope}"
+        shown = percent_range(around)
+        error = claim.guarantee.error
+        metrics.append(Metric(claim, name, scope, None, around.low, around.high, error, "", shown))
+    return metrics
+
+
+def _words(claim: Claim) -> tuple[str, str, str]:
+    """What the number is of, the number and its interval, as text."""
+    scope, around = scope_phrase(claim), claim.interval or UNIT
+    match claim.kind:
+        case "all_kappa":
+            return f"largest failure probability of {scope}", "", percent_range(around)
+        case "radius":
+            return f"critical radius of {scope}", "", radius_range(around)
+        case "robust_accuracy":
+            share = f"share of {scope} that withstand every perturbation up to"
+            return f"{share} {claim.limit or 0:.4g}", "", percent_range(around)
+        case "count_kappa":
+            name = f"number of {scope} that fail under more than {limit_phrase(claim)}"
+            return name, f"{claim.value or 0:,.0f}", f"{around.low:,.0f} to {around.high:,.0f}"
+        case "mean_radius_population":
+            name = f"{key_figure(claim).meaning}, none counted as more than {claim.limit or 0:g}"
+            return name, "", radius_range(around)
+        case _:
+            figure = key_figure(claim)
+            number = "" if claim.value is None else figure.number
+            return figure.meaning, number, figure.interval or figure.number
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

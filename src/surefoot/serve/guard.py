@@ -1,0 +1,171 @@
+"""What every request passes: host, size, token and origin; and the headers of every answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from surefoot.serve.pages import render
+from surefoot.serve.settings import Settings
+
+Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
+
+COOKIE = "surefoot_session"
+MOST_QUERY = 2_000
+"""Characters of a query: far more than every filter together."""
+MOST_BODY = 8_000
+"""Bytes of a form."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of our own pages: nothing inline, nothing from elsewhere."""
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Without a referrer of the same origin, browsers would not say where a form was sent from."""
+_THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
+
+
+class Guard:
+    """An ASGI application around another one, which sees only requests that may pass."""
+
+    def __init__(self, app: _App, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+        self._secret = secrets.token_bytes(32)
+        token = settings.token or ""
+        self._session = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
+
+    async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        answer = self._app if refusal is None else refusal
+        await answer(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that may not pass."""
+        headers = Headers(scope=scope)
+        if len(scope.get("query_string", b"")) > MOST_QUERY:
+            return _page(414, "the address is too long: shorten the filter")
+        own = self._settings.host.lower()
+        if self._settings.is_loopback and _host(headers) not in {*_THIS_MACHINE, own}:
+            names = ", ".join(sorted({"127.0.0.1", "localhost", own}))
+            return _page(421, f"this dashboard answers to {names} only: use one of them")
+        if (about_token := self._about_token(scope, headers)) is not None:
+            return about_token
+        if scope["method"] not in ("GET", "HEAD") and not _is_own_origin(headers):
+            return _page(403, "this request did not come from a page of the dashboard")
+        if not headers.get("content-length", "0").isdecimal() or (
+            int(headers.get("content-length", "0")) > MOST_BODY
+        ):
+            return _page(413, f"a form must have at most {MOST_BODY:,} bytes")
+        return None
+
+    def _about_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """The question for a token; or, of a known reader, the address that does not show it."""
+        if not self._is_known(scope, headers):
+            return self._ask_for_token(scope)
+        token, go_on = _without_token(scope)
+        shown = self._settings.token is not None and token is not None
+        return RedirectResponse(go_on, 303) if shown else None
+
+    def _is_known(self, scope: Scope, headers: Headers) -> bool:
+        """Whether no token is needed, or the request has it: as a cookie or as a bearer."""
+        if self._settings.token is None or scope["path"].startswith("/static/"):
+            return True
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        given = bearer.strip() if scheme.lower() == "bearer" else ""
+        return _same(_cookie(headers), self._session) or self._is_token(given)
+
+    def _is_token(self, text: str) -> bool:
+        return self._settings.token is not None and _same(text, self._settings.token)
+
+    def _ask_for_token(self, scope: Scope) -> Response:
+        """The page that asks for it; a right one in the address is put into a cookie.
+
+        A page that goes on by itself, and no redirect: a browser that came from another site would
+        not send the cookie along with that.
+        """
+        given, go_on = _without_token(scope)
+        if not self._is_token(given or ""):
+            wrong = "this token is not the one of the dashboard" if given else ""
+            return HTMLResponse(render("token.html.j2", problem=wrong, go_on=""), 401)
+        response = HTMLResponse(render("token.html.j2", problem="", go_on=go_on))
+        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict")
+        return response
+
+
+def _without_token(scope: Scope) -> tuple[str | None, str]:
+    """The token in an address, None where there is none, and the address without it."""
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    given = query.pop("token", [None])[0]
+    rest = urlencode(query, doseq=True)
+    path = "/" + quote(scope["path"].lstrip("/"))  # never //host
+    return given, f"{path}?{rest}" if rest else path
+
+
+def _with_headers(send: _Send) -> _Send:
+    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in {**_HEADERS, "Content-Security-Policy": POLICY}.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_with_headers
+
+
+def _page(status: int, sentence: str) -> Response:
+    return HTMLResponse(render("problem.html.j2", title="Refused", sentences=[sentence]), status)
+
+
+def _host(headers: Headers) -> str:
+    """The name in the Host header, without a port; empty where it is no name."""
+    try:
+        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_own_origin(headers: Headers) -> bool:
+    """Whether a page of this very address sent it: browsers say so with every POST."""
+    try:
+        origin = urlsplit(headers.get("origin", "")).netloc
+    except ValueError:
+        return False
+    site = headers.get("sec-fetch-site", "same-origin")
+    return bool(origin) and origin == headers.get("host") and site == "same-origin"
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if cookie is None else cookie.value
+
+
+def _same(given: str, right: str) -> bool:
+    """Whether two texts are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())

@@ -1,0 +1,84 @@
+"""Templates of the dashboard, and the style that it shares with reports."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from surefoot.report.page import drawn
+
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+_PART = re.compile(r"[^/\\_:,+@\s-]{1,20}[/\\_:,+@\s-]{0,4}|[/\\_:,+@\s-]{1,20}")
+"""Of a name: to the next separators, and never more than a narrow column holds."""
+
+
+@cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("surefoot.serve", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["unbroken"] = lambda line: str(line).replace(" %", "\u00a0%")
+    templates.filters["breakable"] = breakable
+    templates.filters["drawn"] = drawn
+    templates.globals["run_address"] = run_address
+    templates.globals["query"] = query
+    return templates
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401  what a template shows
+    """A page; every value is escaped, and half a character (U+D800 to U+DFFF) is a mark."""
+    page = _templates().get_template(template).render(**values)
+    return page.encode("utf-8", "replace").decode()
+
+
+def breakable(name: str) -> Markup:
+    """A name, escaped, that a line may break after separators and within very long words."""
+    return Markup("<wbr>").join(part[0] for part in _PART.finditer(name))
+
+
+def run_address(store: int, digest: str, part: str = "") -> str:
+    """The path of a run's page, or of a part of it."""
+    return f"/runs/{store}/{quote(digest, safe='', errors='replace')}" + (
+        f"/{part}" if part else ""
+    )
+
+
+def query(**values: object) -> str:
+    """A query of the values that are not empty."""
+    stated = {name: str(value) for name, value in values.items() if value not in ("", None)}
+    return f"?{urlencode(stated)}" if stated else ""
+
+
+@cache
+def stylesheet() -> str:
+    """The style of the report's pages, then that of the dashboard."""
+    reports = Environment(
+        loader=PackageLoader("surefoot.report", "templates"), autoescape=True
+    ).get_template("base.html.j2")
+    shared = _STYLE.search(reports.render())
+    own = (files("surefoot.serve") / "static" / "dashboard.css").read_text("utf-8")
+    return (shared[1] if shared else "") + own
+
+
+@cache
+def script() -> str:
+    """The script of pages that watch a run."""
+    return (files("surefoot.serve") / "static" / "live.js").read_text("utf-8")
+
+
+def policy_of_report(page: str) -> str:
+    """The policy that a report states itself, and that nothing may frame it."""
+    stated = _OWN_POLICY.search(page)
+    own = stated[1] if stated else "default-src 'none'"
+    return f"{own}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,0 +1,108 @@
+"""The server: a socket, a thread that answers, and an end in one line."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+from contextlib import closing
+from typing import Any
+
+from surefoot.errors import InvalidArgument, MissingPackage, Stopped
+from surefoot.serve.settings import Settings
+from surefoot.store import open_existing
+
+_END_SECONDS = 3.0
+"""For answers that are on their way when the server is stopped."""
+_MOST_CONNECTIONS = 256
+_WAIT_SECONDS = 0.5
+"""Between two looks at whether the server still runs."""
+
+
+def bound_socket(settings: Settings) -> socket.socket:
+    """A socket at the address; one sentence where it is taken or is not ours."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(_MOST_CONNECTIONS)
+    except OSError as error:
+        listening.close()
+        where = f"port {settings.port} of {settings.host}"
+        if error.errno == errno.EADDRINUSE:
+            raise InvalidArgument(f"{where} is in use: choose another one (--port)") from None
+        raise InvalidArgument(
+            f"{where} cannot be used ({error.strerror or error}): choose another one (--host, "
+            "--port)"
+        ) from None
+    return listening
+
+
+def address_of(settings: Settings, listening: socket.socket) -> str:
+    """The address for a browser."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}/"
+
+
+class Server:
+    """A dashboard that runs in a thread of its own, until it is stopped."""
+
+    def __init__(self, settings: Settings) -> None:
+        uvicorn = _uvicorn()
+        from surefoot.serve.app import create_app
+        from surefoot.serve.timed_connection import TimedConnection
+
+        for where in settings.stores:
+            with closing(open_existing(where, read_only=True)):
+                pass
+        self._socket = bound_socket(settings)
+        self.address = address_of(settings, self._socket)
+        config = uvicorn.Config(
+            create_app(settings),
+            http=TimedConnection,
+            log_config=None,
+            access_log=False,  # an address may hold a token
+            log_level="critical",
+            server_header=False,
+            lifespan="off",
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until a signal stops it."""
+        try:
+            while self._thread.is_alive():
+                self._thread.join(_WAIT_SECONDS)
+        except (Stopped, KeyboardInterrupt):
+            pass
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """End: no new request, and those on their way get a moment."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(_END_SECONDS)
+        self._socket.close()
+
+
+def _uvicorn() -> Any:  # noqa: ANN401  the module
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingPackage(
+            "the dashboard needs starlette and uvicorn: pip install 'surefoot[web]'"
+        ) from error
+    return uvicorn

@@ -1,0 +1,148 @@
+"""The stores that are served: opened for each question, for reading alone.
+
+What reads whole results is imported when one is read: the list needs none of it, and starts fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from surefoot.claims import Claim, Verdict
+from surefoot.errors import StoreFailed
+from surefoot.serve.bounded_cache import BoundedCache
+from surefoot.store import SavedStore, open_existing, public_location
+from surefoot.store.run_lines import FirstFailure, RunLine, RunPosition
+
+if TYPE_CHECKING:
+    from surefoot.study.result import Result
+
+_MOST_INPUTS = 200_000
+"""Rows of inputs of the results that are kept in memory: about 400 MB."""
+_MOST_PAGE_BYTES = 32_000_000
+"""Of the pages that are kept in memory: a page has up to 2 MB."""
+
+
+class NotThere(StoreFailed):
+    """There is no such store, run or input."""
+
+
+def _inputs(result: Result) -> int:
+    return 1 + len(result.inputs)
+
+
+@dataclass(frozen=True)
+class ServedStore:
+    """One store: its number among those served, and where it is.
+
+    It is opened anew for each question: a file that was replaced, or a server that was started
+    again, is read as it is now.
+    """
+
+    number: int
+    where: str
+    _results: BoundedCache[Result] = field(repr=False, compare=False)
+    _pages: BoundedCache[str] = field(repr=False, compare=False)
+    _evidence: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The place without a password."""
+        return public_location(self.where)
+
+    @contextmanager
+    def reader(self) -> Iterator[SavedStore]:
+        """The store, for reading alone."""
+        with closing(open_existing(self.where, read_only=True)) as store:
+            yield store
+
+    def lines(self) -> list[RunLine]:
+        """All runs, the oldest first."""
+        with self.reader() as store:
+            return store.listing().lines()
+
+    def line(self, digest: str) -> RunLine:
+        """One run."""
+        line = next((line for line in self.lines() if line.digest == digest), None)
+        if line is None:
+            raise NotThere(f"{self.name}: there is no run {digest[:12]}: choose one of the list")
+        return line
+
+    def headlines(self, keys: Sequence[int]) -> dict[int, tuple[Claim, ...]]:
+        """The first claims of finished runs."""
+        with self.reader() as store:
+            return dict(store.listing().headlines(keys))
+
+    def verdicts(self, keys: Sequence[int]) -> dict[int, tuple[Verdict, ...]]:
+        """The verdicts of finished runs of which something was required."""
+        with self.reader() as store:
+            return dict(store.listing().verdicts(keys))
+
+    def positions(self, since: str, most: int) -> list[RunPosition]:
+        """Runs that go on, and those written to after `since`."""
+        with self.reader() as store:
+            return store.listing().positions(since, most)
+
+    def subjects(self, key: int, first: int, most: int) -> list[str]:
+        """The inputs of rows of a journal."""
+        with self.reader() as store:
+            return store.listing().subjects(key, first, most)
+
+    def first_failures(self, key: int, subjects: Sequence[str]) -> dict[str, FirstFailure]:
+        """Where inputs first failed, as far as the journal says."""
+        with self.reader() as store:
+            return store.listing().first_failures(key, subjects)
+
+    def result(self, line: RunLine) -> Result:
+        """The result of a finished run, its record checked."""
+        return self._results.get(self._key(line), lambda: self._read(line))
+
+    def report(self, line: RunLine) -> str:
+        """The report of a finished run, as `surefoot report` writes it."""
+        from surefoot.report.page import html_of
+
+        result = self.result(line)
+        return self._pages.get(self._key(line), lambda: html_of(result.view))
+
+    def evidence(self, line: RunLine) -> bytes:
+        """The unsigned evidence file of a finished run; one at a time."""
+        from surefoot.study.write_evidence import evidence_in_store, write_statement
+
+        with self._evidence, self.reader() as store, TemporaryDirectory() as folder:
+            record = store.stored(line.digest)
+            if record is None:
+                raise NotThere(self._unfinished(line))
+            evidence = evidence_in_store(record, store)
+            return write_statement(evidence, f"{folder}/evidence.json", None).read_bytes()
+
+    def _read(self, line: RunLine) -> Result:
+        from surefoot.study.keep_outcome import stored_parts
+        from surefoot.study.read_store import result_of
+
+        with self.reader() as store:
+            record = store.stored(line.digest)
+            if record is None:
+                raise NotThere(self._unfinished(line))
+            if not record.claims:
+                raise StoreFailed(
+                    f"{self.name}: run {line.digest[:12]} is damaged, it has no claims: surefoot "
+                    "show --check says more"
+                )
+            return result_of(record, self.where, stored_parts(record, store))
+
+    def _unfinished(self, line: RunLine) -> str:
+        return f"{self.name}: run {line.digest[:12]} is not finished: wait for its result"
+
+    def _key(self, line: RunLine) -> tuple[int, str, str]:
+        return self.number, line.digest, line.finished
+
+
+def served_stores(places: Sequence[str]) -> tuple[ServedStore, ...]:
+    """The stores in the order in which they were named; they share what is kept in memory."""
+    results = BoundedCache(_MOST_INPUTS, _inputs)
+    pages: BoundedCache[str] = BoundedCache(_MOST_PAGE_BYTES, len)
+    return tuple(ServedStore(i, where, results, pages) for i, where in enumerate(places))

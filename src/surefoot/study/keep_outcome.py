@@ -1,0 +1,70 @@
+"""What a store keeps beside single runs: comparisons of them, and what was required."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+
+from surefoot.errors import StoreFailed
+from surefoot.store import Store, open_existing
+from surefoot.store.locations import is_sealed
+from surefoot.store.records import Comparison, Record, Source
+from surefoot.store.spec import ComparisonSpec, StudySpec
+
+
+def keep_outcome(
+    record: Record, parts: Mapping[str, Record], where: str | None, command: str = ""
+) -> None:
+    """Keep a comparison as a run of its own, and the verdicts of either in its record.
+
+    The evidence of a comparison is that of its parts, which are in the store already. Nothing is
+    written where the store holds the same, or can only be read.
+    """
+    studies = parts.values() or (record,)
+    if where is None or not all(isinstance(one.spec, StudySpec) for one in studies):
+        return
+    if is_sealed(where):
+        return
+    with closing(open_existing(where)) as store:
+        known = store.stored(record.digest)
+        if not parts:
+            if known is not None and known.required != record.required:
+                store.finish(replace(known, required=record.required, verdicts=record.verdicts))
+            return
+        source = _source(record, parts, command)
+        whole = replace(record, source=source)
+        if known is None:
+            store.begin(record.digest, record.study, source, record.environment)
+        elif whole == replace(known, started=whole.started, seconds=whole.seconds):
+            return
+        store.finish(whole)
+
+
+def stored_parts(record: Record, store: Store) -> dict[str, Record]:
+    """The records that a stored comparison is made of, in their order, each without verdicts."""
+    details, spec = record.details, record.spec
+    if not isinstance(details, Comparison) or not isinstance(spec, ComparisonSpec):
+        return {}
+    digests = {member.name: member.digest for member in details.members}
+    return {name: _part(store, record, digests[name]) for name in spec.names}
+
+
+def _part(store: Store, whole: Record, digest: str) -> Record:
+    part = store.stored(digest)
+    if part is None:
+        raise StoreFailed(
+            f"run {digest[:12]}, a part of the comparison {whole.digest[:12]}, is not in the "
+            "store: run the same command again"
+        )
+    return replace(part, required=None, verdicts=())
+
+
+def _source(record: Record, parts: Mapping[str, Record], command: str) -> Source | None:
+    """That of the first part, under the names of all models."""
+    first = next(iter(parts.values())).source
+    if first is None or any(part.source is None for part in parts.values()):
+        return None
+    models = {part.source.model for part in parts.values() if part.source is not None}
+    model = ", ".join(parts) if len(models) > 1 else first.model
+    return replace(first, model=model, command=command or first.command)

@@ -1,0 +1,91 @@
+"""What a test comes to when a requirement is not shown: refuted, or undecided.
+
+Nothing heavy is imported here: every pytest run loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+TYPE_CHECKING = False  # `typing` is not imported for an annotation
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+UNDECIDED_CHOICES = ("fail", "skip", "pass")
+"""What an undecided requirement does to a test."""
+
+
+class NotRobust(AssertionError):
+    """The requirement is refuted; the message is the claim. `result` is the whole result."""
+
+    __module__ = "surefoot.testing"  # where its users import it from
+
+    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401
+        super().__init__(message)
+        self.result = result
+
+
+class RobustnessUndecided(AssertionError):
+    """Neither shown nor refuted; the message says what would decide it."""
+
+    __module__ = "surefoot.testing"  # where its users import it from
+
+    def __init__(self, message: str, result: Any = None) -> None:  # noqa: ANN401
+        super().__init__(message)
+        self.result = result
+
+
+def _ignore(_: str) -> None:
+    """Nobody lists what was undecided."""
+
+
+@dataclass(frozen=True)
+class UndecidedPolicy:
+    """What undecided does to a test that does not say so itself; `note` gets what did not fail."""
+
+    choice: str = "fail"
+    note: Callable[[str], None] = _ignore
+
+
+_policies = [UndecidedPolicy()]
+"""The last one counts: a test run inside a test run has its own."""
+
+
+@contextmanager
+def undecided_policy(policy: UndecidedPolicy) -> Iterator[None]:
+    """This policy, until the block ends."""
+    _policies.append(policy)
+    try:
+        yield
+    finally:
+        _policies.remove(policy)
+
+
+def raise_undecided(message: str, choice: str | None = None, result: Any = None) -> None:  # noqa: ANN401
+    """Fail, skip or go on: as `choice` says, or else the policy of the test run."""
+    __tracebackhide__ = True
+    policy = _policies[-1]
+    choice = choice or policy.choice
+    if choice == "fail":
+        raise RobustnessUndecided(message, result)
+    policy.note(message)
+    if choice == "skip":
+        _skip(message)
+
+
+def _skip(message: str) -> NoReturn:
+    """As unittest does it, which pytest understands too."""
+    from unittest import SkipTest
+
+    __tracebackhide__ = True
+    raise SkipTest(message)
+
+
+def printable(text: str) -> str:
+    """The text with line breaks as they are and other control characters written out.
+
+    A name in a file must not move the cursor of a terminal.
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -1,0 +1,282 @@
+"""With model and data a second party runs recorded trials again: what a forger risks, exactly."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument
+from surefoot.evidence import Counts
+from surefoot.evidence_file.statement import evidence_of
+from surefoot.study.draw_trials import catch_probability, draw_trials
+from surefoot.study.recompute import recompute
+from surefoot.study.write_evidence import write_statement
+from surefoot.tasks import Entry
+from tests.worlds import linear_model, points, study
+
+SEEDS = 1000
+TAIL = sf.methods.NormalTail(draws=20, transforms=("none",))
+INPUTS, FEW = points(24), points(4)
+
+
+@pytest.fixture(scope="module")
+def run():
+    """24 inputs with 70 trials each, in rows of the journal that are unequal."""
+    return study(inputs=INPUTS, method=sf.methods.FixedSize(0.1, 0.1)).run(batch=60)
+
+
+@pytest.fixture(scope="module")
+def draws(run):
+    """What many seeds draw: it depends on the sizes of rows alone, so a forger meets the same."""
+    return [draw_trials(run.journal.replay(), 0.1, seed) for seed in range(SEEDS)]
+
+
+def forged(result, alter, path, key=None):
+    """A file whose journal is altered row by row, and everything else recomputed from it."""
+    entries = {name: list(map(alter, own)) for name, own in result.journal.replay().items()}
+    body = recompute(result.record, entries)
+    record = replace(
+        result.record, inputs=body.inputs, claims=body.claims,
+        details=replace(body.details, clean_loss=None),
+    )  # fmt: skip
+    return write_statement(evidence_of(record, entries), path, key), entries
+
+
+def without_failures(chosen):
+    """A forger who lets these rows say that no trial failed, or that one did."""
+
+    def alter(entry):
+        if entry not in chosen:
+            return entry
+        n = entry.stop - entry.start
+        return entry._replace(evidence=Counts(n, n - (entry.evidence.kept == n)))
+
+    return alter
+
+
+def check(path, share=0.3, seed=3, **more):
+    parts = {"model": linear_model(), "data": INPUTS}
+    return sf.check_evidence(path, share=share, seed=seed, **(parts | more))
+
+
+def test_the_probability_to_notice_is_that_of_counting():
+    for total in range(1, 9):
+        for altered in range(total + 1):
+            for drawn in range(1, total + 1):
+                missed = math.comb(total - altered, drawn) / math.comb(total, drawn)
+                chance = catch_probability(total, altered, drawn)
+                assert chance == pytest.approx(1 - missed, abs=1e-12)
+    assert catch_probability(10**15, 10**13, 300) == pytest.approx(1 - 0.99**300)
+
+
+@pytest.mark.parametrize("where", ["smallest rows", "largest rows", "any rows"])
+def test_a_forger_is_caught_as_often_as_the_sentence_says(run, draws, where, tmp_path):
+    """Rows of unequal sizes: however the altered trials lie, a share of them is noticed as said."""
+    rows = [entry for own in run.journal.replay().values() for entry in own]
+    assert {entry.stop - entry.start for entry in rows} == {10, 60}
+    order = {"smallest rows": 1, "largest rows": -1}.get(where, 0)
+    rows.sort(key=lambda entry: order * (entry.stop - entry.start))
+    chosen = rows[: len(rows) // 8]
+    path, entries = forged(run, without_failures(chosen), tmp_path / "forged.json")
+    assert sf.check_evidence(path).exit_code == 0  # consistent: without the model nobody notices
+    altered = [
+        (name, before)
+        for name, own in entries.items()
+        for entry, before in zip(own, run.journal.replay()[name], strict=True)
+        if entry != before
+    ]
+    assert len(altered) >= len(chosen)
+    total = sum(e.stop - e.start for own in entries.values() for e in own)
+    held = sum(entry.stop - entry.start for _, entry in altered)
+    caught = [any(entry in draw.rows.get(name, ()) for name, entry in altered) for draw in draws]
+    said = draws[0].catch(held / total)
+    assert abs(np.mean(caught) - said) < 4 * math.sqrt(said * (1 - said) / SEEDS)
+    assert np.mean([draw.trials for draw in draws]) <= 0.1 * total * 1.02
+    for seed in (caught.index(True), caught.index(False)):  # and the check itself says so
+        answer = check(path, 0.1, seed)
+        assert (answer.exit_code == 1) is caught[seed]
+        assert answer.conclusion.startswith("Refuted") is caught[seed]
+
+
+def test_without_a_share_enough_is_drawn_to_notice_one_altered_trial_in_twenty(run, tmp_path):
+    path = run.evidence(tmp_path / "run.json")
+    said = []
+    for share in (None, 1e-9):
+        answer = check(path, share)
+        [_, words] = (one.subject for one in answer.again.trials)
+        assert answer.exit_code == 0 and not words.startswith("Yes")
+        assert " of 1,680 recorded trials were run again" in words
+        assert "a row of the journal holds several trials" in words
+        said.append((words, answer.conclusion))
+    enough, one = said
+    assert "probability 95.1 %)" in enough[1] and " 95.1 % if 5 %" in enough[0]
+    assert " 5 % if 5 %" in one[0]
+    assert "--share" in one[0] and "--share" not in enough[0]
+    assert "1,680 trials that were run again" in one[1] and "probability 5 %)" in one[1]
+    few = {"one": [Entry(0.1, 0, 3, Counts(3, 3))]}
+    assert draw_trials(few, None, 1).drawn == 3
+
+
+def test_a_signature_of_the_forger_does_not_help(run, tmp_path):
+    sf.new_key(tmp_path / "forger.pem")
+    rows = [entry for own in run.journal.replay().values() for entry in own]
+    path, _ = forged(run, without_failures(rows), tmp_path / "f.json", tmp_path / "forger.pem")
+    answer = check(path, share=1e-9, key=tmp_path / "forger.pub")
+    assert answer.exit_code == 1
+    assert "1 of 1 rows came out otherwise" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        (sf.methods.KappaTest(0.2, 0.1, max_trials=60), {}),
+        (sf.methods.SetMean(0.1, 0.2), {}),
+        (sf.methods.UniformCurve(0.0, 1.0, (0.8,)), {"perturbation": sf.perturb.LinfNoise()}),
+        (
+            sf.methods.FixedSize(0.3, 0.2),
+            {
+                "perturbation": sf.perturb.Mixture(
+                    (sf.perturb.RandomLevel(0.5, sf.perturb.LinfNoise(0.5)),
+                     sf.perturb.GaussianNoise(0.2))
+                )
+            },
+        ),
+    ],
+    ids=["kappa", "mean", "curve", "mixture"],
+)  # fmt: skip
+def test_an_honest_file_of_any_method_passes_with_every_trial_run_again(method, changes, tmp_path):
+    path = study(inputs=FEW, method=method, **changes).run().evidence(tmp_path / "run.json")
+    answer = check(path, share=1, data=FEW)
+    assert answer.exit_code == 0, str(answer)
+    assert "all " in answer.again.trials[-1].subject
+    titles = [line for line in str(answer).splitlines() if line.endswith("?")]
+    assert titles[-4:-1] == [
+        "Is this the model, and are these the data?",
+        "Were the trials really run?",
+        "What could a forger still do?",
+    ]
+
+
+def test_a_severity_that_a_forger_lowers_a_little_is_noticed_trial_by_trial(tmp_path):
+    prop, two = sf.properties.NoConfidentMistake(0.6), points(2)
+    tail = study(inputs=two, method=TAIL, property=prop).run()
+    honest = check(tail.evidence(tmp_path / "run.json"), share=0.2, data=two)
+    assert honest.exit_code == 0
+    assert "8 of 40 recorded trials were run again" in str(honest)
+
+    def lower(entry):
+        own = entry.evidence
+        return entry._replace(evidence=replace(own, values=tuple(v * 0.99 for v in own.values)))
+
+    path, _ = forged(tail, lower, tmp_path / "forged.json")
+    answer = check(path, share=0.02, data=two)
+    assert answer.exit_code == 1
+    assert "severity" in answer.again.trials[-1].subject
+
+
+def test_one_differing_trial_refutes_and_the_sentence_says_what_else_it_may_be(run, tmp_path):
+    first = next(iter(run.journal.replay().values()))[0]
+    path, _ = forged(run, without_failures([first]), tmp_path / "one.json")
+    same = check(path, share=1).again.trials[-1]
+    assert "(at least " in same.subject
+    assert "the versions here are those of the run" in same.reason
+    older = replace(run, record=replace(run.record, environment={"numpy": "1.0"}))
+    path, _ = forged(older, without_failures([first]), tmp_path / "old.json")
+    other = check(path, share=1)
+    assert other.exit_code == 1
+    assert "instead of 1.0" in other.again.trials[-1].reason
+
+
+def test_nothing_is_run_with_another_model_or_other_data(run, tmp_path):
+    path = run.evidence(tmp_path / "run.json")
+    batches = []
+
+    def watched(x):
+        batches.append(len(x))
+        return np.stack([x.sum(axis=1), np.zeros(len(x))], axis=1)
+
+    other = sf.load_model(watched, shape=(6,))
+    asked = len(batches)
+    answer = check(path, model=other)
+    assert (answer.exit_code, answer.again.trials) == (1, ())
+    assert "not the model of the run" in str(answer)
+    assert len(batches) == asked
+    answer = check(path, data=points(23))
+    assert (answer.exit_code, answer.again.trials) == (1, ())
+    assert "Here are 23 with digest" in str(answer)
+    assert "the file names 24" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"clean_kept": False}, "of 1 of 24 clean inputs the model says something else"),
+        ({"label": 1}, "1 of 24 inputs of the file have another label or group in the data"),
+    ],
+)
+def test_what_the_file_says_of_inputs_is_compared_too(run, change, sentence, tmp_path):
+    """Also where a forger leaves out the digests of inputs, which would give a label away."""
+    bare = [replace(row, digest="") for row in run.record.inputs]
+    assert bare[0].label == 0
+    record = replace(run.record, inputs=(replace(bare[0], **change), *bare[1:]))
+    entries = run.journal.replay()
+    body = recompute(record, entries)
+    record = replace(record, inputs=body.inputs, claims=body.claims, details=body.details)
+    path = write_statement(evidence_of(record, entries), tmp_path / "clean.json", None)
+    assert sf.check_evidence(path).exit_code == 0
+    answer = check(path)
+    assert answer.exit_code == 1
+    assert sentence in str(answer)
+
+
+def test_when_the_time_is_up_the_rest_is_open(run, tmp_path):
+    path = run.evidence(tmp_path / "run.json")
+    answer = check(path, share=1, time_limit=1e-9)
+    assert answer.exit_code == 2
+    assert "--time-limit" in answer.again.trials[-1].subject
+    assert answer.conclusion.endswith("not all that was to be run again could be.")
+
+
+def test_code_of_the_user_comes_from_the_user_and_never_from_the_file(tmp_path):
+    own = sf.perturb.custom(lambda x, u, level: x + level * (u - 0.5), level=0.4, name="mine")
+    path = study(inputs=INPUTS, perturbation=own, method=sf.methods.FixedSize(0.3, 0.2)).run()
+    path = path.evidence(tmp_path / "run.json")
+    with pytest.raises(InvalidArgument, match=r"mine is code of its user.*--perturb"):
+        check(path)
+    assert check(path, perturb=own).exit_code == 0
+    with pytest.raises(InvalidArgument, match=r"pass it as in the run \(--perturb\)"):
+        check(path, perturb=sf.perturb.LinfNoise(0.4))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"data": None}, r"model \(--model\) needs data \(--data\) too"),
+        ({"model": None}, r"data \(--data\) needs model \(--model\) too"),
+        ({"model": None, "data": None}, r"share \(--share\) is for running trials again"),
+        ({"share": 0}, r"above 0 and at most 1, got 0: try 0.01"),
+        ({"share": 1.01}, r"above 0 and at most 1, got 1.01: try 0.01"),
+        ({"seed": -1}, r"seed must be an integer ≥ 0"),
+        ({"proofs": -1}, r"proofs must be an integer ≥ 0"),
+        ({"shares": 0.1}, r"no option 'shares': do you mean share"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_read(options, sentence):
+    with pytest.raises(InvalidArgument, match=sentence):
+        check("nowhere.json", **options)
+
+
+def test_a_fresh_seed_is_drawn_and_printed_and_repeats_the_check(run, tmp_path):
+    path = run.evidence(tmp_path / "run.json")
+    first, second = (check(path, 0.1, None).again.trials[-1].subject for _ in range(2))
+    assert first != second
+    seed = int(first.split("(seed ")[1].split(")")[0])
+    assert check(path, 0.1, seed).again.trials[-1].subject == first
+
+
+def test_a_row_that_claims_more_trials_than_anybody_runs_is_refused():
+    entries = {"a": [Entry(0.1, 0, 10**18, Counts(10**18, 1))]}
+    with pytest.raises(InvalidArgument, match="nobody ran them"):
+        draw_trials(entries, 0.1, 1)

@@ -1,0 +1,279 @@
+"""Documents of others hold the numbers of the claims, and no name can change what they say."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from jsonschema import Draft7Validator
+from markdown_it import MarkdownIt
+from typer.testing import CliRunner
+
+import surefoot as sf
+from surefoot.claims import KINDS
+from surefoot.cli.main import app
+from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.report.export.metrics import metrics_of
+from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
+from surefoot.report.sentences import sentence
+from surefoot.results import Interval
+from surefoot.store.records import Source
+from tests.unit.example_claims import CLAIMS
+from tests.worlds import linear_model, points, study
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)> | [a](https://evil.example) ``` *b* _c_ `d` # e\n## f\r\x00\x1b"
+    "\u202e\ud800\ufffe ]]> --> {{x}} www.evil.example ~~g~~ \" ' \\ : - &amp; 猫"
+)
+"""Markup of Markdown, HTML, YAML, JSON and XML, control characters, half a character."""
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return study(inputs=points(5), method=sf.methods.ExactSequential(0.3, 0.2)).run()
+
+
+@pytest.fixture(scope="module")
+def hostile(plain):
+    """The run with hostile names of model, data, class, perturbation and command."""
+    record, words = plain.record, plain.record.study.words
+    spec = replace(
+        record.spec,
+        words=replace(words, perturbation=HOSTILE, property=HOSTILE, source=HOSTILE),
+        inputs=replace(record.spec.inputs, selection=HOSTILE),
+    )
+    tiny = replace(record.claims[0], value=1e-09, interval=Interval(0.0, 2e-09))
+    class_ = replace(
+        record.claims[0], about=replace(record.claims[-1].about, name=HOSTILE), names=(HOSTILE,)
+    )
+    source = Source(HOSTILE, HOSTILE, command=f"surefoot estimate '{HOSTILE}'", perturb=HOSTILE)
+    claims = (*record.claims, class_, tiny, CLAIMS["tail"])
+    return replace(plain, record=replace(record, spec=spec, source=source, claims=claims))
+
+
+def expected(result):
+    """Value, low, high and error of every number of the claims."""
+    return [(m.value, m.low, m.high, m.error) for m in metrics_of(result.claims)]
+
+
+def test_every_number_of_every_kind_of_claim_is_that_of_the_claim():
+    for kind, claim in CLAIMS.items():
+        for metric in metrics_of([claim]):
+            assert metric.value == claim.value, kind
+            around = claim.interval
+            ends = (None, None) if around is None else (around.low, around.high)
+            assert (metric.low, metric.high) == ends, kind
+            assert metric.error == (None if kind == "tail" else claim.guarantee.error), kind
+            assert metric.interval or kind == "tail"
+    with_number = {kind for kind, claim in CLAIMS.items() if metrics_of([claim])}
+    without = {"kappa", "all_kappa", "best", "not_worse", "classes"}
+    assert with_number == set(KINDS) - without  # a verdict is not a number
+
+
+def test_a_bound_that_a_claim_does_not_have_is_not_invented():
+    proved = replace(CLAIMS["radius"], interval=Interval(0.04, math.inf))
+    (metric,) = metrics_of([proved])
+    assert (metric.value, metric.low, metric.high) == (None, 0.04, None)
+
+
+def test_an_extrapolation_never_wears_the_interval_of_the_count():
+    guarantee = replace(CLAIMS["tail"].guarantee, error=0.05)
+    both = replace(CLAIMS["tail"], interval=Interval(0.0, 0.003), guarantee=guarantee)
+    fitted, counted = metrics_of([both])
+    assert (fitted.low, fitted.high, fitted.error) == (None, None, None)
+    assert (counted.value, counted.high, counted.error) == (None, 0.003, 0.05)
+
+
+def test_a_model_card_shows_hostile_names_as_text(hostile):
+    text = hostile.require(0.5).export()
+    page = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    root = ElementTree.fromstring(f"<page>{page}</page>".replace("<br>", "<br/>"))
+    tags = {element.tag for element in root.iter()}
+    assert tags <= {
+        "page", "h2", "h3", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre",
+        "code", "blockquote",
+    }  # fmt: skip
+    assert [e.text for e in root.iter("h2")] == ["Robustness"]
+    assert len(list(root.iter("tr"))) == 1 + len(metrics_of(hostile.claims))
+    assert all(len(row) == 6 for row in root.iter("tr"))
+    outside_code = text.partition("````")[0]
+    assert "://" not in outside_code  # a bare address becomes a link
+    assert "www." not in outside_code
+    shown = "".join(root.itertext())
+    assert "<img src=x onerror=alert(1)> | [a](https://evil.example)" in shown
+    assert "\\x00\\x1b\\u202e\\ud800\\ufffe" in shown
+
+
+def test_a_model_card_has_every_claim_and_what_was_not_measured(plain):
+    text = plain.export()
+    for claim in plain.claims:
+        assert sentence(claim).split("(")[0].strip() in text.replace("\\", "")
+    assert "an adversarial attack" in text
+    assert plain.record.digest in text
+    assert plain.record.study.model.digest in text
+
+
+def test_hugging_face_reads_the_numbers_back(hostile):
+    cards = pytest.importorskip("huggingface_hub")
+    text = hostile.export(to="hugging-face", dataset=HOSTILE, task="tabular-classification")
+    results = cards.ModelCard(f"---\n{text}---\nbody").data.eval_results
+    numbers = [
+        (
+            r.metric_value,
+            r.metric_args.get("confidence_interval", {}).get("lower_bound"),
+            r.metric_args.get("confidence_interval", {}).get("upper_bound"),
+            r.metric_args.get("error_probability"),
+        )
+        for r in results
+    ]
+    for (value, *others), (own, *rest) in zip(numbers, expected(hostile), strict=True):
+        assert isinstance(value, str) if own is None else value == own
+        assert others == rest
+    assert 1e-09 in [r.metric_value for r in results]  # YAML 1.1 takes 1e-09 for text
+    assert results[0].dataset_name == HOSTILE.replace("\ud800", "\\ud800")
+
+
+def test_a_benchmark_of_the_hub_gets_the_first_number(hostile):
+    cards = pytest.importorskip("huggingface_hub")
+    yaml = pytest.importorskip("yaml")
+    place = {"dataset_id": "org/benchmark", "benchmark_task": "blur"}
+    text = hostile.export(to="hugging-face", **place)
+    (entry,) = cards.parse_eval_result_entries(yaml.safe_load(text))
+    assert (entry.dataset_id, entry.task_id) == ("org/benchmark", "blur")
+    assert entry.value == hostile.claims[0].value
+    assert entry.notes.startswith(sentence(hostile.claims[0]))
+    with pytest.raises(InvalidArgument, match="--dataset-id"):
+        hostile.export(to="hugging-face", benchmark_task="blur")
+
+
+def test_cyclonedx_is_valid_and_has_the_numbers(hostile):
+    package = pytest.importorskip("cyclonedx.schema._res")
+    load = lambda name: json.loads((resources.files(package) / name).read_text("utf-8"))  # noqa: E731
+    schema = load("bom-1.6.SNAPSHOT.schema.json")
+    definitions = schema["definitions"]
+    definitions["signature"] = {}  # refers to another file; nothing is signed
+    definitions["license"]["properties"]["id"] = {"type": "string"}
+    result = hostile.require(0.5)
+    bom = json.loads(result.export(to="cyclonedx", name=HOSTILE, task=HOSTILE))
+    Draft7Validator(schema).validate(bom)
+    component = bom["components"][0]
+    card = component["modelCard"]
+    ends = [
+        (
+            float(m["value"]) if "value" in m else None,
+            *(
+                float(m["confidenceInterval"][end]) if m.get("confidenceInterval") else None
+                for end in ("lowerBound", "upperBound")
+            ),
+        )
+        for m in card["quantitativeAnalysis"]["performanceMetrics"]
+    ]
+    assert ends == [numbers[:3] for numbers in expected(hostile)]
+    limits = " ".join(card["considerations"]["technicalLimitations"])
+    assert all(one in limits for claim in result.claims for one in claim.guarantee.assumptions)
+    assert "hashes" not in component  # the digest of a function is not that of a file
+    assert result.export(to="cyclonedx") == result.export(to="cyclonedx")
+
+
+def test_junit_has_a_test_for_each_requirement(hostile):
+    result = hostile.require(0.8, of_each_class=0.01)
+    root = ElementTree.fromstring(result.export(to="junit").encode())
+    cases = list(root.iter("testcase"))
+    assert len(cases) == len(result.verdicts)
+    kinds = {"PASS": None, "FAIL": "failure", "UNDECIDED": "failure"}
+    for case, claim in zip(cases, result.verdicts, strict=True):
+        assert (case.find("failure") is None) == (kinds[claim.verdict] is None)
+    skipped = ElementTree.fromstring(result.export(to="junit", undecided="skipped").encode())
+    undecided = sum(claim.verdict == "UNDECIDED" for claim in result.verdicts)
+    assert int(skipped.attrib["skipped"]) == undecided > 0
+
+
+def test_what_a_document_has_no_place_for_is_refused(plain):
+    for words, to, options in (
+        ("not a test", "junit", {}),
+        ("has no place for task", "junit", {"task": "x"}),
+        ("has no place for name", "model-card", {"name": "x"}),
+        ("pass its task", "hugging-face", {}),
+        ("one of model-card", "pdf", {}),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            plain.export(to=to, **options)
+    with pytest.raises(InvalidArgument, match="no place for a requirement"):
+        plain.require(0.5).export(to="hugging-face", task="x")
+
+
+def test_several_models_and_counted_cases_are_a_model_card_only(plain, tmp_path):
+    both = sf.compare({"a|b": study(inputs=points(5)), "<b>": study(inputs=points(5), seed=1)})
+    (tmp_path / "o.csv").write_text("case,passed\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
+    for result in (both, sf.tally(tmp_path / "o.csv")):
+        assert result.export().startswith("## Robustness")
+        for to in ("hugging-face", "cyclonedx"):
+            with pytest.raises(InvalidArgument, match="model-card"):
+                result.export(to=to)
+
+
+def test_every_kind_of_claim_has_its_place_in_the_standard():
+    assert set(PROPERTIES) == set(KINDS)
+    for kind, claim in CLAIMS.items():
+        places = {row.heading for row in coverage([claim]) if row.kinds}
+        assert places == set(PROPERTIES[kind]), kind
+
+
+def test_the_page_about_the_standard_has_the_mapping_of_the_report():
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "iso-24029.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    stated = {kind: (words, tuple(places.split("; "))) for kind, words, places in rows}
+    assert stated == {kind: (KINDS[kind], PROPERTIES[kind]) for kind in KINDS}
+    clauses = dict(re.findall(r"^\| ([A-Z][^|]+) \| [23], ([\d.]+|draft) \|", page, re.MULTILINE))
+    assert clauses == {one: place.clause or "draft" for one, place in PLACES.items()}
+
+
+def test_what_is_not_shown_does_not_cover_a_property():
+    attacked = replace(CLAIMS["robust_accuracy"], interval=Interval(0.0, 0.6))
+    assert [r.heading for r in coverage([attacked]) if r.kinds] == [Property.ADVERSARIAL]
+    untouched = replace(CLAIMS["robust_accuracy"], interval=Interval(0.0, 1.0))
+    unproved = replace(CLAIMS["radius_quantile"], interval=Interval(0.0, 0.02))
+    assert not any(row.kinds for row in coverage([untouched, unproved]))
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stored")
+    store = str(folder / "s.db")
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1, (4, 6)).astype(np.float32)
+    sf.estimate(linear_model(), (x, np.zeros(4, int)), "linf:0.1", width=0.3, store=store)
+    return folder, store
+
+
+def command(*words):
+    return CliRunner().invoke(app, ["export", *words], standalone_mode=False)
+
+
+def test_the_command_writes_what_python_writes(stored):
+    folder, store = stored
+    out = folder / "card.md"
+    written = command("latest", "--store", store, "-o", str(out))
+    assert out.read_text(encoding="utf-8") == sf.read_result(store).export()
+    assert written.output.strip() == str(out)
+    tests = command("latest", "--store", store, "--to", "junit", "--require", "0.01")
+    assert ElementTree.fromstring(tests.output.encode()).attrib["failures"] == "0"
+
+
+def test_an_evidence_file_is_exported_only_if_its_claims_follow(stored):
+    folder, store = stored
+    file = folder / "run.evidence.json"
+    sf.write_evidence("latest", file, store=store)
+    assert sentence(sf.read_result(store).claims[0])[:40] in command(str(file)).output
+    from surefoot.evidence_file.envelope import Envelope, read_envelope
+
+    statement = json.loads(read_envelope(file).payload)
+    statement["predicate"]["claims"][0]["interval"]["high"] = 1e-6
+    statement["predicate"]["claims"][0]["interval"]["low"] = 0.0
+    file.write_text(Envelope(json.dumps(statement).encode()).text())
+    assert isinstance(command(str(file)).exception, EvidenceFailed)

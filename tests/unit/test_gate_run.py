@@ -1,0 +1,251 @@
+"""The studies of a file are run together: lines, exit code, files, and what is not run again."""
+
+import hashlib
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from typer.testing import CliRunner
+
+import surefoot as sf
+from surefoot.cli.main import app
+from surefoot.errors import InvalidArgument
+from surefoot.gate import Outcome
+from tests.unit.test_evidence_file import statement_of
+from tests.unit.test_evidence_file import write as write_evidence
+
+UNDECIDED = Outcome.UNDECIDED
+MODELS = """
+import numpy as np
+
+def scores(margin):
+    return np.stack([-margin, margin], axis=1)
+
+def good(batch):  # fails under 5 % of the noise
+    return scores(batch[:, 0])
+
+def bad(batch):  # fails under 50 %
+    return scores(batch[:, 1])
+
+def broken(batch):  # of a whole batch of trials
+    if len(batch) > 64:
+        raise ValueError("a | b\\n<script>")
+    return scores(batch[:, 0])
+"""
+DEFAULTS = """
+error = 0.08
+[defaults]
+model = "models.py:good"
+data = "test.npz"
+workers = 1
+batch = 4096
+"""
+PERTURB = 'command = "estimate"\nperturb = "gaussian:1"\nproperty = "true"\nwidth = 0.3\n'
+
+
+def study(name, more, text=PERTURB):
+    return f'[[study]]\nname = "{name}"\n{text}{more}\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    (tmp_path / "models.py").write_text(MODELS)
+    rows = np.tile([-ndtri(0.05), 0.001], (60, 1)).astype(np.float32)
+    np.savez(tmp_path / "test.npz", x=rows, y=np.ones(60, int))
+    np.savez(tmp_path / "few.npz", x=rows[:4], y=np.ones(4, int))
+    return tmp_path
+
+
+def write(*studies):
+    Path("surefoot.toml").write_text("\n".join([DEFAULTS, *studies]))
+
+
+def run(*studies, words=()):
+    write(*studies)
+    return CliRunner().invoke(app, ["run", *words], standalone_mode=False)
+
+
+def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(folder, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    studies = (
+        study("kept_well", "require = 0.7"),
+        study("too.strict", "require = 0.9\nmodel = 'models.py:bad'"),
+        study("open", "require = 0.95\nrequire-each = 0.5"),
+        study("no requirement", "first = 5"),
+    )
+    first = run(*studies, words=["--junit", "junit.xml"])
+    every = first.stdout.splitlines()
+    lines = [line for line in every if not line.startswith("  ")]
+    assert len(every) == len(lines) + 4  # a note for each study: its values have no bounds
+    assert all("Note: " in line and "bounds" in line for line in every if line not in lines)
+    case = ElementTree.parse(folder / "junit.xml").getroot().find(".//testcase")
+    assert "Note: " in case.find("system-out").text
+    assert [line.split()[0] for line in lines[:5]] == [
+        "passed", "refuted", "undecided", "passed", "measured",
+    ]  # fmt: skip
+    assert lines[0].startswith("passed     kept_well: at most 30 % of the perturbations make")
+    assert "(one-sided, confidence 98 %)" in lines[1]
+    assert lines[-1].startswith(
+        "4 studies, 4 verdicts: 2 passed, 1 refuted, 1 undecided. The 4 requirements of "
+        "surefoot.toml share an error of 0.08 (each 0.02)"
+    )
+    assert first.return_value == 1
+    root = ElementTree.parse(folder / "junit.xml").getroot()
+    assert (root.get("tests"), root.get("failures")) == ("5", "2")
+    measured = lines[1][lines[1].index("Measured: ") :]
+    assert re.fullmatch(
+        r"Measured: [45].* % \(4.* % to 5.* %, confidence 98 %\): mean .*", measured
+    )
+    assert measured in root.findall(".//failure")[0].get("message")
+    assert "Measured: " in lines[0] and "Measured: " in lines[2]
+    summary = Path("summary.md").read_text()
+    assert "| **passed** | kept\\_well | at most 30 % of the perturbations" in summary
+
+    again = run(*studies, words=["--junit", "other.xml", "--undecided", "skipped"])
+    assert [line.removesuffix(" [recorded earlier]") for line in again.stdout.splitlines()] == (
+        [*every[:-1], again.stdout.splitlines()[-1]]
+    )
+    assert again.stdout.count("[recorded earlier]") == 5
+    assert again.stdout.endswith("All of it was recorded earlier: no trial was run.\n")
+    assert ElementTree.parse(folder / "other.xml").getroot().get("skipped") == "1"
+
+    one = run(*studies, words=["--only", "open", "--json"])
+    data = json.loads(one.stdout)
+    assert (one.return_value, data["outcome"]) == (2, "undecided")
+    assert [s["name"] for s in data["studies"]] == ["open"]
+    assert data["studies"][0]["recorded"]  # at the same share of the error as with all
+    assert sf.run_studies(only=["kept_well"]).exit_code == 0
+
+
+def test_an_error_in_one_study_keeps_no_other_from_running_and_wins(folder, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    done = run(
+        study("broken", "require = 0.7\nmodel = 'models.py:broken'"),
+        study("bad", "require = 0.9\nmodel = 'models.py:bad'\nreport = 'page.html'"),
+        words=["--junit", "junit.xml"],
+    )
+    error, refuted, note, last = done.stdout.splitlines()
+    assert error.startswith("error      broken: ")
+    assert "a | b" in error
+    assert refuted.startswith("refuted    bad: ")
+    assert "Note: " in note
+    assert "1 refuted, 1 study with an error." in last
+    assert done.return_value == 3
+    assert "share an error of 0.08 (each 0.04)" in Path("page.html").read_text()
+    assert ElementTree.parse(folder / "junit.xml").getroot().get("errors") == "1"
+    row = next(row for row in Path("summary.md").read_text().splitlines() if "broken" in row)
+    assert "a \\| b" in row
+    assert "<" not in row
+
+
+def test_no_trial_is_run_where_one_study_cannot_be(folder):
+    done = run(
+        study("fine", "require = 0.7"),
+        study("nowhere", "perturb = 'nowhere:1'", PERTURB.replace('perturb = "gaussian:1"\n', "")),
+        study("much", "first = 5\nrequire = 90"),
+        study("class", "require-each = { stop = 0.9 }"),
+    )
+    assert isinstance(done.exception, InvalidArgument)
+    assert str(done.exception).startswith("surefoot.toml was not run: study nowhere: ")
+    assert "; study much: require (--require) must be between 0 and 1, got 90" in str(
+        done.exception
+    )
+    assert "; study class: there is no class 'stop'" in str(done.exception)
+    assert not Path("surefoot.db").exists()
+
+
+def verdicts(done):
+    assert done.exception is None, done.exception
+    return [(s["outcome"], [r["sentence"] for r in s["requirements"]]) for s in json.loads(
+        done.stdout)["studies"]]  # fmt: skip
+
+
+def test_a_model_is_compared_with_an_earlier_one_on_the_same_trials(folder):
+    worse = study("worse", "model = 'models.py:bad'\nprevious-model = 'models.py:good'")
+    same = study("same", "previous-model = 'models.py:good'\nmargin = 0")
+    better = study("better", "model = 'models.py:good'\nprevious-model = 'models.py:bad'")
+    few = study("few", "data = 'few.npz'\nprevious-model = 'models.py:bad'\nmargin = 0.01")
+    outcomes = verdicts(run(worse, same, better, few, words=["--json"]))
+    assert [o for o, _ in outcomes] == ["refuted", "undecided", "passed", "undecided"]
+    sentence = outcomes[0][1][0]
+    assert "models.py:bad fails over 1 points more often than models.py:good" in sentence
+    assert "confidence 98 %" in sentence
+
+
+def test_a_model_is_compared_with_the_evidence_of_an_earlier_one(folder):
+    noise = study("noise", "require = 0.7")
+    done = run(noise, words=["--evidence", "old"])
+    assert done.return_value == 0
+    newer = study(
+        "noise", "model = 'models.py:bad'\nwidth = 0.4", PERTURB.replace("width = 0.3\n", "")
+    )
+    against = ["--not-worse-than", "old/noise.evidence.json", "--margin", "0.1", "--json"]
+    (outcome, sentences), = verdicts(run(newer, words=against))  # fmt: skip
+    assert outcome == "refuted"
+    assert "more often than models.py:good of noise.evidence.json" in sentences[0]
+    (same, _), = verdicts(run(study("noise", ""), words=against))  # fmt: skip
+    assert same == "passed"
+
+    other = run(study("noise", "first = 30"), words=against)
+    (error,) = json.loads(other.stdout)["studies"]
+    assert error["outcome"] == "error"
+    assert "was measured on other inputs" in error["message"]
+    unknown = statement_of("old/noise.evidence.json")
+    told = unknown["predicate"]
+    told["study"]["method"]["kind"] = "mine.Method"
+    spec = {name: value for name, value in told["study"].items() if name != "words"}
+    told["run"] = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+    write_evidence(Path("unknown.json"), unknown)
+    renamed = run(newer, words=["--not-worse-than", "unknown.json"])
+    assert "its results were not recomputed" in str(renamed.exception)
+    envelope = json.loads(Path("old/noise.evidence.json").read_text())
+    envelope["payload"] = envelope["payload"][:-8]
+    Path("old/noise.evidence.json").write_text(json.dumps(envelope))
+    damaged = run(newer, words=against)
+    assert "was not run: study noise: old/noise.evidence.json" in str(damaged.exception)
+
+
+def test_the_verdicts_of_every_kind_of_study_spend_no_more_than_the_file_has(folder):
+    """Each verdict states the error it holds with, and these add up."""
+    tested = 'perturb = "gaussian:1"\nproperty = "true"\n'
+    more = "require = 0.5\nrequire-each = 0.3\nprevious-model = 'models.py:good'\nfirst = 9"
+    models = "model = ['models.py:good', 'models.py:bad']"
+    curve = "perturb = ['gaussian:0..1', 'linf:0..1']\nthreshold = [0.9, 0.3]\nresolution = 0.3\n"
+    write(
+        *(study(f"mean {i}", more) for i in range(2)),
+        study("rare", "kappa = 0.3\nrequire = 0.1\nrequire-these = 0.5",
+              f'command = "certify"\n{tested}'),
+        study("tail", "property = 'true'\ndraws = 20\nrequire = 0.5\nprevious-model = "
+              "'models.py:good'", 'command = "tail"\nperturb = "gaussian:1"\n'),
+        study("models", f"{models}\nnot-worse = 0.5", PERTURB.replace("estimate", "compare")),
+        study("curves", f"require = 0.1\n{models}", f'command = "curve"\n{curve}'),
+        study("precise", "precision = 0.2\nrequire = 0.5\nconfidence = 0.99",
+              f'command = "estimate"\n{tested}'),
+    )  # fmt: skip
+    outcome = sf.run_studies()
+    assert outcome.gate.requirements == 13
+    missed = study("few", "precision = 0.01\nabout = 'population'\nrequire = 0.1\nfirst = 9",
+                   f'command = "estimate"\n{tested}')  # fmt: skip
+    said = run(missed, words=["--junit", "few.xml"]).stdout.splitlines()[1]
+    assert said.lstrip(" -").startswith("Note: ± 0.01 is not reached: 9 inputs allow")
+    assert "Note: ± 0.01 is not reached" in Path("few.xml").read_text()
+    for one in outcome.studies:  # the command of each, typed, is the same run
+        assert "surefoot.toml" not in one.result.command
+        again = CliRunner().invoke(app, shlex.split(one.result.command)[1:], standalone_mode=False)
+        assert "was already finished" in again.stderr, (one.result.command, again.exception)
+        assert again.return_value == one.result.exit_code or one.name[:4] in ("mean", "tail")
+    spent = {}
+    for one in outcome.studies:
+        assert one.outcome is not Outcome.ERROR, one.message
+        errors = [v.claim.guarantee.error for v in one.verdicts if v.outcome is not UNDECIDED]
+        joint = one.name == "curves"  # whose verdicts state the error of all of them
+        spent[one.name] = max(errors) if joint else sum(errors)
+    assert spent["precise"] == 0.01
+    assert 0.04 < sum(spent.values()) <= outcome.gate.error == 0.08

@@ -1,0 +1,93 @@
+"""Pages as text: what each part says of failures, examples, and names from outside."""
+
+import re
+
+import pytest
+
+import surefoot as sf
+from surefoot.papers.exhibit import Column, Exhibit, Sheet, view_of_paper
+from surefoot.report.page import html_of
+from surefoot.report.tables import Table
+from surefoot.study.comparison import join_results
+from tests import pages
+from tests.worlds import study
+
+
+def parts(page: str, name: str) -> list[str]:
+    """The sections of the page whose id begins with this name."""
+    return re.findall(rf'<section id="{name}[^"]*">.*?</section>', page, re.DOTALL)
+
+
+def cells(part: str, tag: str) -> list[str]:
+    return re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", part, re.DOTALL)
+
+
+def test_a_model_that_never_fails_says_so():
+    page = html_of(study(perturbation=sf.perturb.LinfNoise(0.0)).run().view)
+    (weakest,) = parts(page, "weakest")
+    assert "No input failed in any trial." in weakest
+    assert "<table" not in weakest
+    assert "<path" in page[: page.index("weakest")]  # the figure is drawn all the same
+
+
+def test_inputs_that_are_no_images_show_their_largest_changes():
+    result = study(perturbation=sf.perturb.LinfNoise(0.9)).run()
+    (weakest,) = parts(html_of(result.view), "weakest")
+    cards = weakest.split('<div class="card">')[1:]
+    assert len(cards) == len(result.details.examples) > 0
+    for card, example in zip(cards, result.details.examples, strict=True):
+        assert len(cells(card, "tr")) == 1 + len(example.changes) > 1
+        assert f"study.replay(&#39;{example.id}&#39;, {example.trial})" in card
+    assert "<img" not in weakest
+
+
+def test_counterexamples_stand_beside_inputs_and_names_of_networks_stay_text(tmp_path):
+    one = pages.shades(tmp_path).run()
+    view = join_results({"first": one, "<i>second": one}, "curve").require(0.001).view
+    page = html_of(view)
+    assert "<i>second" not in page
+    assert "<b>light" not in page
+    assert "critical radius" in cells(page, "h1")[0]
+    assert view.verdict_lines[0][1].startswith(("PASS", "FAIL", "UNDECIDED"))
+    examples = "".join(parts(page, "examples"))
+    assert examples.count('src="data:image/png;base64,iVBOR') == 2 * 2 * 8
+    assert "&lt;b&gt;light" in examples
+    assert "&lt;i&gt;second" in examples
+    assert "first − &lt;i&gt;second" in parts(page, "pairs")[0]
+    assert all("<path" in part for part in (*parts(page, "distribution"), *parts(page, "times")))
+    assert "the proved radius" in parts(page, "points")[0]
+
+
+def test_the_page_of_a_paper_shows_a_table_before_what_is_said_of_it():
+    sheet = Sheet("Table 1, a half", (Column("model", "model"),), ({"model": "<b>"},))
+    exhibit = Exhibit("table 1", "Table 1: all", ("It holds.", "The paper has more."), (sheet,) * 2)
+    whole = html_of(view_of_paper("A paper", ("About it.",), [exhibit]))
+    (first, second) = parts(whole, "table-1")
+    order = ["Table 1: all</h2>", "Table 1, a half</h3>", "&lt;b&gt;", "It holds.", "has more."]
+    places = [first.index(text) for text in order]
+    assert places == sorted(places)
+    assert "It holds." not in second
+    alone = html_of(exhibit.view)
+    order = ["It holds.", "<table", 'id="remarks"', "The paper has more."]
+    places = [alone.index(text) for text in order]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("cell", "others", "style"),
+    [
+        ("5 %", ["1 %"], "number"),
+        ("0.2383 (0.1953 to 0.2657)", ["1"], "number long"),
+        ("none: 3 inputs have a critical level of zero", ["1", "2"], "number text"),
+        ("undecided", ["fails"], "text"),
+        ("oracle within its own step", ["no guarantee", ""], "text long"),
+        ("undecided", ["1", "2"], "number"),
+        ("", [""], "number"),
+    ],
+)
+def test_a_column_of_words_is_set_left_and_only_long_cells_break(cell, others, style):
+    table = Table("t", ("name", "value"), tuple(("n", text) for text in (cell, *others)))
+    assert table.style(1, cell) == style
+    assert table.style(0, "n") == ""
+    assert table.style(0, "a_model_of_a_long_name.onnx") == "long"
+    assert (1 in table.text_columns) == ("number" not in style)

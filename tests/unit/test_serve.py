@@ -1,0 +1,250 @@
+"""The dashboard: what its pages say of runs, and that they write nothing."""
+
+import hashlib
+import html
+import json
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import surefoot as sf
+from surefoot.errors import StoreFailed
+from surefoot.evidence import Counts
+from surefoot.report.page import html_of
+from surefoot.report.view import Figure
+from surefoot.serve.settings import Settings
+from surefoot.store import open_existing, open_store
+from surefoot.store.records import Source
+from surefoot.store.spec import PartSpec
+from surefoot.study.read_store import read_result
+from surefoot.tasks import Subject, Task
+from surefoot.testing.stores import example_spec
+from tests.worlds import points, study
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from surefoot.serve.app import create_app
+from surefoot.serve.side_by_side import comparability
+
+NASTY = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A store with an estimate, a test, a run of hostile names, and one that goes on."""
+    where = str(tmp_path_factory.mktemp("serve") / "runs.db")
+    hostile = sf.load_inputs(
+        points().x,
+        points().labels,
+        ids=[f"{NASTY}{i}" for i in range(12)],
+        class_names=[NASTY, "b"],
+    )
+    results = {
+        "estimate": study().run(where),
+        "test": study(method=sf.methods.KappaTest(0.1, 0.1, 200)).run(where),
+        "hostile": study(inputs=hostile, perturbation=sf.perturb.LinfNoise(0.9)).run(
+            where, source=Source(f"{NASTY}.onnx", NASTY, {}, f"surefoot estimate {NASTY}", NASTY)
+        ),
+    }
+    digests = {name: result.record.digest for name, result in results.items()}
+    with closing(open_store(where)) as store:
+        store.begin("f" * 64, example_spec(5), Source("slow.onnx", "d.npz"), {})
+        store.journal("f" * 64).append([(Task(Subject("7", (0,)), 0.1, 0, 64), Counts(64, 60))])
+    return where, digests | {"going on": "f" * 64}
+
+
+@pytest.fixture(scope="module")
+def client(runs):
+    return client_of(runs[0])
+
+
+def client_of(*stores, base="http://127.0.0.1:8420", **settings):
+    app = create_app(Settings(stores, **settings))
+    return TestClient(app, base_url=base, raise_server_exceptions=False)
+
+
+def text_of(page):
+    return html.unescape(re.sub(r"<[^>]*>", " ", page.text)).replace("\u00a0", " ")
+
+
+def alerts(page):
+    return [html.unescape(a) for a in re.findall(r'role="alert">([^<]+)<', page.text)]
+
+
+def rows_of(page):
+    return re.findall(r'<tr data-run="0:(\w+)"', page.text)
+
+
+def test_the_list_is_newest_first_with_state_and_the_number_of_the_report(runs, client):
+    where, digests = runs
+    page = client.get("/")
+    assert rows_of(page) == list(reversed(digests.values()))
+    for name in ("estimate", "test", "hostile"):
+        key = read_result(where, digests[name]).view.key_figures[0]
+        assert key.number in text_of(page)
+        assert key.interval in text_of(page)
+    assert "in progress" in text_of(page)
+    assert "64 trials" in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("q=slow.onnx", ["going on"]),
+        ("q=KAPPA-test", ["test"]),
+        ("q=kappa+nothing", []),
+        ("state=in+progress", ["going on"]),
+        ("state=finished&q=estimate", ["hostile"]),
+        ("store=1", []),
+    ],
+)
+def test_the_list_is_filtered_by_words_state_and_store(runs, client, query, names):
+    assert rows_of(client.get(f"/?{query}")) == [runs[1][name] for name in names]
+
+
+def test_a_long_list_has_pages_and_every_run_is_on_one(tmp_path):
+    where = str(tmp_path / "many.db")
+    with closing(open_store(where)) as store:
+        for i in range(103):
+            store.begin(f"{i:064x}", example_spec(i), None, {})
+    client = client_of(where)
+    pages = [rows_of(client.get(f"/?page={n}")) for n in (1, 2, 3, 999)]
+    assert [len(rows) for rows in pages] == [50, 50, 3, 3]
+    assert len({run for rows in pages for run in rows}) == 103
+
+
+def test_a_report_is_exactly_the_page_of_surefoot_report(runs, client, monkeypatch):
+    where, digests = runs
+    monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds
+    answer = client.get(f"/runs/0/{digests['estimate']}/report")
+    assert answer.text == html_of(read_result(where, digests["estimate"]).view)
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+def test_downloads_are_the_json_and_an_evidence_file_that_says_it_is_unsigned(
+    runs, client, tmp_path
+):
+    where, digests = runs
+    run = f"/runs/0/{digests['estimate']}"
+    assert client.get(f"{run}/json").json() == json.loads(
+        read_result(where, digests["estimate"]).to_json()
+    )
+    evidence = client.get(f"{run}/evidence")
+    assert "unsigned" in evidence.headers["content-disposition"]
+    file = sf.write_evidence(digests["estimate"], tmp_path / "e.json", store=where)
+    assert evidence.content == file.read_bytes()
+
+
+def test_inputs_are_filtered_and_sorted_by_the_server(runs, client):
+    where, digests = runs
+    address = f"/runs/0/{digests['estimate']}/inputs"
+
+    def ids(query):
+        return re.findall(r"input\?id=(\w+)", client.get(f"{address}?{query}").text)
+
+    results = read_result(where, digests["estimate"]).by_id
+    weakest = sorted(results, key=lambda name: results[name].value)
+    assert ids("") == weakest
+    assert ids("sort=input") == sorted(results)
+    failing = [n for n in weakest if 1 - results[n].value >= 0.2]
+    assert 0 < len(failing) < 12
+    assert ids("least=20") == failing
+    assert set(ids("class=0")) | set(ids("class=1")) == set(results)
+    assert ids("q=p11") == ["p11"]
+    tests = read_result(where, digests["test"])
+    robust = {row.id for row in tests.inputs if getattr(row.result, "holds", False)}
+    address = f"/runs/0/{digests['test']}/inputs"
+    assert set(ids("state=robust")) == robust
+
+
+def test_an_input_shows_the_first_trial_that_failed(runs, client):
+    where, digests = runs
+    example = read_result(where, digests["estimate"]).details.examples[0]
+    page = client.get(f"/runs/0/{digests['estimate']}/input", params={"id": example.id})
+    assert f"trial {example.trial}" in text_of(page)
+    assert "among trials 0 to" in text_of(page)
+    assert "Replay a trial" not in text_of(page)
+
+
+def test_every_name_from_outside_is_text(runs, client):
+    digest = runs[1]["hostile"]
+    run = f"/runs/0/{digest}"
+    pair = f"/compare?run=0:{digest}&run=0:{runs[1]['estimate']}"
+    for address in ("/", run, f"{run}/inputs", pair, f"/?q={NASTY}",
+                    f"{run}/input?id={NASTY}0", f"/{NASTY}", f"/?state={NASTY}"):  # fmt: skip
+        page = client.get(address)
+        assert "<script>" not in page.text, address
+        assert "<img src=x" not in page.text, address
+    assert NASTY in html.unescape(client.get(run).text)
+
+
+def test_two_runs_are_compared_only_where_their_question_is_the_same(runs):
+    record = read_result(runs[0], runs[1]["estimate"]).record
+    spec = record.spec
+    others = {
+        (): spec,
+        ("model",): replace(spec, model=replace(spec.model, digest="other")),
+        ("perturbation",): replace(spec, perturbation=PartSpec("linf", {"level": 0.3})),
+        ("data",): replace(spec, inputs=replace(spec.inputs, digest="other")),
+        ("quantity",): replace(spec, method=PartSpec("kappa-test", {"kappa": 0.1})),
+        ("seed",): replace(spec, seed=9),
+    }
+    answers = {
+        parts: comparability(record, replace(record, spec=other)) for parts, other in others.items()
+    }
+    prevented = {parts: answer.prevented for parts, answer in answers.items()}
+    assert prevented == {
+        parts: () if parts in (("model",), ("seed",)) else parts for parts in others
+    }
+    assert "same model" in answers[()].sentence
+    assert "`surefoot compare` measures" in answers["model",].sentence
+    assert "cannot be compared: they differ in the data" in answers["data",].sentence
+
+
+def test_no_page_writes_to_a_store(runs):
+    where, digests = runs
+    with closing(sqlite3.connect(where)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = hashlib.sha256(Path(where).read_bytes()).digest()
+    client = client_of(where)
+    for digest in (digests["test"], digests["going on"]):
+        for part in ("", "/inputs", "/json", "/evidence", "/input?id=p1"):
+            client.get(f"/runs/0/{digest}{part}")
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            for part in ("", "/replay", "/json"):
+                own = {"origin": "http://127.0.0.1:8420"}
+                answer = client.request(method, f"/runs/0/{digest}{part}", headers=own)
+                assert answer.status_code in (400, 405)
+    assert hashlib.sha256(Path(where).read_bytes()).digest() == before
+    with closing(open_existing(where, read_only=True)) as store, pytest.raises(StoreFailed):
+        store.begin("a" * 64, example_spec(1), None, {})
+
+
+def test_a_damaged_store_is_a_sentence_beside_the_others(runs, tmp_path):
+    where, digests = runs
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"no database, " * 1000)
+    wrong = tmp_path / "wrong.db"
+    shutil.copy(where, wrong)
+    with closing(sqlite3.connect(wrong)) as db:
+        db.execute("UPDATE surefoot_runs SET spec = '[]', record = '{' WHERE digest = ?",
+                   [digests["estimate"]])  # fmt: skip
+        db.commit()
+    client = client_of(str(damaged), str(wrong), str(tmp_path / "gone.db"))
+    page = client.get("/")
+    assert page.status_code == 200
+    assert [a for a in alerts(page) if "not a surefoot store" in a]
+    assert [a for a in alerts(page) if "there is no store" in a]
+    assert "this run is damaged: surefoot show --check" in text_of(page)
+    assert "kappa-test" in text_of(page)
+    for part in ("", "/report", "/json", "/evidence", "/inputs"):
+        answer = client.get(f"/runs/1/{digests['estimate']}{part}")
+        assert answer.status_code == 503
+        assert "Traceback" not in answer.text
+        assert len(alerts(answer)) == 1

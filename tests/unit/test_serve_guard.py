@@ -1,0 +1,234 @@
+"""Who may read a dashboard: hosts, tokens, origins, sizes, and the headers of every answer."""
+
+import asyncio
+import socket
+import sqlite3
+from contextlib import closing, suppress
+
+import pytest
+
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.serve.settings import Settings, token_from
+from surefoot.store import open_store, sqlite_file
+from surefoot.testing.stores import example_spec
+
+pytest.importorskip("starlette")
+from starlette.requests import ClientDisconnect, Request
+from starlette.testclient import TestClient
+
+from surefoot.serve import timed_connection
+from surefoot.serve.app import create_app
+from surefoot.serve.routes import Dashboard
+from surefoot.serve.server import Server
+
+TOKEN = "a-token-of-24-characters"
+RUN = "/runs/0/" + "c" * 64
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("guard") / "runs.db")
+    with closing(open_store(path)) as store:
+        store.begin("c" * 64, example_spec(1), None, {})
+    return path
+
+
+def client_of(where, base="http://127.0.0.1:8420", **settings):
+    return TestClient(create_app(Settings((where,), **settings)), base_url=base)
+
+
+@pytest.fixture
+def client(where):
+    return client_of(where)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8420", 200),
+        ("localhost:9", 200),
+        ("[::1]:8420", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost@evil.example", 421),
+        ("[", 421),
+        ("", 421),
+    ],
+)
+def test_a_name_that_leads_here_by_dns_alone_is_refused(client, host, status):
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
+def test_the_address_that_is_printed_is_answered(where):
+    client = client_of(where, base="http://127.0.0.2:8420", host="127.0.0.2")
+    assert client.get("/").status_code == 200
+    assert client.get("/", headers={"host": "127.0.0.3"}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "path", ["/", RUN, "/static/style.css", "/static/live.js", "/nope", "/?page=x"]
+)
+def test_every_answer_has_the_headers_that_keep_it_apart(client, path):
+    headers = client.get(path).headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
+
+
+def test_requests_that_no_page_sends_are_refused_in_a_sentence(client):
+    assert client.head("/").status_code == 200
+    assert client.head("/live").status_code == 200
+    assert client.get("/nope").status_code == 404
+    assert client.get(f"/runs/0/{'d' * 64}").status_code == 404
+    assert client.get("/runs/7/x").status_code == 404
+    assert client.get("/runs/x/x").status_code == 400
+    assert client.get("/compare?run=a").status_code == 400
+    assert client.get(f"/?q={'x' * 3000}").status_code == 414
+    own = {"origin": "http://127.0.0.1:8420"}
+    assert client.post("/", headers=own).status_code == 405
+    assert client.post(f"{RUN}/replay", headers=own, content=b"x" * 9000).status_code == 413
+    chunks = (b"x" * 1000 for _ in range(9))
+    assert client.post(f"{RUN}/replay", headers=own, content=chunks).status_code == 400
+    many = client.post(f"{RUN}/replay", headers=own, content="&".join(["a=1"] * 30))
+    assert many.status_code == 400
+    assert "at most 20 fields" in many.text
+    assert 'role="alert"' in client.get("/nope").text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "null"},
+        {"origin": "https://evil.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": "http://127.0.0.1:8420", "sec-fetch-site": "cross-site"},
+    ],
+)
+def test_a_form_of_another_site_is_refused(where, headers, tmp_path):
+    client = client_of(where, folders=(tmp_path,))
+    assert client.post(f"{RUN}/replay", headers=headers).status_code == 403
+    own = {"origin": "http://127.0.0.1:8420"}
+    without_key = client.post(f"{RUN}/replay", headers=own, content="input=a&trial=1&key=guess")
+    assert "out of date" in without_key.text
+
+
+def test_a_token_opens_the_dashboard_once_and_a_cookie_then(where):
+    client = client_of(where, base="http://host.example:80", host="0.0.0.0", token=TOKEN)
+    for path in ("/", RUN, "/live", f"{RUN}/json", "/?token=wrong", "/?token="):
+        refused = client.get(path)
+        assert refused.status_code == 401
+        assert "c" * 12 not in refused.text
+        assert "set-cookie" not in refused.headers
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert client.get("/", headers=bearer).status_code == 200
+    assert client.get("/", headers={"authorization": "Bearer wrong"}).status_code == 401
+    assert client.get("/", headers={"cookie": "surefoot_session=wrong"}).status_code == 401
+    opened = client.get(f"/?q=a&token={TOKEN}")
+    cookie = opened.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+    assert TOKEN not in opened.text + cookie
+    assert 'url=/?q=a"' in opened.text
+    assert client.get("/").status_code == 200
+    for token in (TOKEN, "old", ""):
+        again = client.get(f"/?token={token}&q=a", follow_redirects=False)
+        assert (again.status_code, again.headers["location"]) == (303, "/?q=a")
+    away = client_of(where, base="http://host.example:80", host="0.0.0.0", token=TOKEN)
+    assert "url=/%5Cevil" in away.get(f"/%5Cevil.example/?token={TOKEN}").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"host": "0.0.0.0"}, "--token-env"),
+        ({"host": "192.168.1.4"}, "needs a token"),
+        ({"host": "::"}, "needs a token"),
+        ({"host": "localhost.evil.example"}, "needs a token"),
+        ({"port": 70000}, "from 0 to 65535, got 70000"),
+        ({"stores": ()}, "needs a store"),
+        ({"stores": ("a.db", "a.db")}, "named twice"),
+        ({"trust": True}, "--trust is for --replay"),
+    ],
+)
+def test_settings_that_open_more_than_was_meant_are_refused(changes, words):
+    with pytest.raises(InvalidArgument, match=words):
+        Settings(**{"stores": ("a.db",), **changes})
+
+
+def test_a_token_comes_from_the_environment_and_is_never_printed(monkeypatch):
+    monkeypatch.setenv("SHORT", "short")
+    monkeypatch.setenv("GOOD", TOKEN)
+    assert token_from(None) is None
+    assert token_from("GOOD") == TOKEN
+    assert TOKEN not in repr(Settings(("a.db",), token=TOKEN))
+    for name in ("SHORT", "NOT_SET"):
+        with pytest.raises(InvalidArgument) as refusal:
+            token_from(name)
+        assert "short" not in str(refusal.value)
+
+
+def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp_path):
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidArgument, match=f"port {port} of 127.0.0.1 is in use"):
+            Server(Settings((where,), port=port))
+    with pytest.raises(StoreFailed, match="there is no store"):
+        Server(Settings((str(tmp_path / "none.db"),), port=0))
+
+
+def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
+    monkeypatch.setattr(timed_connection, "REQUEST_SECONDS", 0.05)
+    server = Server(Settings((where,), port=0))
+    server.start()
+    address = ("127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/")))
+    start = b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+    try:
+        for part in (b"", start, start + b"\r\nabc"):
+            with closing(socket.create_connection(address)) as slow:
+                slow.settimeout(30)
+                slow.sendall(part)
+                with suppress(ConnectionResetError):
+                    while slow.recv(4096):
+                        pass
+        monkeypatch.setattr(timed_connection, "REQUEST_SECONDS", 30)
+        with closing(socket.create_connection(address)) as whole:
+            whole.settimeout(30)
+            whole.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert whole.recv(4096).startswith(b"HTTP/1.1 200")
+    finally:
+        server.stop()
+
+
+def test_pages_that_watch_are_counted_before_the_next_one_is_let_in(where):
+    dashboard = Dashboard(Settings((where,)))
+    request = Request({"type": "http", "method": "GET", "headers": []})
+
+    async def watch():
+        answers = [await dashboard.live(request) for _ in range(65)]
+        assert [answer.status_code for answer in answers] == [*[200] * 64, 503]
+
+        async def fail(_):
+            raise OSError
+
+        for answer in answers[:64]:
+            with suppress(ClientDisconnect):
+                await answer({"type": "http", "asgi": {"spec_version": "2.4"}}, fail, fail)
+
+    asyncio.run(watch())
+    assert dashboard.watchers == 0
+
+
+def test_a_locked_store_is_a_sentence_within_seconds(where, client, monkeypatch):
+    monkeypatch.setattr(sqlite_file, "_READ_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite_file, "_LOCK_TIMEOUT_SECONDS", 3600)
+    with closing(sqlite3.connect(where)) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        page = client.get("/")
+    assert page.status_code == 200
+    assert "is in use by another process" in page.text

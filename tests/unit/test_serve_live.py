@@ -1,0 +1,188 @@
+"""The dashboard beside runs that go on: live progress, servers, replays, and what is kept."""
+
+import asyncio
+import json
+from contextlib import aclosing, closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.evidence import Counts
+from surefoot.serve.bounded_cache import BoundedCache
+from surefoot.serve.run_state import State, state_of
+from surefoot.serve.settings import Settings
+from surefoot.store import open_existing, open_store
+from surefoot.store.records import Source
+from surefoot.tasks import Subject, Task
+from surefoot.testing.stores import example_spec
+from tests.unit.small_models import batch, linear_net
+from tests.worlds import study
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from surefoot.serve import live, replay_process
+from surefoot.serve.app import create_app
+from surefoot.serve.replay import Replayer, folder_of_files
+from surefoot.serve.stores import served_stores
+from surefoot.store.run_lines import FirstFailure
+
+
+def test_pages_that_watch_share_one_poller_and_get_what_another_process_writes(
+    tmp_path, monkeypatch
+):
+    where = str(tmp_path / "live.db")
+    monkeypatch.setattr(live, "POLL_SECONDS", 0.01)
+    with closing(open_store(where)) as store:
+        store.begin("e" * 64, example_spec(5), None, {})
+    poller = live.StorePoller(served_stores([where])[0])
+
+    async def next_run(messages):
+        while not (message := await anext(messages)).startswith("data:"):
+            pass
+        return json.loads(message.removeprefix("data:"))["runs"][0]
+
+    async def watch():
+        async with (
+            aclosing(live.live_messages([poller])) as one,
+            aclosing(live.live_messages([poller])) as two,
+        ):
+            assert (await next_run(one))["words"] == "0 trials"
+            task = poller._task
+            await next_run(two)
+            assert poller._task is task
+            with closing(open_store(where)) as store:
+                answer = (Task(Subject("7", (0,)), 0.1, 0, 64), Counts(64, 60))
+                store.journal("e" * 64).append([answer])
+            run = await next_run(one)
+            assert run["words"].startswith("64 trials, 1 of 1 inputs begun")
+            assert run["state"] == "in progress"
+        await asyncio.sleep(0.02)
+        assert poller._task is None
+        assert task.cancelled()
+
+    asyncio.run(watch())
+
+
+@pytest.mark.slow
+def test_a_store_in_postgresql_is_listed_watched_and_never_written(postgres):
+    url = postgres.new_database()
+    digest = study().run(url).record.digest
+    client = TestClient(create_app(Settings((url,))), base_url="http://127.0.0.1")
+    assert f'data-run="0:{digest}"' in client.get("/").text
+    assert client.get(f"/runs/0/{digest}/inputs").status_code == 200
+    poller = live.StorePoller(served_stores([url])[0])
+    assert json.loads(poller._message())["runs"][0]["run"] == digest
+    with (
+        closing(open_existing(url, read_only=True)) as store,
+        pytest.raises(StoreFailed, match="read-only"),
+    ):
+        store.begin("a" * 64, example_spec(1), None, {})
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        (Source("model.onnx", "test.npz"), True),
+        (Source("/etc/passwd", "test.npz"), False),
+        (Source("../model.onnx", "test.npz"), False),
+        (Source("model.onnx", "test.npz", {"labels": "/etc/hosts"}), False),
+        (Source("model.onnx", "test.npz", perturb="/elsewhere/mine.py:halve:0.5"), False),
+        (Source("/elsewhere/model.py:scores", "test.npz"), False),
+        (Source("link.onnx", "test.npz"), False),
+        (Source("a\0b", "test.npz"), False),
+        (Source("x" * 5000, "/" + "y" * 5000), False),
+        (Source("model.onnx", "test.npz", {"output": "x" * 5000, "labels": "a\0b"}), True),
+    ],
+)
+def test_a_replay_opens_files_of_the_allowed_folders_only(tmp_path, monkeypatch, source, allowed):
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+        (folder / "link.onnx").symlink_to("/etc/hosts")
+    for name in ("model.onnx", "test.npz"):
+        (own / name).touch()
+    for current in (own, other, tmp_path):
+        monkeypatch.chdir(current)
+        if allowed:
+            assert folder_of_files(source, (other, own)) == own
+        else:
+            with pytest.raises(InvalidArgument, match="not in a folder that --replay names"):
+                folder_of_files(source, (other, own))
+
+
+def test_a_relative_name_starts_from_the_current_folder_where_no_allowed_one_has_it(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "data").mkdir()
+    for name in ("m.onnx", "d.npz"):
+        (tmp_path / "data" / name).touch()
+    monkeypatch.chdir(tmp_path)
+    source = Source("data/m.onnx", "data/d.npz")
+    assert folder_of_files(source, (tmp_path / "data",)) == tmp_path
+
+
+def test_a_run_goes_on_only_while_something_is_written(tmp_path):
+    where = str(tmp_path / "runs.db")
+    with closing(open_store(where)) as store:
+        store.begin("e" * 64, example_spec(5), None, {})
+    line = served_stores([where])[0].lines()[0]
+    old = "2020-01-01T00:00:00+00:00"
+    assert state_of(line) is State.IN_PROGRESS
+    assert state_of(replace(line, written=old)) is State.UNFINISHED
+    assert state_of(replace(line, written="nonsense")) is State.UNFINISHED
+    assert state_of(replace(line, written=old, finished=old, stopped=True)) is State.STOPPED
+    goes_on = replace(line, finished=old, stopped=True)
+    assert state_of(goes_on) is State.IN_PROGRESS
+
+
+def test_what_is_kept_in_memory_is_bounded_and_the_last_used_stays():
+    cache, calls = BoundedCache(10, len), []
+
+    def value(name):
+        return cache.get(name, lambda: calls.append(name) or name * 4)
+
+    for name in ("a", "b", "a", "c", "a", "b"):
+        value(name)
+    assert calls == ["a", "b", "c", "b"]
+    assert cache.get("huge", lambda: "x" * 11) == "x" * 11
+    value("b")
+    assert calls == ["a", "b", "c", "b"]
+
+
+@pytest.mark.slow
+def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    linear_net(tmp_path / "m.onnx")
+    np.savez("d.npz", x=batch(9))
+    words = ["m.onnx", "d.npz"]
+    result = sf.estimate(*words, perturb="linf:0.5", bounds=(0, 1), width=0.2, store="runs.db")
+    record = result.record
+    failing = next(row for row in record.inputs if row.result.value < 1)
+    where = served_stores(["runs.db"])[0]
+    among = where.first_failures(where.lines()[0].key, [failing.id])[failing.id]
+    on = Replayer(Settings(("runs.db",), folders=(tmp_path,)))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")  # the names in the store start from the folder of --replay
+    trial = on.replay("../runs.db", record.digest, record.source, failing.id, among)
+    monkeypatch.chdir(tmp_path)
+    assert not trial.kept
+    assert trial.trial in range(among.start, among.stop)
+    assert [
+        sf.read_study("runs.db").replay(failing.id, i).kept for i in range(trial.trial + 1)
+    ] == [*[True] * trial.trial, False]
+    with pytest.raises(InvalidArgument, match="start it with --replay FOLDER"):
+        off = Replayer(Settings(("runs.db",)))
+        off.replay("runs.db", record.digest, record.source, failing.id, among)
+    on._one_at_a_time.acquire()
+    with pytest.raises(InvalidArgument, match="another trial is being replayed"):
+        on.replay("runs.db", record.digest, record.source, failing.id, FirstFailure(0, 1))
+    request = {"store": "runs.db", "run": record.digest, "input": "none", "start": 0, "stop": 1}
+    request |= {"trust": False, "folders": ["."]}
+    assert "there is no input" in replay_process.answer(request)["problem"]
+    (tmp_path / "elsewhere/d.npz").symlink_to(tmp_path / "d.npz")
+    outside = replay_process.answer(request | {"folders": [str(tmp_path / "elsewhere")]})
+    assert "not in a folder that --replay names" in outside["problem"]

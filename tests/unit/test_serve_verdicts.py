@@ -1,0 +1,148 @@
+"""The dashboard on verdicts and comparisons: what the list and the pages of runs say of them."""
+
+import html
+import re
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.claims import Verdict
+from surefoot.report.view import Figure
+from surefoot.store import open_existing
+from surefoot.store.records import Source
+from surefoot.study.comparison import compare, sweep
+from surefoot.study.keep_outcome import keep_outcome
+from tests.worlds import SHAPE, linear, study
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from surefoot.serve.app import create_app
+from surefoot.serve.pages import breakable
+from surefoot.serve.run_list import worst
+from surefoot.serve.settings import Settings
+from surefoot.serve.stores import served_stores
+
+NAMED = Source("m.onnx", "d.npz", {}, "surefoot run studies.toml --only 'every night'")
+
+
+def shifted(x):
+    """A second model, which fails in other places."""
+    return linear(x) + np.array([[0.5, 0.0]])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run for each verdict, a comparison of two models, one of three, and one of two levels."""
+    where = str(tmp_path_factory.mktemp("verdicts") / "runs.db")
+    names = {}
+    required = {Verdict.PASS: 0.01, Verdict.FAIL: 0.999, Verdict.UNDECIDED: 0.8}
+    for seed, (verdict, least) in enumerate(required.items()):
+        result = study(seed=seed).run(where, source=NAMED if seed else None).require(least)
+        assert [claim.verdict for claim in result.verdicts] == [verdict]
+        keep_outcome(result.record, {}, where)
+        names[str(verdict)] = result.record.digest
+    models = {name: sf.load_model(f, shape=SHAPE) for name, f in
+              (("a/b.onnx", linear), ("c.onnx", shifted), ("d.onnx", linear))}  # fmt: skip
+    studies = {name: study(model=model, seed=9) for name, model in models.items()}
+    pair = dict(list(studies.items())[:2])
+    names["pair"] = compare(pair, store=where).record.digest
+    names["three"] = compare(studies, store=where).record.digest
+    names["levels"] = sweep(study(seed=9), [0.1, 0.4], store=where).record.digest
+    return where, names
+
+
+@pytest.fixture(scope="module")
+def client(runs):
+    app = create_app(Settings((runs[0],)))
+    return TestClient(app, base_url="http://127.0.0.1:8420", raise_server_exceptions=False)
+
+
+def words_of(page):
+    text = re.sub(r"<[^>]*>", " ", page.text.replace("<wbr>", ""))
+    return " ".join(html.unescape(text).replace("\u00a0", " ").split())
+
+
+def rows_of(page):
+    return dict(
+        re.findall(r'<tr data-run="0:(\w+)"(.*?)</tr>', page.text.replace("<wbr>", ""), re.S)
+    )
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_the_list_marks_and_filters_verdicts_and_a_run_says_the_sentence(runs, client, verdict):
+    page = client.get(f"/?verdict={verdict}")
+    rows = rows_of(page)
+    assert list(rows) == [runs[1][str(verdict)]]
+    assert f'<b class="mark {verdict.lower()}">{verdict}</b>' in rows[runs[1][str(verdict)]]
+    lines = served_stores([runs[0]])[0].lines()
+    result = served_stores([runs[0]])[0].result(
+        next(line for line in lines if line.digest == runs[1][str(verdict)])
+    )
+    ((kind, sentence),) = result.view.verdict_lines
+    shown = client.get(f"/runs/0/{runs[1][str(verdict)]}")
+    assert f'class="verdict {kind}"' in shown.text
+    assert " ".join(sentence.replace(":", " :", 1).split()) in words_of(shown)
+    assert ("every night" in rows[runs[1][str(verdict)]]) is (verdict is not Verdict.PASS)
+    assert rows_of(client.get("/?verdict=nonsense")) == {}
+
+
+def test_the_worst_of_several_verdicts_counts_and_long_or_damaged_ends_are_read(runs, monkeypatch):
+    assert worst([Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL]) is Verdict.FAIL
+    assert worst([Verdict.PASS, Verdict.UNDECIDED]) is Verdict.UNDECIDED
+    assert worst([]) is None
+    with closing(open_existing(runs[0], read_only=True)) as store:
+        keys = [line.key for line in store.listing().lines()]
+        whole = store.listing().verdicts(keys)
+        assert sorted(whole.values()) == [("FAIL",), ("PASS",), ("UNDECIDED",)]
+        monkeypatch.setattr("surefoot.store.sql_listing._END", 40)
+        assert store.listing().verdicts(keys) == whole
+
+
+def test_a_comparison_has_every_page_and_its_number_is_that_of_the_report(
+    runs, client, monkeypatch
+):
+    monkeypatch.setattr(Figure, "svg", "<svg></svg>")  # drawing takes seconds
+    where, names = runs
+    store = served_stores([where])[0]
+    rows = rows_of(client.get("/"))
+    for name in ("pair", "three", "levels"):
+        line = next(line for line in store.lines() if line.digest == names[name])
+        result = store.result(line)
+        key = result.view.key_figures[0]
+        row = html.unescape(rows[names[name]]).replace("\u00a0", " ")
+        assert key.number in row
+        assert key.meaning in row
+        run = f"/runs/0/{names[name]}"
+        for part in ("", "/report", "/json", "/evidence", "/inputs"):
+            assert client.get(run + part).status_code == 200, part
+        for part in result.parts.values():
+            assert f'href="/runs/0/{part.record.digest}"' in client.get(run).text
+            assert f'href="/runs/0/{part.record.digest}/inputs"' in client.get(f"{run}/inputs").text
+        assert (
+            "its inputs are those of the runs that it compares" in client.get(f"{run}/inputs").text
+        )
+
+
+@pytest.mark.parametrize(
+    ("pair", "sentence"),
+    [
+        (("pair", "PASS"), "they differ in the quantity and members"),
+        (("pair", "three"), "they differ in the members"),
+        (("pair", "pair"), "Both runs ask the same question"),
+    ],
+)
+def test_a_comparison_stands_beside_another_of_the_same_members_alone(runs, client, pair, sentence):
+    chosen = "&".join(f"run=0:{runs[1][name]}" for name in pair)
+    assert sentence in words_of(client.get(f"/compare?{chosen}"))
+
+
+def test_a_name_breaks_after_separators_and_is_never_wide():
+    assert breakable("../tut/surefoot.db") == "../<wbr>tut/<wbr>surefoot.db"
+    for name in ("<b>/x", "x" * 70, "-" * 90, "", "a" * 30 + "_" * 30):
+        pieces = str(breakable(name)).split("<wbr>")
+        assert html.unescape("".join(pieces)) == name
+        assert "<" not in "".join(pieces)
+        assert max(len(html.unescape(piece)) for piece in pieces) <= 24
