@@ -10,4 +10,4 @@ fi
 as_root=""; [ "$(id -u)" = 0 ] || as_root="sudo"
 echo "installing chromium and its driver (Debian packages)"
 $as_root apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends chromium chromium-driver >/dev/null
