@@ -62,7 +62,9 @@ def two_nodes():
     from ray.cluster_utils import Cluster
 
     folder = tempfile.mkdtemp(prefix="sf", dir="/tmp")
+    (Path(folder) / "ray").mkdir()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", folder)  # where Ray notes the address of the last cluster
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.delenv("RAY_ADDRESS", raising=False)
