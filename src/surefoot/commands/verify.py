@@ -51,7 +51,7 @@ def check_evidence(
     path: str | Path,
     key: str | Path | None = None,
     *,
-    model: Any = None,  # noqa: ANN401  any kind of model
+    model: Any = None,  # noqa: ANN401  any kind of model, or several
     data: Any = None,  # noqa: ANN401  any kind of data
     time_limit: float | None = None,
     rerun: RerunOptions,
@@ -61,7 +61,8 @@ def check_evidence(
     """Check the evidence of a run; with model and data, run some of its trials again.
 
     `key`: the file of the public key that must have signed it. `model` and `data` as for
-    `sf.estimate`, with the options that the run read them with. `share` of the trials is run
+    `sf.estimate`, with the options that the run read them with; of a comparison a list of models,
+    as for `sf.compare`. `share` of the trials is run
     again, drawn by a `seed` of yours; without it 0.01, and no fewer than notice 5 % altered with
     probability 95 %. `time_limit`: of running them again, or without model of
     the check itself (30 seconds, and 100 more for each MB of the file). Its `exit_code` is that of
@@ -115,7 +116,7 @@ def _share(rerun: RerunOptions) -> float | None:
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
-    model: Any,  # noqa: ANN401  any kind of model
+    model: Any,  # noqa: ANN401  any kind of model, or several
     data: Any,  # noqa: ANN401  any kind of data
     time_limit: float | None,
     rerun: RerunOptions,
@@ -125,17 +126,13 @@ def run_again(
     """The check with model and data, where both are given."""
     if model is None or evidence is None:
         return check
-    if evidence.parts:
-        raise InvalidArgument(
-            "the file compares several runs: run trials again with the evidence of one of them "
-            "(surefoot evidence RUN)"
-        )
+    from surefoot.commands.subjects import named_models
     from surefoot.study.check_with_model import check_with_model
-    from surefoot.study.rebuild_study import PROOFS, RerunRequest
+    from surefoot.study.rerun_request import PROOFS, RerunRequest
 
     with caller.display("inputs") as watch:
         request = RerunRequest(
-            model,
+            tuple(named_models(model).values()),
             data,
             secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
             inputs,
