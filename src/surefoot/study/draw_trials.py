@@ -86,8 +86,8 @@ def draw_trials(
 ) -> TrialDraw[K]:
     """Trials of one journal or several: so many that about this share of all is run again.
 
-    At least one. Without a share: so many that about `SHARE` is run again, and no fewer than notice `ALTERED` of
-    the trials with probability `NOTICED`.
+    At least one. Without a share: so many that about `SHARE` is run again, and no fewer than notice
+    `ALTERED` of the trials with probability `NOTICED`.
     """
     rows = [(name, entry) for name, own in entries.items() for entry in own]
     if not rows:

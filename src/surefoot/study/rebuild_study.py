@@ -78,7 +78,8 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     def load(seed: int, needs: Scores | None) -> tuple[list[Model], Inputs]:
         return request.files.load(list(request.models), request.data, seed, needs)
 
-    own, models = {}, []
+    own: dict[str, tuple[Model, Inputs]] = {}
+    models: list[Model] = []
     for name, part in known.items():
         models, inputs = load(part.study.seed, _property(part.study, request).needs)
         model = model_of(part, known, models)

@@ -50,16 +50,14 @@ class Sampled:
 
     @property
     def everything(self) -> bool:
-        """Whether there is nothing that was not run again."""
-        return self.draw.drawn == self.draw.total
+        """Whether every row is run again: as asked for, or because each holds a drawn trial."""
+        return self.draw.trials == self.draw.total
 
     @property
     def number(self) -> str:
-        """How many are run again, and of each of several runs."""
-        draw = self.draw
-        every = draw.trials == draw.total
-        number = f"all {draw.total:,}" if every else f"{draw.trials:,} of {draw.total:,}"
-        return f"{number} {self.wording.noun}"
+        """How many are run again."""
+        total = f"{self.draw.total:,} {self.wording.noun}"
+        return f"all {total}" if self.everything else f"{self.draw.trials:,} of {total}"
 
     @property
     def of_runs(self) -> str:
@@ -146,9 +144,10 @@ class Sampled:
                 f"to {points:g} points."
             )
         [failed] = self.failed.values()
+        most = min(failed + altered, draw.total)
         return (
-            f"{share}: if so many failures were hidden, truly {min(failed + altered, draw.total):,} "
-            f"of {draw.total:,} {unit} failed, and not {failed:,} as the file says."
+            f"{share}: if so many failures were hidden, truly {most:,} of {draw.total:,} {unit} "
+            f"failed, and not {failed:,} as the file says."
         )
 
     @property
@@ -157,10 +156,10 @@ class Sampled:
         draw, unit, again = self.draw, self.wording.unit, self.wording.again
         if self.everything:
             return f"all {draw.total:,} {unit} were {again} and came out as it says"
-        number = f"{draw.trials:,} of {draw.total:,}" if draw.trials < draw.total else "all"
         return (
-            f"the {number} {unit} that were {again} came out as it says ({_percent(ALTERED)} "
-            f"altered would be noticed with probability {floor_percent(draw.catch(ALTERED))})"
+            f"the {draw.trials:,} of {draw.total:,} {unit} that were {again} came out as it says "
+            f"({_percent(ALTERED)} altered would be noticed with probability "
+            f"{floor_percent(draw.catch(ALTERED))})"
         )
 
 
