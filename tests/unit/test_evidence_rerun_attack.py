@@ -125,11 +125,6 @@ def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
         assert f"The attack cannot be run again here: {reason}" in str(answer)
 
 
-def test_without_the_model_the_attack_is_not_covered_and_the_file_says_why(run, tmp_path):
-    lines = sf.check_evidence(run.evidence(tmp_path / "run.json")).not_covered
-    assert any("not the points that it found" in line for line in lines)
-
-
 def test_attacks_of_a_comparison_are_drawn_from_all_its_runs(study, tmp_path):
     both = sf.sweep(study, [0.04, LEVEL], attack=sf.methods.PGD())
     answer = check(both.evidence(tmp_path / "both.json"), study)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed, InvalidArgument
@@ -169,17 +170,20 @@ def _about(evidence: Evidence) -> tuple[str, ...]:
         lines.append(f"Method: {part.study.method.chosen}. Seed {part.study.seed}.")
         if part.attack is not None:
             lines.append(f"Attack beside it: {part.attack.study.method.chosen}.")
-    return tuple(dict.fromkeys([*lines, *map(_origin, parts)]))
+    return tuple(dict.fromkeys([*lines, *_origins(parts)]))
 
 
-def _origin(part: Evidence) -> str:
-    """When, with what and how it was run: nobody can check it."""
-    version = part.record.environment.get("surefoot", "")
-    return (
-        f"Run with surefoot {version or 'of an unknown version'}"
-        f"{f' on {part.record.started}' if part.record.started else ''}"
-        f"{command_words(part)} (as the file says it)."
-    )
+def _origins(parts: Sequence[Evidence]) -> list[str]:
+    """When, with what and how the runs were made: nobody can check it."""
+    began: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        version = part.record.environment.get("surefoot", "of an unknown version")
+        began.setdefault((version, command_words(part)), []).append(part.record.started)
+    return [
+        f"Run with surefoot {version}, begun {min(times) or 'at an unknown time'}{command} (as the "
+        "file says it)."
+        for (version, command), times in began.items()
+    ]
 
 
 def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, ...]:
