@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,13 @@ def _share(rerun: RerunOptions) -> float | None:
     return share
 
 
+def _several(model: Any) -> tuple[Any, ...]:  # noqa: ANN401  any kind of model, or several
+    """Every model: one, or those of a list or by name, as for `sf.compare`."""
+    if isinstance(model, Mapping):
+        return tuple(model.values())
+    return tuple(model) if isinstance(model, list | tuple) else (model,)
+
+
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
@@ -126,13 +134,12 @@ def run_again(
     """The check with model and data, where both are given."""
     if model is None or evidence is None:
         return check
-    from surefoot.commands.subjects import named_models
     from surefoot.study.check_with_model import check_with_model
     from surefoot.study.rerun_request import PROOFS, RerunRequest
 
     with caller.display("inputs") as watch:
         request = RerunRequest(
-            tuple(named_models(model).values()),
+            _several(model),
             data,
             secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
             inputs,
