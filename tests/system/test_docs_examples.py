@@ -40,6 +40,7 @@ NOT_RUN = {
     "attacks.py:pgd": "needs Foolbox; test_attack_function runs the function",
     "://": "needs a server; test_endpoint and test_shared_store run such commands",
     "--not-worse-than": "needs the evidence of an earlier run; test_gate_run runs such commands",
+    "--model old.onnx": "needs the evidence of a comparison; test_evidence runs such a command",
     "--previous-model": "test_gate_run runs such a command",
     "surefoot serve": "runs until it is stopped; test_dashboard_in_browser runs it",
     "--verifier": "needs Marabou; test_verify_external_verifier runs another verifier",

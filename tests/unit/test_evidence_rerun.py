@@ -280,3 +280,13 @@ def test_a_row_that_claims_more_trials_than_anybody_runs_is_refused():
     entries = {"a": [Entry(0.1, 0, 10**18, Counts(10**18, 1))]}
     with pytest.raises(InvalidArgument, match="nobody ran them"):
         draw_trials(entries, 0.1, 1)
+
+
+def test_a_clean_loss_that_is_not_that_of_the_model_is_refuted(run, tmp_path):
+    loss = run.details.clean_loss
+    for factor, code in ((1.0, 0), (0.9, 1)):
+        details = replace(run.details, clean_loss=replace(loss, mean=factor * loss.mean))
+        evidence = evidence_of(replace(run.record, details=details), run.journal.replay())
+        path = write_statement(evidence, tmp_path / "loss.json", None)
+        assert sf.check_evidence(path).exit_code == 0
+        assert check(path, 0.01).exit_code == code

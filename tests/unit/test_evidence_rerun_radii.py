@@ -9,6 +9,7 @@ import surefoot as sf
 from surefoot.engine.proof_bench import decode_point, encode_point
 from surefoot.errors import InvalidArgument
 from surefoot.evidence_file.statement import evidence_of
+from surefoot.study.joined_record import joined_record
 from surefoot.study.recompute import recompute
 from surefoot.study.write_evidence import write_statement
 from tests.unit.test_radii_study import linear_study
@@ -30,6 +31,11 @@ def run(study):
 
 def forged(run, alter, path):
     """A file whose proofs are altered, and everything else recomputed from them."""
+    return write_statement(altered(run, alter), path, None)
+
+
+def altered(run, alter):
+    """The evidence in such a file."""
     entries = {
         name: [entry._replace(evidence=alter(name, entry.evidence)) for entry in own]
         for name, own in run.journal.replay().items()
@@ -38,7 +44,7 @@ def forged(run, alter, path):
     record = replace(
         run.record, inputs=body.inputs, claims=body.claims, details=body.details, trials=body.trials
     )
-    return write_statement(evidence_of(record, entries), path, None)
+    return evidence_of(record, entries)
 
 
 def check(path, study, **options):
@@ -114,3 +120,26 @@ def test_no_program_is_started_because_a_file_names_it(study, run, tmp_path, mon
     with pytest.raises(InvalidArgument, match=r"a program that it names.*--trust"):
         check(path, study)
     assert not (tmp_path / "started").exists()
+
+
+def test_of_several_runs_side_by_side_each_is_checked_again(study, run, tmp_path):
+    def of_second(alter):
+        parts = {"coarse": evidence_of(run.record, run.journal.replay())}
+        parts["fine"] = altered(fine, alter)
+        records = {name: part.record for name, part in parts.items()}
+        whole = evidence_of(joined_record(records, "curve"), {}, parts=parts)
+        path = write_statement(whole, tmp_path / "both.json", None)
+        assert sf.check_evidence(path).exit_code == 0
+        return check(path, study, share=0.01, proofs=1)
+
+    def kept(name, proof):
+        return replace(proof, witness=encode_point(np.array(POINTS[int(name)])))
+
+    fine = replace(study, method=replace(study.method, tolerance=5e-3)).run()
+    honest = of_second(lambda name, proof: proof)
+    assert honest.exit_code == 0, str(honest)
+    assert "coarse: All 4 counterexamples of the file were run again" in str(honest)
+    assert "fine: 1 of 4 proofs were done again" in str(honest)
+    forged = of_second(kept)
+    assert forged.exit_code == 1
+    assert "fine: No: 4 of 4 counterexamples do not hold" in str(forged)

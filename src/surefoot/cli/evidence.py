@@ -57,7 +57,11 @@ def verify(
         str | None, typer.Option(help="Public key that must have signed the file.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Also run trials again, with this model.")
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also run trials again, with this model; of a comparison --model A --model B.",
+        ),
     ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="DATA", help="The data for that, as in the run.")
@@ -76,8 +80,9 @@ def verify(
 
     Checks the signature, replays the journal through the method and recomputes every claim. With
     --model and --data, also compares their digests with the file, draws trials at random and runs
-    them again. Exit codes: 0 all claims follow and all trials came out alike, 1 something does not,
-    2 something was not recomputed or not run again, 3 an error.
+    them again; inputs of an attack beside them are attacked again. Exit codes: 0 all claims follow
+    and all trials came out alike, 1 something does not, 2 something was not recomputed or not run
+    again, 3 an error.
 
     Example: surefoot verify run.evidence.json
     """
@@ -86,15 +91,15 @@ def verify(
 
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"--time-limit must be above 0 seconds, got {time_limit:g}: try 600")
-    rerun, inputs = options["rerun"], options["inputs"]
-    function.check_rerun(model, data, rerun, inputs)
+    rerun, inputs, models = options["rerun"], options["inputs"], model or None
+    function.check_rerun(models, data, rerun, inputs)
     begun = time.monotonic()
     with memory_limit(_MEMORY_BYTES):
         check, evidence = read_and_check(file, key, time_limit=time_limit)
     left = max(begun + (time_limit or _SECONDS) - time.monotonic(), 1.0)
     caller = Caller(command_line(), progress_on_stderr, announce=_say)
     with prints_to_stderr():
-        check = function.run_again(check, evidence, model, data, left, rerun, inputs, caller)
+        check = function.run_again(check, evidence, models, data, left, rerun, inputs, caller)
     typer.echo(check.to_json() if json else str(check))
     return check.exit_code
 

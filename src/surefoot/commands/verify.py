@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def check_evidence(
     path: str | Path,
     key: str | Path | None = None,
     *,
-    model: Any = None,  # noqa: ANN401  any kind of model
+    model: Any = None,  # noqa: ANN401  any kind of model, or several
     data: Any = None,  # noqa: ANN401  any kind of data
     time_limit: float | None = None,
     rerun: RerunOptions,
@@ -61,7 +62,8 @@ def check_evidence(
     """Check the evidence of a run; with model and data, run some of its trials again.
 
     `key`: the file of the public key that must have signed it. `model` and `data` as for
-    `sf.estimate`, with the options that the run read them with. `share` of the trials is run
+    `sf.estimate`, with the options that the run read them with; of a comparison a list of models,
+    as for `sf.compare`. `share` of the trials is run
     again, drawn by a `seed` of yours; without it 0.01, and no fewer than notice 5 % altered with
     probability 95 %. `time_limit`: of running them again, or without model of
     the check itself (30 seconds, and 100 more for each MB of the file). Its `exit_code` is that of
@@ -112,10 +114,17 @@ def _share(rerun: RerunOptions) -> float | None:
     return share
 
 
+def _several(model: Any) -> tuple[Any, ...]:  # noqa: ANN401  any kind of model, or several
+    """Every model: one, or those of a list or by name, as for `sf.compare`."""
+    if isinstance(model, Mapping):
+        return tuple(model.values())
+    return tuple(model) if isinstance(model, list | tuple) else (model,)
+
+
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
-    model: Any,  # noqa: ANN401  any kind of model
+    model: Any,  # noqa: ANN401  any kind of model, or several
     data: Any,  # noqa: ANN401  any kind of data
     time_limit: float | None,
     rerun: RerunOptions,
@@ -125,17 +134,12 @@ def run_again(
     """The check with model and data, where both are given."""
     if model is None or evidence is None:
         return check
-    if evidence.parts:
-        raise InvalidArgument(
-            "the file compares several runs: run trials again with the evidence of one of them "
-            "(surefoot evidence RUN)"
-        )
     from surefoot.study.check_with_model import check_with_model
-    from surefoot.study.rebuild_study import PROOFS, RerunRequest
+    from surefoot.study.rerun_request import PROOFS, RerunRequest
 
     with caller.display("inputs") as watch:
         request = RerunRequest(
-            model,
+            _several(model),
             data,
             secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
             inputs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from surefoot.errors import EvidenceFailed, InvalidArgument
@@ -16,9 +17,10 @@ from surefoot.study.check_comparison import (
     check_verdicts,
     resting,
 )
-from surefoot.study.check_run import check_run, of_part
+from surefoot.study.check_run import check_run
 from surefoot.study.check_words import check_words, unchecked_words
-from surefoot.study.evidence_answers import Check, EvidenceCheck, Status
+from surefoot.study.compare_subjects import command_words
+from surefoot.study.evidence_answers import Check, EvidenceCheck, Status, of_part
 from surefoot.study.recorded_study import draws_of
 from surefoot.study.within_limits import OutOfTime, within
 
@@ -145,21 +147,43 @@ def _check_parts(evidence: Evidence) -> tuple[list[Check], list[Check]]:
 
 def _about(evidence: Evidence) -> tuple[str, ...]:
     """What was studied, with the digests to compare one's own files with."""
-    parts, models = list(evidence.parts.values() or (evidence,)), []
+    parts = list(evidence.parts.values() or (evidence,))
+    lines = []
     for part in parts:
         model = part.study.model
         covers = model.covers or "the model"
-        models.append(f"Model {part.model}: SHA-256 {model.digest} ({covers}).")
-    data = [
-        f"Data {part.data}: {part.study.inputs.number:,} inputs, digest {part.study.inputs.digest}."
-        for part in parts
+        lines.append(f"Model {part.model}: SHA-256 {model.digest} ({covers}).")
+    for part in parts:
+        inputs = part.study.inputs
+        lines.append(
+            f"Data {part.data}: {inputs.selection or 'all inputs'} ({inputs.reading}). The digest "
+            f"of these {inputs.number:,} inputs, of their values, labels and ids and not of a "
+            f"file, is {inputs.digest}."
+        )
+    for part in parts:
+        words = part.study.words
+        lines.append(
+            f"Perturbation: {words.perturbation}. Perturbed inputs must {words.property}, else "
+            "they fail."
+        )
+    for part in parts:
+        lines.append(f"Method: {part.study.method.chosen}. Seed {part.study.seed}.")
+        if part.attack is not None:
+            lines.append(f"Attack beside it: {part.attack.study.method.chosen}.")
+    return tuple(dict.fromkeys([*lines, *_origins(parts)]))
+
+
+def _origins(parts: Sequence[Evidence]) -> list[str]:
+    """When, with what and how the runs were made: nobody can check it."""
+    began: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        version = part.record.environment.get("surefoot", "of an unknown version")
+        began.setdefault((version, command_words(part)), []).append(part.record.started)
+    return [
+        f"Run with surefoot {version}, begun {min(times) or 'at an unknown time'}{command} (as the "
+        "file says it)."
+        for (version, command), times in began.items()
     ]
-    how = [
-        f"Perturbation: {part.study.words.perturbation}. Method: {part.study.method.chosen}. "
-        f"Seed {part.study.seed}."
-        for part in parts
-    ]
-    return tuple(dict.fromkeys([*models, *data, *how]))
 
 
 def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, ...]:
@@ -169,7 +193,7 @@ def not_covered(evidence: Evidence, *, with_model: bool = False) -> tuple[str, .
     if with_model:
         lines = ["Taken as the file says it: versions, times and the checks before the run."]
     lines += unchecked_words(evidence, with_model=with_model)
-    if any(isinstance(one, Samples) and one.clean_loss for one in details):
+    if not with_model and any(isinstance(one, Samples) and one.clean_loss for one in details):
         lines.append("The clean loss: it is no claim, and only the model gives it.")
     if any(claim.about.sampling for claim in evidence.record.claims):
         lines.append("Whether the inputs are a sample of the population: no file can show that.")
@@ -200,7 +224,7 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
         lines.append("The points drawn within and beyond each bracket, and how the file was read.")
     if any(isinstance(one.record.details, AttackSummary) for one in evidence.runs):
         lines.append(
-            "Whether the points that an attack found fail: they are in the file, and only the "
-            "model can say."
+            "Whether an attack came out so: the file has its outcome for each input, not the "
+            "points that it found. Attack inputs again where model and data are (--model, --data)."
         )
     return lines

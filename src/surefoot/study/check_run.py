@@ -12,7 +12,7 @@ from surefoot.evidence_file.differences import first_difference
 from surefoot.evidence_file.statement import Evidence
 from surefoot.store.records import AttackSummary, InputRow, Record, Samples
 from surefoot.study.compare_claims import BROKEN, claim_words, compare_claims, plain
-from surefoot.study.evidence_answers import Check, Status
+from surefoot.study.evidence_answers import Check, Status, of_part
 from surefoot.study.measurement import RecordBody
 from surefoot.study.recompute import DoesNotFollow, NotRecomputed, recompute
 
@@ -87,11 +87,6 @@ def _other_attack(evidence: Evidence, attack: Evidence, summary: AttackSummary |
     mine, theirs = evidence.study, attack.study
     other = next((n for n in _SHARED if getattr(mine, n) != getattr(theirs, n)), "")
     return f"the attack has another {other}" if other else ""
-
-
-def of_part(name: str, check: Check) -> Check:
-    """The check, with the name of the run that it is of."""
-    return replace(check, subject=f"{name}: {check.subject}")
 
 
 def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:

@@ -1,20 +1,22 @@
-"""The rest of a check of an evidence file, for who has model and data: trials run again."""
+"""The rest of a check of an evidence file, for who has models and data: trials run again."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.evidence_file.statement import Evidence
 from surefoot.procedure import Needs
-from surefoot.store.records import Samples
 from surefoot.study.check_evidence import not_covered
 from surefoot.study.check_words import check_rebuilt_words
 from surefoot.study.compare_inputs import compare_inputs
-from surefoot.study.evidence_answers import Again, Check, EvidenceCheck, Status
-from surefoot.study.rebuild_study import RerunRequest, rebuild
+from surefoot.study.evidence_answers import Again, Check, EvidenceCheck, Status, of_part
+from surefoot.study.rebuild_study import RebuiltRun, rebuild
+from surefoot.study.rerun_attack import check_attacks
 from surefoot.study.rerun_radii import check_radii
+from surefoot.study.rerun_request import RerunRequest
 from surefoot.study.rerun_trials import check_trials
-from surefoot.study.study import Study
 
 _SEEDS = (
     "Run the study with many seeds or on many data sets, and hand over the best run alone: nothing "
@@ -25,36 +27,48 @@ _SEEDS = (
 def check_with_model(
     check: EvidenceCheck, evidence: Evidence, request: RerunRequest
 ) -> EvidenceCheck:
-    """The same check, with model and data compared and some trials run again.
+    """The same check, with models and data compared and some trials run again.
 
     Nothing is run where something is refuted already.
     """
     if check.exit_code == 1:
         return check
     rebuilt = rebuild(evidence, request)
-    if rebuilt.study is None:
+    if not rebuilt.runs:
         return replace(check, again=Again(rebuilt.checks))
-    again = _run_again(rebuilt.study, evidence, request)
-    words = check_rebuilt_words(evidence, rebuilt.study.spec.words)
-    again = replace(again, trials=(*again.trials, *words))
-    refuted = any(one.status is Status.REFUTED for one in again.trials)
-    forger = again.forger if refuted else (*again.forger, _SEEDS)
-    return replace(
-        check,
-        again=replace(again, subjects=rebuilt.checks, forger=forger),
-        not_covered=not_covered(evidence, with_model=True),
+    inputs = [of_part(run.name, compare_inputs(run.study, run.evidence)) for run in rebuilt.runs]
+    others = [] if _refuted(inputs) else _run_again(rebuilt.runs, request)
+    words = [
+        of_part(run.name, one)
+        for run in rebuilt.runs
+        for one in check_rebuilt_words(run.evidence, run.study.spec.words)
+    ]
+    checks = (*inputs, *(one for other in others for one in other.trials), *words)
+    forger = (*(line for other in others for line in other.forger), _SEEDS)
+    again = Again(
+        rebuilt.checks,
+        checks,
+        () if _refuted(checks) else tuple(dict.fromkeys(forger)),
+        ", and ".join(other.sample for other in others if other.sample),
     )
+    whole = len(rebuilt.runs) == len(evidence.parts or (evidence,))
+    return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
 
 
-def _run_again(study: Study, evidence: Evidence, request: RerunRequest) -> Again:
-    inputs = compare_inputs(study, evidence)
-    if inputs.status is Status.REFUTED:
-        return Again((), (inputs,))
-    run = check_radii if study.needs is Needs.RADII else check_trials
-    again = run(study, evidence, request)
-    own = again.trials
-    details = evidence.record.details
-    if isinstance(details, Samples) and details.attack is not None:
-        words = "The attack beside it was not run again: it is a run of its own."
-        own = (*own, Check(Status.OPEN, words))
-    return replace(again, trials=(inputs, *own))
+def _refuted(checks: Sequence[Check]) -> bool:
+    return any(one.status is Status.REFUTED for one in checks)
+
+
+def _run_again(runs: Sequence[RebuiltRun], request: RerunRequest) -> list[Again]:
+    """The trials of all runs, then the attacks beside them; of radii each run by itself."""
+    begun, needs = time.monotonic(), runs[0].study.needs
+    if needs is not Needs.RADII:
+        trials = [] if needs is Needs.REGION else [check_trials(runs, request)]
+        return [*trials, check_attacks(runs, request.since(begun))]
+    radii = []
+    for run in runs:
+        own = check_radii(run.study, run.evidence, request)
+        named = tuple(of_part(run.name, one) for one in own.trials)
+        head = f"{run.name}: " if run.name else ""
+        radii.append(replace(own, trials=named, forger=tuple(head + one for one in own.forger)))
+    return radii

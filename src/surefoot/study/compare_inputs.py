@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
+from surefoot.engine.preflight import ROUNDING
 from surefoot.evidence_file.statement import Evidence
-from surefoot.store.records import Curves, InputRow
+from surefoot.store.records import Curves, InputRow, Samples
+from surefoot.study.clean_loss import clean_loss
 from surefoot.study.curve_run import WHOLE, subjects_of
 from surefoot.study.evidence_answers import Check, Status
-from surefoot.study.rerun_trials import why_else
+from surefoot.study.rerun_words import why_else
 from surefoot.study.study import Study
 
 
@@ -37,10 +40,27 @@ def compare_inputs(study: Study, evidence: Evidence) -> Check:
             f"than the file, the first is {other[0]}.",
             why_else(evidence),
         )
+    if _is_other_loss(study, evidence):
+        words = "No: the clean loss of the model is another than in the file."
+        return Check(Status.REFUTED, words, why_else(evidence))
     return Check(
         Status.FOLLOWS,
         f"Of all {len(rows):,} clean inputs the model says what the file says that it does.",
     )
+
+
+def _is_other_loss(study: Study, evidence: Evidence) -> bool:
+    """Whether the file states a clean loss that rounding does not explain."""
+    details = evidence.record.details
+    stated = details.clean_loss if isinstance(details, Samples) else None
+    if stated is None:
+        return False
+    here = clean_loss(study)
+    if here is None or (here.inputs, here.infinite) != (stated.inputs, stated.infinite):
+        return True
+    if here.mean is None or stated.mean is None:
+        return here.mean is not stated.mean
+    return not math.isclose(here.mean, stated.mean, rel_tol=ROUNDING, abs_tol=ROUNDING)
 
 
 def _is_of_data(study: Study, row: InputRow, places: Mapping[str, int]) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,12 @@ SHARE = 0.01
 MOST_TRIALS = 10**15
 """Of a journal: a million trials a second for thirty years."""
 
+K = TypeVar("K", bound=Hashable)
+"""What names the subject of some rows: its id, or a run and the id."""
+
 
 @dataclass(frozen=True)
-class TrialDraw:
+class TrialDraw(Generic[K]):
     """Trials drawn at random without replacement, and the rows to run again because of them.
 
     A row whose journal holds a count alone is run again wholly; where the journal holds every
@@ -45,7 +49,7 @@ class TrialDraw:
     total: int
     total_rows: int
     drawn: int
-    rows: Mapping[str, tuple[Entry, ...]]
+    rows: Mapping[K, tuple[Entry, ...]]
     enough: float
 
     @property
@@ -78,12 +82,12 @@ def catch_probability(total: int, altered: int, drawn: int) -> float:
 
 
 def draw_trials(
-    entries: Mapping[str, Sequence[Entry]], share: float | None, seed: int
-) -> TrialDraw:
-    """Trials of a journal, so many that about this share of all is run again; at least one.
+    entries: Mapping[K, Sequence[Entry]], share: float | None, seed: int
+) -> TrialDraw[K]:
+    """Trials of one journal or several: so many that about this share of all is run again.
 
-    Without a share: so many that about `SHARE` is run again, and no fewer than notice `ALTERED` of
-    the trials with probability `NOTICED`.
+    At least one. Without a share: so many that about `SHARE` is run again, and no fewer than notice
+    `ALTERED` of the trials with probability `NOTICED`.
     """
     rows = [(name, entry) for name, own in entries.items() for entry in own]
     if not rows:
@@ -92,7 +96,8 @@ def draw_trials(
             "write it again"
         )
     sizes = [entry.stop - entry.start for _, entry in rows]  # exact, however many they claim
-    total, single = sum(sizes), isinstance(rows[0][1].evidence, Outcomes | Severities)
+    total = sum(sizes)
+    single = all(isinstance(entry.evidence, Outcomes | Severities) for _, entry in rows)
     if total > MOST_TRIALS:
         raise InvalidArgument(
             f"the journal of this file claims {total:,} trials, more than {MOST_TRIALS:,}: nobody "
@@ -113,7 +118,7 @@ def draw_trials(
     ends = np.cumsum(np.array(sizes, dtype=np.int64))
     places = np.array(sorted(random.Random(seed).sample(range(total), number)), dtype=np.int64)  # noqa: S311
     at = np.searchsorted(ends, places, side="right")
-    drawn: dict[str, list[Entry]] = {}
+    drawn: dict[K, list[Entry]] = {}
     if single:
         offsets = places - (ends - np.array(sizes))[at]
         for row, offset in zip(at.tolist(), offsets.tolist(), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 
@@ -26,6 +26,11 @@ class Check:
 
     def __str__(self) -> str:
         return f"{self.status}: {self.subject}" + (f" [{self.reason}]" if self.reason else "")
+
+
+def of_part(name: str, check: Check) -> Check:
+    """The check, with the name of the run that it is of; as it is where there is only one run."""
+    return replace(check, subject=f"{name}: {check.subject}") if name else check
 
 
 @dataclass(frozen=True)

@@ -1,109 +1,134 @@
-"""The study of an evidence file made again from model and data, and compared with the file."""
+"""The studies of an evidence file made again from models and data, and compared with the file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.evidence_file.differences import first_difference
 from surefoot.evidence_file.statement import Evidence
 from surefoot.input_set import Inputs
-from surefoot.inputs import fit
 from surefoot.methods import METHODS
 from surefoot.procedure import Needs
 from surefoot.store.json_records import decisive_json
+from surefoot.store.records import Comparison
 from surefoot.store.spec import StudySpec
-from surefoot.study.evidence_answers import Check, Status
-from surefoot.study.load_files import FileOptions
+from surefoot.study.compare_subjects import (
+    command_words,
+    compare_data,
+    compare_models,
+    model_of,
+)
+from surefoot.study.comparison_claims import LEVELS
+from surefoot.study.evidence_answers import Check, Status, of_part
 from surefoot.study.parse_perturbation import parse_perturbation, parse_range
 from surefoot.study.recompute import NotRecomputed, recorded_study
 from surefoot.study.recorded_perturbation import perturbation_of
-from surefoot.study.recorded_study import method_of
+from surefoot.study.recorded_study import RecordedStudy, method_of
 from surefoot.study.registry import PROPERTIES, parse_property
+from surefoot.study.rerun_request import RerunRequest
 from surefoot.study.study import Study
-from surefoot.subject import Model, Perturbation, Property
+from surefoot.subject import Model, Perturbation, Property, Scores
 
-PROOFS = 3
-"""Proofs that are done again, where nothing else is said: each may take as long as in the run."""
 _BROKEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 """What a class raises for options that it does not have."""
 
 
 @dataclass(frozen=True, eq=False)
-class RerunRequest:
-    """What a second party has and wants to run again.
+class RebuiltRun:
+    """A run of the file and its study made again; `name` is empty where there is only one run."""
 
-    `perturb` and `property` are needed where they are code of the user's own, which is not in the
-    file. `seed` is the second party's own. Without a `share`, enough is run again to notice who
-    altered one trial in twenty (`draw_trials`).
-    """
-
-    model: Any
-    data: Any
-    seed: int
-    files: FileOptions = field(default_factory=FileOptions)
-    share: float | None = None
-    proofs: int = PROOFS
-    perturb: Any = None
-    property: Any = None
-    time_limit: float | None = None
-    on_progress: Callable[[Progress], None] = lambda _: None
-    announce: Callable[[str], None] = lambda _: None
-
-    def __post_init__(self) -> None:
-        if self.share is not None and not 0 < self.share <= 1:
-            raise InvalidArgument(
-                f"share (--share) is the part of the trials to run again, above 0 and at most 1, "
-                f"got {self.share:g}: try 0.01"
-            )
-        if self.proofs < 0:
-            raise InvalidArgument(
-                f"proofs (--proofs) are at least 0, got {self.proofs}: try {PROOFS}"
-            )
-        if self.seed < 0:
-            raise InvalidArgument(
-                f"seed (--seed) is an integer of at least 0, got {self.seed}: leave it out for a "
-                "fresh one"
-            )
+    name: str
+    evidence: Evidence
+    study: Study
 
 
 @dataclass(frozen=True, eq=False)
 class Rebuilt:
-    """Whether these are model and data of the file, and the study, where everything is the same."""
+    """Whether these are models and data of the file, and the runs of which everything is the same.
+
+    No runs where something is not.
+    """
 
     checks: tuple[Check, ...]
-    study: Study | None = None
+    runs: tuple[RebuiltRun, ...] = ()
 
 
 def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
-    """Read model and data, compare their digests with the file, and make the study again."""
-    spec, files = evidence.study, request.files
-    try:
-        recorded = recorded_study(evidence.record, evidence.entries)
-    except NotRecomputed as error:
-        return Rebuilt((Check(Status.OPEN, f"Nothing can be run again: {error}."),))
-    _refuse_named_program(spec, files.trust)
-    prop = _property(spec, request)
-    [model], inputs = files.load([request.model], request.data, spec.seed, prop.needs)
-    checks = (_model_check(evidence, model), _data_check(evidence, model, inputs))
-    if any(check.status is Status.REFUTED for check in checks):
-        return Rebuilt(checks)
-    study = Study(
+    """Read models and data, compare their digests with the file, and make the studies again."""
+    parts = dict(evidence.parts) or {"": evidence}
+    checks: list[Check] = []
+    recorded: dict[str, RecordedStudy] = {}
+    for name, part in parts.items():
+        try:
+            recorded[name] = recorded_study(part.record, part.entries)
+        except NotRecomputed as error:
+            of = f" of {name}" if name else ""
+            checks.append(Check(Status.OPEN, f"Nothing{of} can be run again: {error}."))
+        _refuse_named_program(part.study, request.files.trust)
+    if not recorded:
+        return Rebuilt(tuple(checks))
+    known = {name: parts[name] for name in recorded}
+
+    @cache
+    def load(seed: int, needs: Scores | None) -> tuple[list[Model], Inputs]:
+        return request.files.load(list(request.models), request.data, seed, needs)
+
+    own: dict[str, tuple[Model, Inputs]] = {}
+    models: list[Model] = []
+    for name, part in known.items():
+        models, inputs = load(part.study.seed, _property(part.study, request).needs)
+        model = model_of(part, known, models)
+        if model is not None:
+            own[name] = model, inputs
+    checks += compare_models(known, models)
+    if not _is_refuted(checks):
+        checks += dict.fromkeys(compare_data(known[name], *one) for name, one in own.items())
+    if _is_refuted(checks):
+        return Rebuilt(tuple(checks))
+    details = evidence.record.details
+    by_level = isinstance(details, Comparison) and details.along == LEVELS
+    runs = []
+    for name, (model, inputs) in own.items():
+        study = _study(known[name], recorded[name], request, model, inputs, by_level=by_level)
+        other = other_difference(known[name], study)
+        if other is None:
+            runs.append(RebuiltRun(name, known[name], study))
+        else:
+            checks.append(of_part(name, other))
+    return Rebuilt(tuple(checks), () if _is_refuted(checks) else tuple(runs))
+
+
+def _is_refuted(checks: Sequence[Check]) -> bool:
+    return any(check.status is Status.REFUTED for check in checks)
+
+
+def _study(
+    part: Evidence,
+    recorded: RecordedStudy,
+    request: RerunRequest,
+    model: Model,
+    inputs: Inputs,
+    *,
+    by_level: bool,
+) -> Study:
+    spec = part.study
+    perturbation: Any = _perturbation(spec, request, inputs, model)
+    level = spec.perturbation.number("level") if by_level else None
+    return Study(
         model,
         inputs,
-        _perturbation(spec, request, inputs, model),
+        perturbation if level is None else replace(perturbation, level=level),
         method_of(spec),
-        property=prop,
+        property=_property(spec, request),
         population=None if spec.population is None else recorded.aggregate,
         seed=spec.seed,
         by_class=spec.by_class,
     )
-    other = _other_difference(evidence, study)
-    return Rebuilt((*checks, other)) if other is not None else Rebuilt(checks, study)
 
 
 def _perturbation(
@@ -151,45 +176,7 @@ def _refuse_named_program(spec: StudySpec, trust: bool) -> None:
         )
 
 
-def _model_check(evidence: Evidence, model: Model) -> Check:
-    here, there = model.signature.digest, evidence.study.model.digest
-    if here != there:
-        return Check(
-            Status.REFUTED,
-            f"No: this is not the model of the run. Its SHA-256 is {here}, the file names {there}.",
-        )
-    covers = evidence.study.model.covers or "the model"
-    return Check(Status.FOLLOWS, f"Model: yes, its SHA-256 is {here} ({covers}).")
-
-
-def _data_check(evidence: Evidence, model: Model, inputs: Inputs) -> Check:
-    spec = evidence.study.inputs
-    try:
-        here = fit(inputs, model.signature.shape).digest()
-    except InvalidArgument as error:
-        return Check(Status.REFUTED, f"No: these are not the data of the run: {error}.")
-    if here == spec.digest:
-        return Check(Status.FOLLOWS, f"Data: yes, {spec.number:,} inputs with digest {here}.")
-    return Check(
-        Status.REFUTED,
-        f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
-        f"({_chosen(inputs.selection)}), the file names {spec.number:,} with digest {spec.digest} "
-        f"({_chosen(spec.selection)}).",
-        f"If the data are the same, read and choose the inputs as the run did{_command(evidence)}.",
-    )
-
-
-def _chosen(selection: str) -> str:
-    return selection or "all inputs"
-
-
-def _command(evidence: Evidence) -> str:
-    """The command of the run, without what a hostile file could steer a terminal with."""
-    text = "".join(letter for letter in evidence.command if letter.isprintable())
-    return f": {text[:300]}" if text else ""
-
-
-def _other_difference(evidence: Evidence, study: Study) -> Check | None:
+def other_difference(evidence: Evidence, study: Study) -> Check | None:
     """What else of the study is not as in the file; None where its digest is the run's name."""
     if study.digest == evidence.record.digest:
         return None
@@ -217,7 +204,7 @@ def _other_difference(evidence: Evidence, study: Study) -> Check | None:
     way_out = f"pass it as in the run (--{own})" if own else "pass the options of the run"
     raise InvalidArgument(
         f"{name} of the study is {_at(here, name)} here and {_at(there, name)} in the file: "
-        f"{way_out}{_command(evidence)}"
+        f"{way_out}{command_words(evidence)}"
     )
 
 
@@ -231,13 +218,3 @@ def _at(plain: Any, name: str) -> str:  # noqa: ANN401  what JSON holds
         else:
             return "missing"
     return json.dumps(plain)[:80]
-
-
-def other_versions(evidence: Evidence, here: Mapping[str, str]) -> str:
-    """Versions that are not those of the run, in words; empty where all are."""
-    there = evidence.record.environment
-    names = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
-    return ", ".join(
-        f"{name} {here.get(name, 'none')} instead of {there.get(name, 'none')}"
-        for name in sorted(names)
-    )

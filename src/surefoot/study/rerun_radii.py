@@ -17,8 +17,8 @@ from surefoot.results import Bracket, PointsDrawn
 from surefoot.study import radii_run
 from surefoot.study.draw_trials import SHARE, catch_probability, draws_for
 from surefoot.study.evidence_answers import Again, Check, Status
-from surefoot.study.rebuild_study import RerunRequest
-from surefoot.study.rerun_trials import floor_percent, why_else
+from surefoot.study.rerun_request import RerunRequest
+from surefoot.study.rerun_words import floor_percent, why_else
 from surefoot.study.sampled_check import points_drawn
 from surefoot.study.study import Study
 from surefoot.study.verifiers import bounds_of

@@ -1,0 +1,133 @@
+"""The attack beside a study, run again with the model: what is invented or hidden is refuted."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import surefoot as sf
+from surefoot.evidence_file.statement import evidence_of
+from surefoot.region.attack_method import FOUND, NOT_FOUND
+from surefoot.study import rerun_attack
+from surefoot.study.recompute import recompute
+from surefoot.study.write_evidence import write_statement
+from tests import worlds
+from tests.unit.test_radii_study import linear_study
+
+LEVEL = 0.1
+POINTS = [(0.5, 0.55), (0.9, 0.8), (0.1, 0.2), (0.45, 0.5), (0.3, 0.6), (0.7, 0.9)]
+"""Their critical radii are |sum - 1| / 2: 0.025, 0.35, 0.35, 0.025, 0.05, 0.3."""
+BROKEN, KEPT = 0, 1
+"""An input that the attack breaks at 0.1, and one that no attack can."""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    base = linear_study(tmp_path_factory.mktemp("attack"), POINTS)
+    noise = sf.perturb.LinfNoise(LEVEL)
+    return replace(base, perturbation=noise, method=sf.methods.FixedSize(0.3, 0.2))
+
+
+@pytest.fixture(scope="module")
+def run(study):
+    return study.run(attack=sf.methods.Attack())
+
+
+def forged(run, row, path, **change):
+    """A file whose attack says something else of one input; everything else is recomputed."""
+    attack, name = run.attack_run, run.record.inputs[row].id
+    entries = {
+        n: [e._replace(evidence=replace(e.evidence, **change)) if n == name else e for e in own]
+        for n, own in attack.journal.replay().items()
+    }
+    body = recompute(attack.record, entries)
+    of_attack = replace(attack.record, inputs=body.inputs, claims=body.claims, details=body.details)
+    summary = replace(body.details, run=of_attack.digest)
+    others = tuple(claim for claim in run.claims if claim.kind != "robust_accuracy")
+    record = replace(
+        run.record, claims=(*others, *body.claims), details=replace(run.details, attack=summary)
+    )
+    beside = evidence_of(of_attack, entries)
+    return write_statement(evidence_of(record, run.journal.replay(), beside), path, None)
+
+
+def check(path, study, **more):
+    given = {"model": study.model, "data": study.inputs, "share": 1, "seed": 3} | more
+    return sf.check_evidence(path, **given)
+
+
+def test_a_true_attack_passes_beside_a_study_and_by_itself(study, run, tmp_path):
+    answer = check(run.evidence(tmp_path / "run.json"), study)
+    assert answer.exit_code == 0, str(answer)
+    words = answer.again.trials[-1].subject
+    assert words.startswith("All 6 attacked inputs were attacked again, and all came out")
+    assert "all 6 attacked inputs were attacked again" in answer.conclusion
+    assert "Alter no outcome of the attack" in str(answer)
+    assert "Attack beside it: attack (starts 2, iterations 20, targets 9)." in answer.about
+    alone = check(run.attack_run.evidence(tmp_path / "attack.json"), study)
+    assert (alone.exit_code, alone.again.trials[-1].subject) == (0, words)
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "sentence"),
+    [
+        (
+            KEPT,
+            {"reason": FOUND, "high": LEVEL},
+            f"The first: input 1: {NOT_FOUND} here, {FOUND} in the file.",
+        ),
+        (
+            BROKEN,
+            {"reason": NOT_FOUND, "high": None},
+            f"The first: input 0: {FOUND} here, {NOT_FOUND} in the file.",
+        ),
+    ],
+    ids=["an invented counterexample", "a hidden one"],
+)
+def test_a_forged_outcome_of_an_attack_is_refuted(study, run, row, change, sentence, tmp_path):
+    path = forged(run, row, tmp_path / "forged.json", **change)
+    before = sf.check_evidence(path)
+    assert before.exit_code == 0, str(before)  # consistent: without the model nobody notices
+    assert before.claims[-1].subject.startswith("At radius 0.1, ")
+    answer = check(path, study)
+    assert answer.exit_code == 1
+    assert "1 of 6 attacked inputs came out otherwise" in str(answer)
+    assert sentence in str(answer)
+    codes = {check(path, study, share=0.1, seed=seed).exit_code for seed in range(12)}
+    assert codes == {0, 1}  # one of six inputs is drawn: it depends on which
+
+
+def test_what_an_undetected_forger_could_hide_is_what_the_sentence_says(study, run, tmp_path):
+    """It names 5 %, here one input: who hid one says 2 of 6, and the sentence says truly 3."""
+    change = {"reason": NOT_FOUND, "high": None}
+    path = forged(run, BROKEN, tmp_path / "forged.json", **change)
+    answers = (check(path, study, share=0.1, seed=seed) for seed in range(12))
+    text = str(next(answer for answer in answers if answer.exit_code == 0))
+    [(truly, said)] = re.findall(r"truly (\d) of 6 attacked inputs failed, and not (\d) as", text)
+    assert (int(said), int(truly)) == (2, run.details.attack.broken)
+
+
+def test_an_attack_that_cannot_be_run_again_is_open_with_the_reason(
+    study, run, tmp_path, monkeypatch
+):
+    def corner(model, images, labels, radius):
+        return images + radius
+
+    in_python = worlds.study(inputs=worlds.points(4), method=study.method)
+    own = in_python.run(attack=sf.methods.AttackFunction(corner))
+    monkeypatch.setattr(rerun_attack, "_MOST_STEPS", 2 * 20 * 9 - 1)
+    for of, result, reason in (
+        (in_python, own, "the method attack-function is code of its user"),
+        (study, run, "it makes 360 gradient steps an input"),
+    ):
+        answer = check(result.evidence(tmp_path / "run.json"), of)
+        assert answer.exit_code == 2, str(answer)
+        assert f"The attack cannot be run again here: {reason}" in str(answer)
+
+
+def test_attacks_of_a_comparison_are_drawn_from_all_its_runs(study, tmp_path):
+    both = sf.sweep(study, [0.04, LEVEL], attack=sf.methods.PGD())
+    answer = check(both.evidence(tmp_path / "both.json"), study)
+    assert answer.exit_code == 0, str(answer)
+    number = "All 12 attacked inputs (6 of 6 of 0.04, 6 of 6 of 0.1) were attacked again"
+    assert number in str(answer)
