@@ -55,7 +55,7 @@ servers:
 bench: $(VENV)/.bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-PACKAGE := pyproject.toml hatch_build.py scripts/compile_sampler.py $(wildcard src/surefoot/perturb/_ops/*.c)
+PACKAGE := pyproject.toml hatch_build.py scripts/compile_library.py $(wildcard src/surefoot/compiled/*.c)
 
 $(VENV)/.core: $(PACKAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -12,7 +12,7 @@ env -u PYTHONPATH "$place/venv/bin/surefoot" demo --out .
 test -s report.html
 env -u PYTHONPATH "$place/venv/bin/python" - <<'PYTHON'
 import surefoot
-from surefoot.perturb._ops.library import compiled_library
+from surefoot.compiled.library import compiled_library
 
 if "site-packages" not in surefoot.__file__:
     raise SystemExit(f"imported from {surefoot.__file__}, not from the wheel")

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 
+from surefoot.compiled.library import compiled_library
 from tests.system.conftest import Workspace
 
 SLOW = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:48/255", "--width", "0.05",
@@ -163,6 +164,51 @@ def test_a_dashboard_that_is_stopped_before_it_began_speaks_of_no_run(workspace)
                           capture_output=True, check=False)  # fmt: skip
     line = "surefoot: stopped before the dashboard began: nothing was changed\n"
     assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+
+
+HOLDS_THE_LOCK = """
+import itertools, os, sys
+import numpy as np
+
+calls = itertools.count()
+
+def scores(x):
+    if next(calls) > 40 and os.path.exists("hold"):
+        print("held", file=sys.stderr, flush=True)
+        sum(itertools.repeat(0))  # never returns to Python, and looks at no signal
+    return np.ascontiguousarray(x.reshape(len(x), -1)[:, :20:2])
+"""
+SOON = """
+import surefoot.cli.stop_watch as watch
+from surefoot.cli.start import main
+
+watch.SECONDS_TO_NOTICE = 0.2
+main()
+"""
+
+
+@pytest.mark.skipif(compiled_library() is None, reason="no C compiler")
+def test_ctrl_c_ends_code_that_holds_the_lock_and_the_run_goes_on(workspace):
+    (workspace.folder / "mine.py").write_text(HOLDS_THE_LOCK)
+    words = ("estimate", "mine.py:scores", "test.npz", "--perturb", "linf:0.1", "--width", "0.2",
+             "--first", "4", "--method", "okamoto", "--batch", "4", "--workers", "1", "--bounds",
+             "0,1", "--shape", "1,28,28", "--json")  # fmt: skip
+    (workspace.folder / "hold").touch()
+    with subprocess.Popen([sys.executable, "-c", SOON, *words], cwd=workspace.folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+        assert process.stderr.readline() == "held\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (3, "")
+    assert err == (
+        "surefoot: stopped: the evidence so far is in the store; the same command continues the "
+        "run\n"
+    )
+    assert trials_in_journal(workspace) > 0
+    (workspace.folder / "hold").unlink()
+    resumed = workspace.run(*words)
+    assert "trials that are in the store\n" in resumed.stderr
+    assert result_of(resumed) == result_of(workspace.run(*words, "--store", "other.db"))
 
 
 def test_nohup_stays_and_a_second_signal_ends_at_once(workspace):

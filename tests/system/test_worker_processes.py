@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.compiled.library import compiled_library
 from tests.system.test_interruption import wait_for_evidence
 
 pytestmark = [
@@ -23,6 +24,18 @@ def scores(x):
     time.sleep(0.02)
     total = x.reshape(len(x), -1).sum(axis=1)
     return np.stack([total, 200.0 - total], axis=1)
+"""
+HOLDS_THE_LOCK = """
+import itertools
+from multiprocessing import parent_process
+from pathlib import Path
+import slow
+
+def scores(x):
+    if parent_process() is not None:
+        Path("held").touch()
+        sum(itertools.repeat(0))  # never returns to Python, and looks at no signal
+    return slow.scores(x)
 """
 RUN = ("estimate", "slow.py:scores", "plain.npz", "--perturb", "gaussian:0.5", "--width", "0.1",
        "--method", "okamoto", "--batch", "64", "--json")  # fmt: skip
@@ -85,6 +98,19 @@ def test_a_run_whose_worker_is_killed_ends_with_the_same_result(slow):
     plain = json.loads(slow.run(*RUN, "--store", "plain.db").stdout)
     record = json.loads(out)
     assert all(record[key] == plain[key] for key in ("digest", "claims", "inputs", "details"))
+
+
+@pytest.mark.skipif(compiled_library() is None, reason="no C compiler")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_a_worker_that_never_returns_to_python_ends_with_its_parent(slow, sent):
+    (slow.folder / "held.py").write_text(HOLDS_THE_LOCK)
+    process = slow.start("estimate", "held.py:scores", *RUN[2:], *PROCESSES)
+    wait_for(lambda: True if (slow.folder / "held").exists() else None)
+    worker = worker_of(process.pid)
+    process.send_signal(sent)
+    process.communicate(timeout=SECONDS)
+    assert wait_for(lambda: is_gone(worker))
+    assert process.returncode == (3 if sent is signal.SIGINT else -sent)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])

@@ -13,7 +13,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import EvidenceFailed
-from surefoot.evidence_file.envelope import Envelope
+from surefoot.evidence_file.envelope import Envelope, read_envelope
+from surefoot.evidence_file.statement import read_statement
+from surefoot.study.compare_claims import claim_words, compare_claims
 from surefoot.study.read_run import read_run
 from surefoot.study.recorded_perturbation import perturbation_of
 from surefoot.study.registry import PERTURBATIONS, describe_perturbation
@@ -135,6 +137,21 @@ def test_a_check_is_ended_even_where_python_drops_the_first_request(capfd):
         within(0.05, endless)
     assert ended.wait(5)
     assert "Exception ignored" not in capfd.readouterr().err
+
+
+def test_a_claim_that_is_stated_twice_follows_once_and_one_left_out_is_named(path):
+    claims = read_statement(read_envelope(path).payload).record.claims
+    checks = compare_claims((claims[1], claims[0], claims[1]), claims)
+    assert [one.status for one in checks[:3]] == ["follows", "follows", "does not follow"]
+    assert "no such claim" in checks[2].reason
+    assert [one.subject for one in checks[3:]] == [claim_words(one) for one in claims[2:]]
+
+
+def test_equal_results_of_many_inputs_are_read_once(tmp_path):
+    method = sf.methods.FixedSize(0.4, 0.4)
+    made = study(inputs=points(40), method=method).run().evidence(tmp_path / "many.json")
+    results = [row.result for row in read_statement(read_envelope(made).payload).record.inputs]
+    assert len({id(one) for one in results}) == len(set(results)) < len(results)
 
 
 def test_another_version_is_refused_with_the_way_out(path, tmp_path):

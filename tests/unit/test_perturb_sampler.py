@@ -30,7 +30,7 @@ from surefoot.perturb._ops.warp_cpu import compiled_sampler
 from surefoot.results import Interval
 from surefoot.tasks import Subject, Task
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_sampler.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_library.py"
 BOUNDS = Interval(-0.5, 0.8)
 EDGES = [edge for edge in Edge if edge is not Edge.BLACK]
 SIZES = [(9, 13), (1, 6), (5, 1), (1, 1), (40, 130), (3, 5000)]
@@ -40,8 +40,8 @@ SIZES = [(9, 13), (1, 6), (5, 1), (1, 1), (40, 130), (3, 5000)]
 def library(tmp_path_factory):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    library = tmp_path_factory.mktemp("sampler") / "_sampler.so"
-    assert runpy.run_path(str(SCRIPT))["compile_sampler"](library)
+    library = tmp_path_factory.mktemp("sampler") / "_compiled.so"
+    assert runpy.run_path(str(SCRIPT))["compile_library"](library)
     return library
 
 
@@ -158,14 +158,14 @@ def test_no_library_and_one_of_another_source_are_not_used(compiled, tmp_path):
     first, *others = script["SOURCES"]
     other = tmp_path / "sampler.c"
     other.write_text(first.read_text() + "/* another */\n")
-    script["compile_sampler"].__globals__["SOURCES"] = (other, *others)
-    assert script["compile_sampler"](tmp_path / "other.so")
+    script["compile_library"].__globals__["SOURCES"] = (other, *others)
+    assert script["compile_library"](tmp_path / "other.so")
     assert compiled_sampler(tmp_path / "other.so") is None
 
 
 def test_without_a_compiler_nothing_is_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
-    assert not runpy.run_path(str(SCRIPT))["compile_sampler"](tmp_path / "_sampler.so")
+    assert not runpy.run_path(str(SCRIPT))["compile_library"](tmp_path / "_compiled.so")
     assert list(tmp_path.iterdir()) == []
 
 

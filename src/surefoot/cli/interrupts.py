@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 STOPPED = 3
 """The exit code of a command that was stopped, as of every error."""
 _SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
-_received: list[int] = []
+received = bytearray(1)
+"""How many signals Python has noticed; a byte that compiled code can read."""
 _leave = os._exit
 """As it is before a command runs: meanwhile code of the user may not call it."""
 
@@ -30,7 +31,7 @@ def end_before_start() -> None:
 
 def handle_signals() -> None:
     """Turn the first signal into `Stopped`; the second ends the process at once."""
-    _received.clear()
+    received[0] = 0
     sys.unraisablehook = _hide_stopped
     _handle(_stop)
 
@@ -42,12 +43,12 @@ def end_with(code: int) -> None:
 
 def stop_requested() -> bool:
     """Whether Python has noticed the signal."""
-    return bool(_received)
+    return received[0] > 0
 
 
 def raise_if_stopped() -> None:
     """Raise again: Python swallows an exception that is raised during its own clean-up."""
-    if _received:
+    if stop_requested():
         raise Stopped
 
 
@@ -58,9 +59,9 @@ def _handle(handler: Handler) -> None:
             signal.signal(number, handler)
 
 
-def _stop(number: int, _: FrameType | None) -> None:
-    _received.append(number)
-    if len(_received) > 1:
+def _stop(_: int, __: FrameType | None) -> None:
+    received[0] += 1
+    if received[0] > 1:
         _end("stopped at once: what is in the store stays; the same command continues the run")
     raise Stopped
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.store.evidence_text import evidence_from_text, evidence_to_text
+from surefoot.store.json_records import column_from_plain, result_from_plain, result_to_json
+from surefoot.store.records import InputRow
 from surefoot.tasks import Entry
 
 INPUT_COLUMNS = ("id", "label", "predicted", "digest", "group", "clean_kept")
@@ -20,27 +22,34 @@ MOST_TRIALS = 2**53
 """The number of a trial: whole numbers beyond are no longer exact as floats."""
 
 
-def input_columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def input_columns(rows: Sequence[InputRow]) -> dict[str, Any]:
     """One list for each field; each different result once, and its place for each input."""
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in INPUT_COLUMNS}
+    columns: dict[str, Any] = {n: [getattr(row, n) for row in rows] for n in INPUT_COLUMNS}
     places: dict[str, int] = {}
-    texts = [json.dumps(row["result"], sort_keys=True) for row in rows]
-    columns["result"] = [places.setdefault(text, len(places)) for text in texts]
+    distinct = {id(row.result): row.result for row in rows}  # rows may share one
+    place_of = {
+        key: places.setdefault(result_to_json(one), len(places)) for key, one in distinct.items()
+    }
+    columns["result"] = [place_of[id(row.result)] for row in rows]
     columns["results"] = [json.loads(text) for text in places]
     return columns
 
 
-def input_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a record; ValueError where the columns are none of a table."""
+def input_rows(columns: dict[str, Any]) -> tuple[InputRow, ...]:
+    """The rows of a record, each value checked; equal results are one object.
+
+    ValueError, or `StoreFailed`, where the columns are none of such a table.
+    """
     lists = [columns[name] for name in (*INPUT_COLUMNS, "result")]
-    results = _list(columns["results"])
-    check_length(lists, MOST_INPUTS)
+    check_length([*lists, columns["results"]], MOST_INPUTS)
     if any(type(place) is not int or place < 0 for place in lists[-1]):
         raise ValueError("a place of a result is no whole number")
-    return [
-        dict(zip(INPUT_COLUMNS, values, strict=True)) | {"result": results[place]}
-        for *values, place in zip(*lists, strict=True)
-    ]
+    results = [result_from_plain(one) for one in columns["results"]]
+    checked = [column_from_plain(name, columns[name]) for name in INPUT_COLUMNS]
+    return tuple(
+        InputRow(**dict(zip(INPUT_COLUMNS, values, strict=True)), result=results[place])
+        for *values, place in zip(*checked, lists[-1], strict=True)
+    )
 
 
 def journal_columns(entries: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:

@@ -200,8 +200,9 @@ def _distinct(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _predicate(evidence: Evidence) -> dict[str, Any]:
     """One run, with the attack beside it; or a comparison with its parts."""
-    plain: dict[str, Any] = json.loads(record_to_json(evidence.record))
-    inputs, journal = input_columns(plain["inputs"]), journal_columns(evidence.entries)
+    record = evidence.record
+    plain: dict[str, Any] = json.loads(record_to_json(replace(record, inputs=())))
+    inputs, journal = input_columns(record.inputs), journal_columns(evidence.entries)
     inputs, journal, arrays = without_arrays(inputs, journal)
     origin = {name: plain[name] for name in _ORIGIN} | {"command": evidence.command}
     return {
@@ -224,10 +225,10 @@ def _evidence(predicate: dict[str, Any], unpacking: Unpacking) -> Evidence:
     origin = predicate["origin"]
     plain = {name: predicate[_NAMES.get(name, name)] for name in _TOP}
     plain |= {name: origin[name] for name in _ORIGIN}
-    record = record_from_json(json.dumps(plain | {"inputs": input_rows(inputs), "source": None}))
+    record = record_from_json(json.dumps(plain | {"inputs": (), "source": None}))
     attack = predicate["attack"]
     return Evidence(
-        record,
+        replace(record, inputs=input_rows(inputs)),
         journal_entries(journal),
         str(predicate["model"]),
         str(predicate["data"]),

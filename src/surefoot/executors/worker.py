@@ -10,6 +10,7 @@ from functools import lru_cache
 from multiprocessing import connection, parent_process
 from typing import Any
 
+from surefoot.compiled.library import compiled_library
 from surefoot.errors import SurefootError
 from surefoot.executors.sending import CannotSend, Package
 from surefoot.user_code import error_text, ignore_number_warnings
@@ -80,8 +81,15 @@ def _opened(package: Package) -> Any:  # noqa: ANN401
 
 
 def _end_with_parent() -> None:
-    """End as soon as the parent process has ended, however it did."""
+    """End as soon as the parent process has ended, however it did.
+
+    Compiled code does that also while the model keeps the lock of Python.
+    """
     parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
+    if parent is None:
+        return
+    compiled = compiled_library()
+    if compiled is not None and hasattr(compiled, "end_with_pipe"):
+        compiled.end_with_pipe(parent.sentinel, 1)
+    connection.wait([parent.sentinel])
+    os._exit(1)

@@ -5,36 +5,53 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from types import GenericAlias
+from typing import Any, get_type_hints
 
 from surefoot.claims import Claim
 from surefoot.errors import StoreFailed
-from surefoot.store.records import Record, Source
+from surefoot.results import InputResult
+from surefoot.store.records import InputRow, Record, Source
 from surefoot.store.spec import StudySpec
 
 _AS_THEY_ARE = (str, int, bool, type(None))
 """Types of most fields, whose values JSON takes as they are."""
 
 
-@lru_cache(maxsize=1)
-def _adapters() -> dict[type[Any], Any]:
+@cache
+def _adapter(kind: Any) -> Any:  # noqa: ANN401  a type, and what pydantic makes of it
     from pydantic import TypeAdapter
 
-    return {kind: TypeAdapter(kind) for kind in (Record, Source, StudySpec)}
-
-
-@lru_cache(maxsize=1)
-def _claim_adapter() -> Any:  # noqa: ANN401  of pydantic
-    """By itself: a list of runs reads claims alone, and the others take longer to build."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Claim)
+    return TypeAdapter(kind)
 
 
 def record_to_json(record: Record) -> str:
     """The record as JSON text."""
     return json.dumps(record, default=_fields, ensure_ascii=False, allow_nan=False)
+
+
+def result_to_json(result: InputResult) -> str:
+    """The result of one input as JSON text: the same for equal ones."""
+    return json.dumps(result, default=_fields, allow_nan=False, sort_keys=True)
+
+
+def result_from_plain(value: Any) -> InputResult:  # noqa: ANN401  what JSON holds
+    """The result of one input that JSON says, every field checked."""
+    result: InputResult = _checked(InputResult, json.dumps(value), "a result")
+    return result
+
+
+def column_from_plain(name: str, values: Any) -> tuple[Any, ...]:  # noqa: ANN401  what JSON holds
+    """A field of all rows of inputs, every value checked."""
+    kind = GenericAlias(tuple, (_hints()[name], ...))
+    column: tuple[Any, ...] = _validated(kind, values, f"the column {name}")
+    return column
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(InputRow)
 
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  a dataclass within a record
@@ -79,7 +96,7 @@ def claim_from_plain(value: Any) -> Claim:  # noqa: ANN401  what JSON holds
     try:
         interval = value["interval"]
         ends = None if interval is None else _with_open_ends(interval)
-        claim: Claim = _claim_adapter().validate_python({**value, "interval": ends}, strict=False)
+        claim: Claim = _adapter(Claim).validate_python({**value, "interval": ends}, strict=False)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreFailed(
             "a stored claim is damaged: restore the store from a copy, or use another (store=, "
@@ -116,21 +133,29 @@ def decisive_json(spec: StudySpec) -> str:
     return json.dumps(decisive, sort_keys=True)
 
 
-def _checked(kind: type[Any], text: str, name: str) -> Any:  # noqa: ANN401
+def _checked(kind: Any, text: str, name: str) -> Any:  # noqa: ANN401
+    try:
+        value = json.loads(text, object_hook=_with_open_ends)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(name, str(error)) from error
+    return _validated(kind, value, name)
+
+
+def _validated(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401
     from pydantic import ValidationError
 
     try:
-        value = json.loads(text, object_hook=_with_open_ends)
-        return _adapters()[kind].validate_python(value, strict=False)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        if not isinstance(error, ValidationError):
-            raise StoreFailed(
-                f"{name} is damaged: {error}"
-                ": restore the store from a copy, or use another (store=, --store)"
-            ) from error
+        return _adapter(kind).validate_python(value, strict=False)
+    except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreFailed(
-            f"{name} is damaged: {where}: {first['msg']}: restore the store from a copy, or use "
-            "another (store=, --store)"
-        ) from error
+        raise _damaged(name, f"{where}: {first['msg']}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(name, str(error)) from error
+
+
+def _damaged(name: str, problem: str) -> StoreFailed:
+    return StoreFailed(
+        f"{name} is damaged: {problem}: restore the store from a copy, or use another (store=, "
+        "--store)"
+    )

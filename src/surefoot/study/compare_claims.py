@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import is_dataclass
 from typing import Any
 
 from surefoot.claims import Claim
@@ -21,14 +22,17 @@ BROKEN = (
 
 def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[Check]:
     """Each claim against the one that the journal leads to; one that is left out is named."""
-    left, checks = list(computed), []
+    left, checks = dict(enumerate(computed)), []
+    places: dict[object, deque[int]] = defaultdict(deque)
+    for place, one in left.items():
+        places[_question(one)].append(place)
     for claim in stated:
-        own = next((one for one in left if _question(one) == _question(claim)), None)
-        if own is None:
+        answers = places.get(_question(claim))
+        if not answers:
             reason = "no such claim follows from this study"
             checks.append(Check(Status.REFUTED, claim_words(claim), reason))
             continue
-        left.remove(own)
+        own = left.pop(answers.popleft())
         different = first_difference(plain(claim), plain(own))
         if different is None:
             checks.append(Check(Status.FOLLOWS, claim_words(claim)))
@@ -39,7 +43,7 @@ def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[C
             reason = f"{reason}; what follows is: {instead}"
         checks.append(Check(Status.REFUTED, claim_words(claim), reason))
     reason = "it follows from the journal, but the file leaves it out"
-    return checks + [Check(Status.REFUTED, claim_words(claim), reason) for claim in left]
+    return checks + [Check(Status.REFUTED, claim_words(claim), reason) for claim in left.values()]
 
 
 def claim_words(claim: Claim) -> str:
@@ -52,7 +56,13 @@ def claim_words(claim: Claim) -> str:
 
 def plain(value: Any) -> Any:  # noqa: ANN401  a dataclass
     """Its fields as JSON has them."""
-    return plain_numbers(asdict(value))
+    if is_dataclass(value):
+        return {field: plain(getattr(value, field)) for field in value.__dataclass_fields__}
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return plain_numbers(value)
 
 
 def _question(claim: Claim) -> tuple[object, ...]:

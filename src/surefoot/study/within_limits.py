@@ -31,9 +31,12 @@ def within(seconds: float, function: Callable[[], T]) -> T:
 
     def work() -> None:
         try:
-            outcome.append(function())
-        except BaseException as error:  # noqa: BLE001  raised again where it is awaited
-            failures.append(error)
+            try:
+                outcome.append(function())
+            except BaseException as error:  # noqa: BLE001  raised again where it is awaited
+                failures.append(error)
+        except _Stop:  # it may come while the one before is being handled
+            pass
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.library import BESIDE, compiled_library
+from surefoot.compiled.library import BESIDE, compiled_library
 from surefoot.results import Interval
 from surefoot.subject import Additive
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.perturb._ops.library import BESIDE, compiled_library
+from surefoot.compiled.library import BESIDE, compiled_library
 
 Filler = Callable[[np.random.Generator, NDArray[np.float32]], None]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.compiled.library import BESIDE, compiled_library
 from surefoot.perturb._ops.edges import Edge
-from surefoot.perturb._ops.library import BESIDE, compiled_library
 from surefoot.results import Interval
 
 Images = NDArray[np.float32]

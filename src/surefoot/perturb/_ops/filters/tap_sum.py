@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.compiled.library import BESIDE, compiled_library
 from surefoot.perturb._ops.filters.convolution import convolve, mirror_indices
-from surefoot.perturb._ops.library import BESIDE, compiled_library
 from surefoot.subject import Array
 
 Images = NDArray[np.float32]

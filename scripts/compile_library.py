@@ -1,7 +1,8 @@
-"""Compile the sampler of perturbations, where there is a C compiler.
+"""Compile the C code of the package, where there is a C compiler.
 
-Installing does this by itself; by hand: python scripts/compile_sampler.py. Without a compiler
-NumPy does the same work, bit for bit, in about twice the time.
+Installing does this by itself; by hand: python scripts/compile_library.py. Without a compiler
+NumPy perturbs images, bit for bit alike, in about twice the time, and Ctrl-C waits for code that
+holds Python's lock.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "src" / "surefoot" / "perturb" / "_ops"
-SOURCES = (FOLDER / "sampler.c", FOLDER / "noise.c")
-LIBRARY = FOLDER / "_sampler.so"
+FOLDER = Path(__file__).parents[1] / "src" / "surefoot" / "compiled"
+SOURCES = tuple(FOLDER / name for name in ("sampler.c", "noise.c", "watch.c"))
+LIBRARY = FOLDER / "_compiled.so"
 FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared")
 X86_FLAGS = ("-fno-trapping-math",)
 """Without it GCC calls `floorf` for one number at a time on x86; on ARM it makes slower code.
@@ -24,7 +25,7 @@ It does not change any value: no floating-point exception is ever read.
 """
 
 
-def compile_sampler(library: Path = LIBRARY) -> bool:
+def compile_library(library: Path = LIBRARY) -> bool:
     """Compile; whether it worked. An existing library is replaced only by a complete one."""
     temporary = library.with_suffix(f".{os.getpid()}")
     code = b"".join(source.read_bytes() for source in SOURCES)
@@ -42,4 +43,4 @@ def compile_sampler(library: Path = LIBRARY) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if compile_sampler() else "no C compiler: NumPy interpolates images instead")
+    sys.exit(0 if compile_library() else "no C compiler: NumPy interpolates images instead")

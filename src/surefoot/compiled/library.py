@@ -1,7 +1,8 @@
-"""The compiled library of perturbations, where there is one.
+"""The compiled library, where there is one.
 
-`sampler.c` and `noise.c` are compiled when the package is installed, if there is a C compiler. What
-they do NumPy does too, with the same values bit for bit.
+The C files here are compiled when the package is installed, if there is a C compiler. What
+`sampler.c` and `noise.c` do NumPy does too, with the same values bit for bit. What `watch.c` does
+Python does too, but later: it has to wait for its lock.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-_SOURCES = tuple(Path(__file__).with_name(name) for name in ("sampler.c", "noise.c"))
-BESIDE = Path(__file__).with_name("_sampler.so")
+_SOURCES = tuple(Path(__file__).with_name(name) for name in ("sampler.c", "noise.c", "watch.c"))
+BESIDE = Path(__file__).with_name("_compiled.so")
 """Where an installation puts it."""
 
 

@@ -1,0 +1,1 @@
+"""Compiled code, where there was a C compiler at installation."""
