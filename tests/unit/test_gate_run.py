@@ -108,7 +108,7 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
     summary = Path("summary.md").read_text()
     assert "| **passed** | kept\\_well | at most 30 % of the perturbations" in summary
 
-    again = run(*studies, words=["--junit", "other.xml", "--undecided", "skipped"])
+    again = run(*studies, words=["--junit", "other.xml", "--undecided", "skip"])
     assert [line.removesuffix(" [recorded earlier]") for line in again.stdout.splitlines()] == (
         [*every[:-1], again.stdout.splitlines()[-1]]
     )
