@@ -21,6 +21,7 @@ from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.sentences import sentence
+from surefoot.report.verdict_sentences import COMPARED
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from tests.unit.example_claims import CLAIMS
@@ -71,7 +72,7 @@ def test_every_number_of_every_kind_of_claim_is_that_of_the_claim():
             assert metric.error == (None if kind == "tail" else claim.guarantee.error), kind
             assert metric.interval or kind == "tail"
     with_number = {kind for kind, claim in CLAIMS.items() if metrics_of([claim])}
-    without = {"kappa", "all_kappa", "best", "not_worse", "classes"}
+    without = {"kappa", "all_kappa", "best", *COMPARED, "classes"}
     assert with_number == set(KINDS) - without  # a verdict is not a number
 
 

@@ -35,7 +35,9 @@ class GateOptions:
         repeats=True,
     )
     margin: Number | None = option(
-        None, "How much more often than the earlier model it may fail (default: 0.01)."
+        None,
+        "How much more often than the earlier model it may fail (default: 0.01); for curve and "
+        "critical, how much smaller its share of the levels or its mean radius may be.",
     )
     evidence: str | Path | None = option(
         None, "Write the evidence of each study into this folder: NAME.evidence.json."
