@@ -10,7 +10,8 @@ from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import COMPARED, REQUIREMENTS
 from surefoot.results import Footing, Guarantee, Interval
-from tests.unit.example_claims import CLAIMS, LEVEL, SENTENCES_BY_KIND, SHARE, SOUND
+from tests.unit.example_claims import CLAIMS, LEVEL, SHARE, SOUND
+from tests.unit.example_sentences import SENTENCES_BY_KIND
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():

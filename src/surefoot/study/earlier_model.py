@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from surefoot.claims import Claim
 from surefoot.errors import InvalidArgument
-from surefoot.store.records import Curves, Radii, Record, Samples
+from surefoot.store.records import Curves, InputRow, Radii, Record, Samples
 from surefoot.study.curve_not_worse import curve_not_worse
 from surefoot.study.model_stability import as_in_records
 from surefoot.study.not_worse import not_worse_claim, not_worse_elsewhere
@@ -50,18 +50,25 @@ def not_worse_than(
 def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> Claim:
     """Input by input on those that both runs have, if one has all of the other's."""
     name, (record, earlier) = next(iter(parts)), parts.values()
-    mine, theirs = ({row.digest for row in one.inputs} for one in (record, earlier))
-    if not (mine <= theirs or theirs <= mine):
+    if _same_inputs(record, earlier):
+        return not_worse_claim(parts, name, margin, error)
+    mine, theirs = ({_input(row) for row in one.inputs} for one in (record, earlier))
+    named = all(row.digest for one in (record, earlier) for row in one.inputs)
+    if not named or not (mine <= theirs or theirs <= mine):
         return not_worse_elsewhere(parts, name, margin, error)
     common = mine & theirs
     pairs = {
-        called: replace(one, inputs=tuple(r for r in one.inputs if r.digest in common))
+        called: replace(one, inputs=tuple(r for r in one.inputs if _input(r) in common))
         for called, one in parts.items()
     }
     claim = not_worse_claim(pairs, name, margin, error)
-    if mine == theirs or claim.reason:
-        return claim
-    return replace(claim, reason=f"compared on the {len(common):,} inputs that both runs have")
+    on_which = f"compared on the {len(common):,} inputs that both runs have"
+    return replace(claim, reason="; ".join(filter(None, [on_which, claim.reason])))
+
+
+def _input(row: InputRow) -> tuple[str, str]:
+    """Its name, and that of its values and label."""
+    return row.id, row.digest
 
 
 def _same_inputs(record: Record, earlier: Record) -> bool:
