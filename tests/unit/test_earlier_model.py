@@ -80,3 +80,11 @@ def test_curves_whose_errors_do_not_fit_are_refused_and_other_questions_too():
         against(*runs)
     with pytest.raises(InvalidArgument, match=r"comparison may be with 0\.1: state the same conf"):
         against(runs[0], runs[0], error=0.1)
+
+
+def test_curves_by_a_method_that_promises_nothing_are_not_decided():
+    scan = sf.methods.UniformCurve(0.0, 1.0, (0.75,), levels=3)
+    run = noise_study(np.full(9, 0.5), scan, 1).run(**QUICK).record
+    claim = against(run, run)
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "promises nothing" in claim.reason

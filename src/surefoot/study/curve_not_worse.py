@@ -9,11 +9,12 @@ from typing import Any
 from surefoot.claims import About, Claim, Randomness, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.population import SAME_POPULATION
-from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
+from surefoot.report.curve_quantity import robustness_quantity
 from surefoot.report.formatting import percent_range
-from surefoot.results import Footing, Guarantee, Reading
+from surefoot.results import Curve, Footing, Guarantee, Reading
 from surefoot.store.records import Record
 from surefoot.study.record_population import is_same_model
+from surefoot.study.sampling_claims import NO_GUARANTEE
 
 _ROUNDING = 1e-9
 """Relative: two errors closer than this count as equal."""
@@ -31,19 +32,18 @@ def curve_not_worse(
     _check_inputs(parts, same_inputs=same_inputs)
     check_curve_errors(_error(record), earlier, list(parts)[1], error)
     mine, theirs = (_readings(one) for one in (record, earlier))
-    same = is_same_model(record, earlier)
+    same, spent = is_same_model(record, earlier), _error(record) + _error(earlier)
     claims = []
     for (claim, reading), (other, earlier_reading) in zip(mine, theirs, strict=True):
         assumptions = dict.fromkeys((*claim.guarantee.assumptions, *other.guarantee.assumptions))
         if not same_inputs:
             assumptions[SAME_POPULATION] = None
         together = {1: "", 2: "both thresholds"}.get(len(mine), f"all {len(mine)} thresholds")
-        spent = claim.guarantee.error + other.guarantee.error
         guarantee = Guarantee(Footing.CONDITIONAL, spent, tuple(assumptions), together)
         blank = replace(
             claim,
             kind="curve_not_worse",
-            quantity=_quantity(record),
+            quantity=robustness_quantity(record.study, _curve(record).span),
             guarantee=Guarantee(Footing.SOUND, 0.0) if same else guarantee,
             value=None,
             interval=None,
@@ -72,7 +72,7 @@ def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> 
 def _decided(claim: Claim, mine: Reading, other: Reading, margin: float) -> Claim:
     if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
         reason = "this method promises nothing: use sequential or asap"
-        return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+        return _undecided(claim, reason)
     if mine.interval.low >= other.interval.high - margin:
         return replace(claim, verdict=Verdict.PASS)
     if mine.interval.high < other.interval.low - margin:
@@ -83,7 +83,11 @@ def _decided(claim: Claim, mine: Reading, other: Reading, margin: float) -> Clai
         f"with {second}: another assume (--assume), a finer resolution (--resolution), new runs of "
         "both with more inputs or a larger margin may decide it"
     )
-    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason)
+    return _undecided(claim, reason)
+
+
+def _undecided(claim: Claim, reason: str) -> Claim:
+    return replace(claim, verdict=Verdict.UNDECIDED, reason=reason, guarantee=NO_GUARANTEE)
 
 
 def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
@@ -104,20 +108,19 @@ def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
         )
 
 
+def _curve(record: Record) -> Curve:
+    curves: Any = record.details
+    whole: Curve = curves.curve
+    return whole
+
+
 def _readings(record: Record) -> list[tuple[Claim, Reading]]:
     """The claim and the reading of each threshold."""
-    curves: Any = record.details
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    return list(zip(own, curves.curve.readings, strict=True))
+    return list(zip(own, _curve(record).readings, strict=True))
 
 
 def _error(record: Record) -> float:
     """How often at most an interval of the curve is wrong; its thresholds share it."""
-    return max(claim.guarantee.error for claim, _ in _readings(record))
-
-
-def _quantity(record: Record) -> str:
-    curves, study = record.details, record.study
-    name = levels_name(study.perturbation, study.words.perturbation)
-    span = getattr(curves, "curve").span  # noqa: B009
-    return share_quantity(curve_quantity(study.property.kind), name, span)
+    known = (reading.guarantee for _, reading in _readings(record))
+    return max((one.error for one in known if one.footing is not Footing.NONE), default=0.0)
