@@ -139,6 +139,8 @@ KINDS: dict[str, str] = {
     "difference": "how much more often one model fails than another",
     "best": "which model may be the most robust",
     "not_worse": "whether a model fails at most so much more often than the others",
+    "curve_not_worse": "whether a model keeps an accuracy at nearly as many levels as another",
+    "radius_not_worse": "whether the mean radius of these inputs is nearly that of another model",
     "quantile_difference": "how much larger one model's quantile of the critical radius is",
     "classes": "which classes differ",
 }

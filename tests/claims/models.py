@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import surefoot as sf
-from surefoot.study.not_worse import not_worse_than
+from surefoot.study.earlier_model import not_worse_than
 from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
 from tests.claims.sampled import SPREAD
 from tests.claims.worlds import Outcome, judged, missed, of_kind, world
@@ -80,5 +80,5 @@ def _not_worse_than(seed: int) -> Outcome:
     coarse = sf.methods.FixedSize(0.45, 0.2)
     earlier = replace(studies["b"], seed=seed + 1000, method=coarse, population=None)
     new, old = (study.run(**QUICK).record for study in (studies["a"], earlier))
-    claim = not_worse_than(new, old, names=("a", "b"), margin=0.1, error=0.1)
+    (claim,) = not_worse_than(new, old, names=("a", "b"), margin=0.1, error=0.1)
     return judged(claim, holds=holds)

@@ -25,6 +25,8 @@ RUNS = {
     "curve_set": 8,
     "curve_population": 8,
     "not_worse": 8,
+    "curve_not_worse": 8,
+    "radius_not_worse": 4,
 }
 """Fewer runs of the slower worlds; the others have 14. `benchmarks/claims.py` has a thousand."""
 FAST_RUNS = 2

@@ -1,5 +1,7 @@
 """Differences of models, their ranks, and who may be the best."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -12,6 +14,7 @@ from surefoot.population import (
     candidates,
     differences,
     not_worse,
+    not_worse_of_samples,
     ranks,
 )
 from surefoot.population.comparison import _holds
@@ -194,3 +197,16 @@ def test_not_worse_pays_one_side_at_the_whole_error():
     assert not_worse(over, better, "b", 0.0).holds
     with pytest.raises(InvalidArgument, match="'c' is not among the models compared"):
         not_worse(over, better, "c", 0.1)
+
+
+@pytest.mark.parametrize(("inputs", "others", "before"), [(5, 40, 0.7), (20, 8, 0.9)])
+def test_not_worse_on_other_inputs_is_wrong_rarely_at_the_margin(inputs, others, before):
+    """Exactly: one trial of each input, two independent samples, worse by 0.2."""
+    error, wrong = 0.2, {True: 0.0, False: 0.0}
+    for k, m in product(range(inputs + 1), range(others + 1)):
+        local = [[counted(i < c, 1) for i in range(n)] for c, n in ((k, inputs), (m, others))]
+        decision = not_worse_of_samples(Mean(error), *local, 0.2)
+        if not isinstance(decision, Undecided):
+            likely = binom.pmf(k, inputs, before - 0.2) * binom.pmf(m, others, before)
+            wrong[decision.holds] += likely
+    assert error / 40 < max(wrong.values()) <= error  # here it can go wrong, to either side

@@ -21,6 +21,7 @@ from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.report.export.metrics import metrics_of
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.sentences import sentence
+from surefoot.report.verdict_sentences import COMPARED
 from surefoot.results import Interval
 from surefoot.store.records import Source
 from tests.unit.example_claims import CLAIMS
@@ -71,7 +72,7 @@ def test_every_number_of_every_kind_of_claim_is_that_of_the_claim():
             assert metric.error == (None if kind == "tail" else claim.guarantee.error), kind
             assert metric.interval or kind == "tail"
     with_number = {kind for kind, claim in CLAIMS.items() if metrics_of([claim])}
-    without = {"kappa", "all_kappa", "best", "not_worse", "classes"}
+    without = {"kappa", "all_kappa", "best", *COMPARED, "classes"}
     assert with_number == set(KINDS) - without  # a verdict is not a number
 
 
@@ -188,7 +189,7 @@ def test_junit_has_a_test_for_each_requirement(hostile):
     kinds = {"PASS": None, "FAIL": "failure", "UNDECIDED": "failure"}
     for case, claim in zip(cases, result.verdicts, strict=True):
         assert (case.find("failure") is None) == (kinds[claim.verdict] is None)
-    skipped = ElementTree.fromstring(result.export(to="junit", undecided="skipped").encode())
+    skipped = ElementTree.fromstring(result.export(to="junit", undecided="skip").encode())
     undecided = sum(claim.verdict == "UNDECIDED" for claim in result.verdicts)
     assert int(skipped.attrib["skipped"]) == undecided > 0
 

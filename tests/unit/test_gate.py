@@ -12,7 +12,7 @@ from surefoot.commands.gate_options import GateOptions
 from surefoot.commands.values import error_from
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from surefoot.gate import GateStudy, Regression, read_gate
-from surefoot.gate.budget import confidence_for, with_shares
+from surefoot.gate.budget import comparison_error, confidence_for, with_shares
 from surefoot.gate.more_regressions import MoreRegressions
 from surefoot.gate.run_studies import open_gate
 from surefoot.gate.shell_command import shell_command
@@ -78,6 +78,17 @@ def test_the_shares_of_all_requirements_never_exceed_the_error_of_the_file(error
     assert len({s.share for s in shared}) == 1
     own = [s for s in shared if "confidence" not in s.options]
     assert all(s.error == s.requirements * s.share for s in own)
+
+
+def test_two_curves_that_are_compared_divide_what_their_comparison_may_spend():
+    def curve(**options):
+        return GateStudy("c", "curve", options, 1, Regression(0.01, "old.onnx"), parts=2)
+
+    (shared,) = with_shares([curve()], 0.04)
+    each = error_from(confidence_for(shared))
+    assert (each, comparison_error(shared)) == (pytest.approx(0.01), 0.02)
+    own, other = with_shares([curve(confidence=0.99), GateStudy("t", "tail", {}, 1)], 0.04)
+    assert (comparison_error(own), other.share) == (pytest.approx(0.02), pytest.approx(0.02))
 
 
 def test_an_error_that_does_not_suffice_is_refused():

@@ -108,7 +108,7 @@ def test_a_line_for_each_requirement_one_exit_code_and_nothing_is_run_twice(fold
     summary = Path("summary.md").read_text()
     assert "| **passed** | kept\\_well | at most 30 % of the perturbations" in summary
 
-    again = run(*studies, words=["--junit", "other.xml", "--undecided", "skipped"])
+    again = run(*studies, words=["--junit", "other.xml", "--undecided", "skip"])
     assert [line.removesuffix(" [recorded earlier]") for line in again.stdout.splitlines()] == (
         [*every[:-1], again.stdout.splitlines()[-1]]
     )
@@ -193,10 +193,10 @@ def test_a_model_is_compared_with_the_evidence_of_an_earlier_one(folder):
     (same, _), = verdicts(run(study("noise", ""), words=against))  # fmt: skip
     assert same == "passed"
 
-    other = run(study("noise", "first = 30"), words=against)
+    other = run(study("noise", "", PERTURB.replace("gaussian:1", "gaussian:0.9")), words=against)
     (error,) = json.loads(other.stdout)["studies"]
     assert error["outcome"] == "error"
-    assert "was measured on other inputs" in error["message"]
+    assert "was measured with another perturbation" in error["message"]
     unknown = statement_of("old/noise.evidence.json")
     told = unknown["predicate"]
     told["study"]["method"]["kind"] = "mine.Method"
@@ -210,6 +210,46 @@ def test_a_model_is_compared_with_the_evidence_of_an_earlier_one(folder):
     Path("old/noise.evidence.json").write_text(json.dumps(envelope))
     damaged = run(newer, words=against)
     assert "was not run: study noise: old/noise.evidence.json" in str(damaged.exception)
+
+
+def test_an_earlier_run_on_other_inputs_is_compared_by_what_both_are_about(folder):
+    noise = study("noise", "")
+    run(noise, words=["--evidence", "old"])
+    against = ["--not-worse-than", "old/noise.evidence.json", "--margin", "0.2", "--json"]
+    (outcome, [said]), = verdicts(run(study("noise", "first = 40"), words=against))  # fmt: skip
+    assert outcome == "passed"
+    assert said.endswith("; compared on the 40 inputs that both runs have.")
+    worse = study("noise", "model = 'models.py:bad'\ndata = 'other.npz'")
+    rows = np.tile([-ndtri(0.05), 0.0011], (80, 1)).astype(np.float32)
+    np.savez("other.npz", x=rows, y=np.ones(80, int))
+    (outcome, [said]), = verdicts(run(worse, words=against))  # fmt: skip
+    assert outcome == "refuted"
+    assert said.endswith("and the inputs of both runs stand for the same population.")
+
+
+CURVE = 'command = "curve"\nperturb = "gaussian:0..1"\nresolution = 0.3\nfixed-draws = true\n'
+
+
+def test_curves_are_compared_by_their_intervals_with_the_errors_of_both(folder):
+    curve = study("c", "threshold = 0.7\nrequire = 0.5", CURVE)
+    worse = study("w", "threshold = 0.7\nmodel = 'models.py:bad'", CURVE)
+    before = ["--previous-model", "models.py:good", "--json"]
+    (first, sentences), (second, [refuted]) = verdicts(run(curve, worse, words=before))
+    assert (first, second) == ("passed", "refuted")
+    assert "(confidence 98.6 %)" in sentences[0] and "(confidence 97.3 %)" in sentences[1]
+    assert "at a share of the levels of gaussian from 0 to 1 that is more than 1 points" in refuted
+
+    run(curve, words=["--evidence", "old"])
+    against = ["--not-worse-than", "old/c.evidence.json"]
+    refusal = str(run(curve, words=against).exception)
+    assert "is wrong with probability up to 0.08 and that of this curve with 0.02" in refusal
+    stated = study("c", "threshold = 0.7\nconfidence = 0.99", CURVE)
+    run(stated, words=["--evidence", "old"])
+    (outcome, [said]), = verdicts(run(stated, words=[*against, "--json"]))  # fmt: skip
+    assert outcome == "passed" and "(confidence 98 %)" in said
+    few = study("c", "threshold = 0.7\nconfidence = 0.99\nfirst = 40", CURVE)
+    (error,) = json.loads(run(few, words=[*against, "--json"]).stdout)["studies"]
+    assert "a curve is about its own inputs alone" in error["message"]
 
 
 def test_the_verdicts_of_every_kind_of_study_spend_no_more_than_the_file_has(folder):

@@ -32,7 +32,7 @@ def test_a_hostile_name_is_read_back_with_what_xml_forbids_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("undecided", "failures", "skipped"), [("failure", 2, 0), ("skipped", 1, 1)]
+    ("undecided", "failures", "skipped"), [("fail", 2, 0), ("skip", 1, 1), ("pass", 1, 0)]
 )
 def test_the_counts_of_each_suite_and_of_all_are_those_of_the_elements(
     undecided: str, failures: int, skipped: int
@@ -62,5 +62,5 @@ def test_what_is_no_outcome_or_no_time_is_refused() -> None:
         Case("a", "b", "maybe")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="≥ 0"):
         Case("a", "b", "passed", seconds=float("nan"))
-    with pytest.raises(InvalidArgument, match="one of failure"):
+    with pytest.raises(InvalidArgument, match="one of fail, skip, pass"):
         junit_xml([], undecided="passed")  # type: ignore[arg-type]

@@ -8,9 +8,10 @@ import pytest
 from surefoot.claims import KINDS, Randomness, Verdict
 from surefoot.report.claim_sentences import SENTENCES
 from surefoot.report.sentences import sentence
-from surefoot.report.verdict_sentences import REQUIREMENTS
+from surefoot.report.verdict_sentences import COMPARED, REQUIREMENTS
 from surefoot.results import Footing, Guarantee, Interval
-from tests.unit.example_claims import CLAIMS, LEVEL, SENTENCES_BY_KIND, SHARE, SOUND
+from tests.unit.example_claims import CLAIMS, LEVEL, SHARE, SOUND
+from tests.unit.example_sentences import SENTENCES_BY_KIND
 
 
 def test_every_kind_of_claim_has_an_example_here_and_a_sentence():
@@ -60,7 +61,7 @@ def test_fixed_draws_are_named_with_their_seed(kind, verdict):
 NOTHING_SHOWN = [
     kind
     for kind in KINDS
-    if kind not in ("tail", "kappa", "all_kappa", "not_worse", "radius", "robust_accuracy")
+    if kind not in ("tail", "kappa", "all_kappa", *COMPARED, "radius", "robust_accuracy")
 ]
 
 
@@ -98,6 +99,8 @@ REQUIRED = {
     "radius_quantile": {"requirement": 0.01},
     "case_failure": {"requirement": 0.05},
     "not_worse": {"requirement": 0.02},
+    "curve_not_worse": {"requirement": 0.02},
+    "radius_not_worse": {"requirement": 0.1},
 }
 DEMANDS = {
     "all_kappa": "every one of these 300 inputs fails under at most 1 in 100 perturbations",
@@ -110,6 +113,8 @@ DEMANDS = {
     "radius_quantile": "all but 5 % of inputs of this kind have a critical radius of 0.01 or more",
     "case_failure": "at most 5 % of such cases fail",
     "not_worse": "b.onnx fails at most 2 points more often than a.onnx",
+    "curve_not_worse": "from 0 to 2 that is at most 2 points smaller than with a.onnx",
+    "radius_not_worse": "the critical radius with b.onnx is at most 10 % smaller than with a.onnx",
 }
 
 
@@ -130,13 +135,15 @@ def test_a_verdict_repeats_the_requirement_and_what_it_rests_on(kind):
         "radius_quantile": "more than 5 % of inputs of this kind have a critical radius below 0.01",
         "case_failure": "more than 5 % of such cases fail",
         "not_worse": "b.onnx fails over 2 points more often than a.onnx",
+        "curve_not_worse": "from 0 to 2 that is more than 2 points smaller than with a.onnx",
+        "radius_not_worse": "radius with b.onnx is more than 10 % smaller than with a.onnx",
     }
     for verdict, words in ((Verdict.PASS, DEMANDS[kind]), (Verdict.FAIL, refuted[kind])):
         text = sentence(replace(made, verdict=verdict))
         assert text.startswith(f"{verdict}: ")
         assert words in text
-        assert ("one-sided" in text) == (not kind.startswith(("curve", "mean_set")))
-        assert "confidence 9" in text
+        assert ("one-sided" in text) == (not kind.startswith(("curve", "mean_set", "radius_not")))
+        assert ("confidence 9" in text) == (kind != "radius_not_worse")
         assert all(assumption in text for assumption in made.guarantee.assumptions)
         assert text.endswith(".")
 

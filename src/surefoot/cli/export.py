@@ -11,6 +11,7 @@ from surefoot.cli.store_commands import LATEST
 from surefoot.cli.terminal import HOLDS
 from surefoot.commands.output_files import check_file
 from surefoot.commands.values import as_number, class_shares, share
+from surefoot.undecided_as import UndecidedAs
 
 if TYPE_CHECKING:
     from surefoot.study import Result
@@ -56,8 +57,8 @@ def export(
         str, typer.Option(help="Task of a Hub benchmark: write its result (.eval_results).")
     ] = "",
     undecided: Annotated[
-        Literal["failure", "skipped"] | None,
-        typer.Option(help="What JUnit calls an undecided requirement (default: failure)."),
+        UndecidedAs | None,
+        typer.Option(help="What an undecided requirement does in JUnit (default: fail)."),
     ] = None,
 ) -> int:
     """Write a finished run as a part of another document: its claims, numbers and assumptions.

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from surefoot.commands.option import option, option_name
 from surefoot.commands.output_files import check_file, check_folder
 from surefoot.commands.values import Number
 from surefoot.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from surefoot.report.junit import UndecidedAs
+from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
 
 DEFAULT_FILE = "surefoot.toml"
 """What `surefoot run` reads where no file is named."""
@@ -38,7 +35,9 @@ class GateOptions:
         repeats=True,
     )
     margin: Number | None = option(
-        None, "How much more often than the earlier model it may fail (default: 0.01)."
+        None,
+        "How much more often than the earlier model it may fail (default: 0.01); for curve and "
+        "critical, how much smaller its share of the levels or its mean radius may be.",
     )
     evidence: str | Path | None = option(
         None, "Write the evidence of each study into this folder: NAME.evidence.json."
@@ -50,21 +49,22 @@ class GateOptions:
         None, "Write the requirements as test cases to this file: junit.xml."
     )
     undecided: str | None = option(
-        None, "With --junit: what an undecided case is, failure or skipped (default: failure)."
+        None, "With --junit: what an undecided case does: fail (default), skip or pass."
     )
 
     @property
     def undecided_as(self) -> UndecidedAs:
-        """What a file of test cases calls an undecided one."""
-        return "skipped" if self.undecided == "skipped" else "failure"
+        """What an undecided case does in a file of test cases."""
+        return next((c for c in UNDECIDED_CHOICES if c == self.undecided), UNDECIDED_CHOICES[0])
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is run."""
         check_file(self.junit)
         check_folder(self.evidence)
-        if self.undecided not in (None, "failure", "skipped"):
+        if self.undecided is not None and self.undecided not in UNDECIDED_CHOICES:
             raise InvalidArgument(
-                f"{option_name('undecided')} must be failure or skipped, got {self.undecided!r}"
+                f"{option_name('undecided')} must be {' or '.join(UNDECIDED_CHOICES)}, got "
+                f"{self.undecided!r}"
             )
         if self.undecided is not None and self.junit is None:
             raise InvalidArgument(

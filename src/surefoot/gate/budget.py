@@ -21,20 +21,18 @@ def with_shares(studies: Sequence[GateStudy], error: float) -> tuple[GateStudy, 
     """The studies, each with the error that its requirements may spend.
 
     Every requirement gets the same share of what is left after the studies that state a confidence
-    of their own, which spend what that says. Whatever the dependence between studies, the
+    of their own, which spend what that says; two curves that are compared spend that of both, and
+    so does what is required of the first. Whatever the dependence between studies, the
     probability that any verdict is wrong is at most the sum of the shares, at most `error`.
     """
-    stated = {s.name: stated_error(s) for s in studies if s.requirements and _states(s)}
+    stated = {s.name: stated_error(s) for s in studies if _spends_as_stated(s)}
     left = Decimal(str(error)) - sum((Decimal(str(e)) for e in stated.values()), Decimal(0))
     if left < 0:
         raise InvalidArgument(
             f"the studies {', '.join(stated)} state confidences that spend {sum(stated.values()):g}"
             f", more than the error of the file, {error:g}: raise one of them"
         )
-    number = sum(
-        (s.requirements if s.name not in stated else 0) + (s.regression is not None)
-        for s in studies
-    )
+    number = sum(_shares_of(s) for s in studies)
     share = float((left / number).quantize(_DIGITS, ROUND_DOWN)) if number else 0.0
     if number and share < _LEAST_SHARE:
         raise InvalidArgument(
@@ -54,7 +52,8 @@ def with_shares(studies: Sequence[GateStudy], error: float) -> tuple[GateStudy, 
 def confidence_for(study: GateStudy) -> float | None:
     """The confidence that its command gets; None where it is the command's own default.
 
-    A comparison with an earlier model spends its share by itself, on results at that error.
+    A comparison with an earlier model spends its share by itself, on results at that error; two
+    curves divide it.
     """
     if _states(study):
         return None
@@ -69,6 +68,22 @@ def stated_error(study: GateStudy) -> float:
     """What a study spends whose confidence is its own: that of each of its parts."""
     values: Mapping[str, Any] = study.options
     return study.parts * error_from(values["confidence"])
+
+
+def comparison_error(study: GateStudy) -> float:
+    """What the comparison with an earlier model may spend."""
+    return study.error if study.compares_curves and _states(study) else study.share
+
+
+def _spends_as_stated(study: GateStudy) -> bool:
+    return _states(study) and (study.requirements > 0 or study.compares_curves)
+
+
+def _shares_of(study: GateStudy) -> int:
+    """How many of the equal shares are for its requirements."""
+    if not _states(study):
+        return study.requirements + (study.regression is not None)
+    return int(study.regression is not None and not study.compares_curves)
 
 
 def _states(study: GateStudy) -> bool:

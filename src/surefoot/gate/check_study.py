@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.claims import About, Claim, Verdict
 from surefoot.commands.caller import Caller, Watch, ignore
+from surefoot.commands.values import error_from
 from surefoot.engine.gpu_start import prepare_gpu
 from surefoot.errors import SurefootError
-from surefoot.gate.budget import confidence_for
+from surefoot.gate.budget import comparison_error, confidence_for
 from surefoot.gate.gate import Gate, GateStudy, GateVerdict, Outcome, StudyOutcome, worst
 from surefoot.gate.regression import earlier_run
 from surefoot.gate.shell_command import shell_command
@@ -21,7 +22,9 @@ from surefoot.gate.study_options import COMMANDS, is_requirement
 from surefoot.report.measured_words import measured_words
 from surefoot.report.page import write_page
 from surefoot.store.locations import public_location
-from surefoot.study.not_worse import not_worse_than
+from surefoot.store.records import Curves
+from surefoot.study.curve_not_worse import check_curve_errors
+from surefoot.study.earlier_model import not_worse_than
 from surefoot.user_code import raised_words
 
 if TYPE_CHECKING:
@@ -58,7 +61,10 @@ def prepare_study(gate: Gate, study: GateStudy) -> None:
     if regression is not None and regression.model is not None:
         values.append(_of_earlier_model(study))
     if regression is not None and regression.evidence is not None:
-        earlier_run(regression.evidence)
+        earlier = earlier_run(regression.evidence)
+        if study.compares_curves and isinstance(earlier.record.details, Curves):
+            own = error_from(values[0]["confidence"]) if _takes_confidence(study) else 0.0
+            check_curve_errors(own, earlier.record, earlier.name, comparison_error(study))
     for one in values:
         prepare_gpu(one.get("device"))
         try:
@@ -120,8 +126,8 @@ def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, tuple[Cl
     result: Result = COMMANDS[study.command].call(values, caller)
     regression, models = study.regression, tuple[Claim, ...]()
     if regression is not None:
-        result, claim, models = _compared(study, result, caller)
-        result = replace(result, verdicts=(*result.verdicts, claim))
+        result, claims, models = _compared(study, result, caller)
+        result = replace(result, verdicts=(*result.verdicts, *claims))
     _check_spending(study, result)
     if page is not None:
         facts = (*result.view.facts, gate.budget)
@@ -131,8 +137,8 @@ def _run(gate: Gate, study: GateStudy, caller: Caller) -> tuple[Result, tuple[Cl
 
 def _compared(
     study: GateStudy, result: Result, caller: Caller
-) -> tuple[Result, Claim, tuple[Claim, ...]]:
-    """The verdict on the comparison with the earlier model, and the claims of both by name."""
+) -> tuple[Result, tuple[Claim, ...], tuple[Claim, ...]]:
+    """The verdicts on the comparison with the earlier model, and the claims of both by name."""
     regression: Any = study.regression
     if regression.evidence is not None:
         earlier = earlier_run(regression.evidence)
@@ -143,19 +149,19 @@ def _compared(
         earlier_caller = replace(caller, command=shell_command(command, values))
         old: Result = command.call(values, earlier_caller)
         name, record, recorded = str(regression.model), old.record, old.from_store
-    claim = not_worse_than(
+    claims = not_worse_than(
         result.record,
         record,
         names=(str(study.options["model"]), name),
         margin=regression.margin,
-        error=study.share,
+        error=comparison_error(study),
     )
     models = tuple(
         replace(one, names=(called,))
-        for called, part in zip(claim.names, (result.record, record), strict=True)
+        for called, part in zip(claims[0].names, (result.record, record), strict=True)
         for one in part.claims
     )
-    return replace(result, from_store=result.from_store and recorded), claim, models
+    return replace(result, from_store=result.from_store and recorded), claims, models
 
 
 def _values(study: GateStudy) -> dict[str, Any]:
@@ -174,7 +180,7 @@ def _takes_confidence(study: GateStudy) -> bool:
 
 def _of_earlier_model(study: GateStudy) -> dict[str, Any]:
     """The same of the earlier model: nothing is required of it, and no file is written."""
-    files = ("report", "figure")
+    files = ("report", "figure", "counterexamples", "vnnlib")
     values = {n: v for n, v in _values(study).items() if n not in files and not is_requirement(n)}
     earlier: Any = study.regression
     return {**values, "model": earlier.model}

@@ -37,7 +37,10 @@ EXIT_CODES = {Outcome.PASSED: 0, Outcome.REFUTED: 1, Outcome.UNDECIDED: 2, Outco
 
 @dataclass(frozen=True)
 class Regression:
-    """That a model is not worse than an earlier one: which, and by how much it may fail more often.
+    """That a model is not worse than an earlier one: which, and by how much it may be.
+
+    `margin` is how much more often it may fail; of a curve, by how much the share of the levels may
+    be smaller; of critical radii, by which part of itself their mean may be.
 
     `model` is the earlier model, which is run again; `evidence` is the file of its run, where only
     that is left.
@@ -54,7 +57,8 @@ class GateStudy:
 
     `requirements` counts those of its own options; `error` is what all of these may spend together,
     and `share` what one requirement of the file may spend, such as the `regression`. Of several
-    `parts`, such as curves, each spends the error that its command states, so they divide it.
+    `parts`, such as curves, each spends the error that its command states, so they divide it;
+    the curve of an earlier model is one of them.
     """
 
     name: str
@@ -65,6 +69,11 @@ class GateStudy:
     parts: int = 1
     error: float = 0.0
     share: float = 0.0
+
+    @property
+    def compares_curves(self) -> bool:
+        """Whether its curve is compared with an earlier one, by the intervals of both."""
+        return self.command == "curve" and self.regression is not None
 
     @property
     def store(self) -> str:
@@ -97,7 +106,7 @@ class Gate:
                 f"most {self.error:g}, if its assumptions hold."
             )
         each = max(study.share for study in self.studies)
-        own = [s.name for s in self.studies if s.requirements and "confidence" in s.options]
+        own = [s.name for s in self.studies if s.error and "confidence" in s.options]
         rest = f"{', '.join(own)} as stated, " * bool(own) + f"each {each:.3g}" * bool(each)
         return (
             f"The {number} requirements of {name} share an error of {self.error:g} ("

@@ -12,8 +12,8 @@ from surefoot.errors import InvalidArgument
 
 REGRESSION = ("not_worse_than", "previous_model", "margin")
 """What a study says of such a comparison."""
-COMPARABLE = ("estimate", "certify", "tail")
-"""Commands whose results are compared input by input with those of an earlier model."""
+COMPARABLE = ("estimate", "certify", "tail", "curve", "critical")
+"""Commands whose results are compared with those of an earlier model."""
 _ENDING = ".evidence.json"
 
 

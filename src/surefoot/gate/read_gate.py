@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,14 +178,30 @@ def _study(
     parts = len(models) * len(perturbations) if command.name == "curve" else 1
     if command.name == "critical" and "within" in values:
         parts = len(models)
-    return GateStudy(
-        name,
-        command.name,
-        values,
-        sum(is_requirement(key) for key in values),
-        _regression(name, command, values, about, defaults, folder),
-        parts,
+    regression = _regression(name, command, values, about, defaults, folder)
+    requirements = sum(is_requirement(key) for key in values)
+    study = GateStudy(name, command.name, values, requirements, regression, parts)
+    return replace(study, parts=2) if study.compares_curves else study
+
+
+def _check_comparable(name: str, values: Mapping[str, Any]) -> None:
+    """Refuse what leaves no results of one model to compare with those of an earlier one."""
+    way_out = (
+        "leave it out, or compare other studies only (--previous-model NAME=old.onnx, or "
+        "previous-model in their [[study]])"
     )
+    for key in ("precision", "levels", "correct_only", "within", "compare_methods"):
+        if values.get(key) not in (None, False):
+            raise InvalidArgument(
+                f"study {name}: {key.replace('_', '-')} leaves no results that can be compared "
+                f"with an earlier model: {way_out}"
+            )
+    for key in ("model", "perturb"):
+        if isinstance(values.get(key), list):
+            raise InvalidArgument(
+                f"study {name}: one model and one perturbation is compared with an earlier model, "
+                f"and {key} is a list: give each a study of its own"
+            )
 
 
 def _regression(
@@ -216,13 +233,7 @@ def _regression(
             f"study {name}: previous-model and not-worse-than are for {', '.join(COMPARABLE)}, not "
             f"for {command.name}: leave them out"
         )
-    for key in ("precision", "levels", "correct_only"):
-        if values.get(key) not in (None, False):
-            raise InvalidArgument(
-                f"study {name}: {key.replace('_', '-')} leaves no results of the same inputs at "
-                "one level to compare with an earlier model: leave it out, or leave out "
-                "previous-model and not-worse-than"
-            )
+    _check_comparable(name, values)
     margin = share("margin", about.get("margin", MARGIN))
     if model is not None and evidence is not None:
         raise InvalidArgument(

@@ -57,10 +57,12 @@ from surefoot.population.share import (
     robust_of_these,
 )
 from surefoot.population.tail_mean import TailMean
+from surefoot.population.two_samples import SAME_POPULATION, not_worse_of_samples
 from surefoot.population.worst import weakest
 
 __all__ = [
     "ESTIMATORS",
+    "SAME_POPULATION",
     "AlgorithmOne",
     "CriticalQuantile",
     "CriticalQuantileResult",
@@ -99,6 +101,7 @@ __all__ = [
     "mean_radius",
     "members_of",
     "not_worse",
+    "not_worse_of_samples",
     "of_each",
     "quantile_difference",
     "quantile_differences",

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from surefoot.results import Interval
-from surefoot.store.spec import PartSpec
+from surefoot.store.spec import PartSpec, StudySpec
 
 _QUANTITIES = {
     "true": "accuracy",
@@ -56,6 +56,12 @@ def share_quantity(height: str, perturbation: str, span: Interval) -> str:
     """The quantity of a curve's robustness, as ASAP defines it."""
     levels = f"share of the levels from {span.low:g} to {span.high:g}"
     return f"{levels} at which the {height} under {perturbation} is at least"
+
+
+def robustness_quantity(study: StudySpec, span: Interval) -> str:
+    """The same of the curve that a study measures."""
+    name = levels_name(study.perturbation, study.words.perturbation)
+    return share_quantity(curve_quantity(study.property.kind), name, span)
 
 
 @dataclass(frozen=True)

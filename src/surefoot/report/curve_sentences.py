@@ -65,6 +65,17 @@ def _statement(claim: Claim, around: Interval) -> str:
     return f"{curve} is {limit} or more at {share}{bracketed(claim, percent_range(around))}"
 
 
+def curve_not_worse(claim: Claim) -> tuple[str, str]:
+    """That the share of the levels is at most so much smaller than with another model, or more."""
+    limit, quantity = exact_percent(claim.limit or 0.0), CurveQuantity.read(claim.quantity)
+    most, (first, second) = f"{100 * (claim.requirement or 0.0):.12g} points", claim.names
+    share = f"with {first} {_curve(claim)} is {limit} or more at a share of the {quantity.levels}"
+    return (
+        f"{share} that is at most {most} smaller than with {second}",
+        f"{share} that is more than {most} smaller than with {second}",
+    )
+
+
 def curve_requirement(claim: Claim) -> tuple[str, str]:
     """What holds if the required share of the levels is met, and what holds if it is not."""
     limit, quantity = exact_percent(claim.limit or 0.0), CurveQuantity.read(claim.quantity)

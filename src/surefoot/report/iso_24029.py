@@ -87,6 +87,8 @@ PROPERTIES: dict[str, tuple[Property, ...]] = {
     "difference": _RESPONSE,
     "best": _RESPONSE,
     "not_worse": _RESPONSE,
+    "curve_not_worse": _DROPS,
+    "radius_not_worse": _PROVED,
     "quantile_difference": _PROVED,
     "classes": _RESPONSE,
 }

@@ -10,15 +10,14 @@ from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from surefoot.errors import InvalidArgument
+from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
 """What a test case came to; `error` is a case that could not be run."""
 
-UndecidedAs = Literal["failure", "skipped"]
-"""What JUnit, which has no word for it, calls a case that is undecided."""
-
 _OUTCOMES = get_args(Outcome)
-_UNDECIDED_AS = get_args(UndecidedAs)
+_ELEMENTS: dict[UndecidedAs, str | None] = {"fail": "failure", "skip": "skipped", "pass": None}
+"""The element of an undecided case; a case without one has passed."""
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not permit, not even as a reference."""
@@ -48,17 +47,18 @@ class Case:
 
 def junit_xml(
     cases: Sequence[Case],
-    undecided: UndecidedAs = "failure",
+    undecided: UndecidedAs = "fail",
     properties: Mapping[str, str] | None = None,
 ) -> str:
     """The cases as JUnit XML, one test suite for each suite name, in the order given.
 
-    An undecided case has `type="undecided"` and counts as what `undecided` says. `properties` are
-    written into every suite. Characters that XML does not permit are written as `\\x00`.
+    An undecided case fails, is skipped or passes, as `undecided` says; its type, or else the first
+    word of its output, is "undecided". `properties` are written into every suite. Characters that
+    XML does not permit are written as `\\x00`.
     """
-    if undecided not in _UNDECIDED_AS:
+    if undecided not in UNDECIDED_CHOICES:
         raise InvalidArgument(
-            f"undecided must be one of {', '.join(_UNDECIDED_AS)}, got {undecided!r}"
+            f"undecided must be one of {', '.join(UNDECIDED_CHOICES)}, got {undecided!r}"
         )
     suites: dict[str, list[Case]] = {}
     for case in cases:
@@ -83,7 +83,7 @@ def _element(outcome: Outcome, undecided: UndecidedAs) -> str | None:
         case "failed":
             return "failure"
         case "undecided":
-            return undecided
+            return _ELEMENTS[undecided]
         case "error":
             return "error"
 
@@ -115,7 +115,8 @@ def _add_case(suite: Element, case: Case, undecided: UndecidedAs) -> None:
     entry = SubElement(suite, "testcase", attributes)
     tag = _element(case.outcome, undecided)
     if tag is None:
-        lines = "\n".join(part for part in (case.message, case.details) if part)
+        word = "undecided" if case.outcome == "undecided" else ""
+        lines = "\n".join(part for part in (word, case.message, case.details) if part)
         if lines:
             SubElement(entry, "system-out").text = _text(lines)
         return

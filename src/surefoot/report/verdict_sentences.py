@@ -14,7 +14,7 @@ from surefoot.report.clauses import (
     scope_phrase,
     subject,
 )
-from surefoot.report.curve_sentences import curve_requirement
+from surefoot.report.curve_sentences import curve_not_worse, curve_requirement
 from surefoot.report.formatting import exact_percent, with_full_stop
 from surefoot.report.tally_sentences import case_requirement
 
@@ -30,7 +30,8 @@ def verdict_sentence(claim: Claim) -> str:
     sides = "" if claim.kind in _TWO_SIDED else "one-sided, "
     confidence = confidence_clause(claim)
     certain = f" ({sides}{confidence})" if confidence else ""
-    return f"{claim.verdict}: {names}{statement}{certain}{condition}."
+    rests = f"; {claim.reason}" if claim.reason and claim.kind in COMPARED else ""
+    return f"{claim.verdict}: {names}{statement}{certain}{condition}{rests}."
 
 
 def required_statement(claim: Claim) -> str:
@@ -44,7 +45,7 @@ def _both_statements(claim: Claim) -> tuple[str, str]:
 
 
 def _named_subject(claim: Claim) -> str:
-    return "" if claim.kind == "not_worse" or _has_own_numbers(claim) else subject(claim)
+    return "" if claim.kind in COMPARED or _has_own_numbers(claim) else subject(claim)
 
 
 def _has_own_numbers(claim: Claim) -> bool:
@@ -135,8 +136,20 @@ def _not_worse(claim: Claim) -> tuple[str, str]:
     )
 
 
-_TWO_SIDED = ("mean_set", "curve_set", "curve_population")
-"""Kinds whose verdict is read off the interval of the claim itself, which has two sides."""
+def _radius_not_worse(claim: Claim) -> tuple[str, str]:
+    first, second = claim.names
+    mean = f"averaged over {scope_phrase(claim)}, the critical radius with {first} is"
+    most = exact_percent(claim.requirement or 0.0)
+    return (
+        f"{mean} at most {most} smaller than with {second}",
+        f"{mean} more than {most} smaller than with {second}",
+    )
+
+
+COMPARED = ("not_worse", "curve_not_worse", "radius_not_worse")
+"""Kinds that compare a model with others, whose sentences name them."""
+_TWO_SIDED = ("mean_set", "curve_set", "curve_population", "curve_not_worse")
+"""Kinds whose verdict is read off intervals that have two sides."""
 REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "all_kappa": _every_input,
     "mean_set": _mean,
@@ -147,5 +160,7 @@ REQUIREMENTS: dict[str, Callable[[Claim], tuple[str, str]]] = {
     "radius_quantile": _quantile,
     "case_failure": case_requirement,
     "not_worse": _not_worse,
+    "curve_not_worse": curve_not_worse,
+    "radius_not_worse": _radius_not_worse,
 }
 """For each kind that can be required: what holds if it is met, and what holds if it is not."""

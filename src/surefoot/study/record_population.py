@@ -62,3 +62,10 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     }
     whole = {name: r.study.model.covers in _WHOLE_MODEL for name, r in parts.items()}
     return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b] and whole[a]}
+
+
+def is_same_model(one: Record, other: Record) -> bool:
+    """Whether both are of one exported file, run alike: whatever is true of one is of the other."""
+    a, b = one.study, other.study
+    alike = (a.model, a.bounds, a.generator) == (b.model, b.bounds, b.generator)
+    return alike and a.model.covers in _WHOLE_MODEL

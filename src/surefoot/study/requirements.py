@@ -15,7 +15,7 @@ from surefoot.population import (
     requires_of_groups,
     requires_of_interval,
 )
-from surefoot.report.curve_quantity import curve_quantity, levels_name, share_quantity
+from surefoot.report.curve_quantity import robustness_quantity
 from surefoot.report.formatting import percent_range
 from surefoot.results import (
     Bracket,
@@ -120,10 +120,7 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
             f"a share of the levels lies between 0 and 1, got {least:g}: write 0.25 for a quarter"
         )
     own = [claim for claim in record.claims if claim.about.of is not About.CLASS]
-    height = curve_quantity(record.study.property.kind)
-    words = record.study.words.perturbation
-    name_of_levels = levels_name(record.study.perturbation, words)
-    quantity = share_quantity(height, name_of_levels, details.curve.span)
+    quantity = robustness_quantity(record.study, details.curve.span)
     claims = []
     for claim, reading in zip(own, details.curve.readings, strict=True):
         guarantee = claim.guarantee

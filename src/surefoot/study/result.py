@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from surefoot.evidence_file.statement import Evidence
-    from surefoot.report.junit import UndecidedAs
+    from surefoot.undecided_as import UndecidedAs
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +199,8 @@ class Result:
         which each requirement is a test. `name` is that of the model, `dataset` and `dataset_id`
         name the data, `task` says what the model does: where they are left out, names of files
         stand in. `benchmark_task`: write the first number as the result of this task of the
-        benchmark `dataset_id`. `undecided`: what JUnit calls an undecided requirement, failure or
-        skipped.
+        benchmark `dataset_id`. `undecided`: what an undecided requirement does in JUnit, fail
+        (default), skip or pass.
         """
         from surefoot.report.export.document import document
         from surefoot.report.export.run import ExportedRun, ExportOptions

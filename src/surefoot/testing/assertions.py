@@ -13,9 +13,6 @@ TYPE_CHECKING = False  # `typing` is not imported for an annotation
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-UNDECIDED_CHOICES = ("fail", "skip", "pass")
-"""What an undecided requirement does to a test."""
-
 
 class NotRobust(AssertionError):
     """The requirement is refuted; the message is the claim. `result` is the whole result."""

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from surefoot.testing.assertions import (
-    UNDECIDED_CHOICES,
     RobustnessUndecided,
     UndecidedPolicy,
     undecided_policy,
 )
+from surefoot.undecided_as import UNDECIDED_CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from surefoot.report.sentences import sentence
 from surefoot.results import Undecided
 from surefoot.store.records import InputRow
 from surefoot.study import Result
-from surefoot.testing.assertions import UNDECIDED_CHOICES, NotRobust, printable, raise_undecided
+from surefoot.testing.assertions import NotRobust, printable, raise_undecided
+from surefoot.undecided_as import UNDECIDED_CHOICES
 
 _COARSEST = 0.02
 """Half-width of the mean at most: what the examples of `surefoot estimate` ask for."""

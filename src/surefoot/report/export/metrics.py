@@ -12,9 +12,10 @@ from surefoot.report.formatting import extrapolated_probability, percent_range, 
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.report.tally_sentences import case_scope
+from surefoot.report.verdict_sentences import COMPARED
 from surefoot.results import UNIT, Footing
 
-_WITHOUT_NUMBER = ("best", "classes", "not_worse")
+_WITHOUT_NUMBER = ("best", "classes", *COMPARED)
 """Kinds that say which of several differ: the sentence is the statement."""
 
 _CASES = ("case_failure", "cases_failed", "case_difference")

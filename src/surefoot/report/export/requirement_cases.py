@@ -11,6 +11,7 @@ from surefoot.report.junit import Case, Outcome, junit_xml
 from surefoot.report.measured_words import measured_words
 from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import required_statement
+from surefoot.undecided_as import UNDECIDED_CHOICES
 
 _OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.PASS: "passed",
@@ -28,7 +29,7 @@ def junit(run: ExportedRun, options: ExportOptions) -> str:
             "one, for example --require 0.95 (in Python result.require(0.95).export(…))"
         )
     properties = dict(run.facts) | ({"Command": run.view.command} if run.view.command else {})
-    return junit_xml(cases, options.undecided or "failure", properties)
+    return junit_xml(cases, options.undecided or UNDECIDED_CHOICES[0], properties)
 
 
 def requirement_cases(run: ExportedRun) -> list[Case]:

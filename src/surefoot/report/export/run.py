@@ -9,11 +9,11 @@ from pathlib import PurePath
 from surefoot.claims import About, Claim, Randomness
 from surefoot.errors import InvalidArgument
 from surefoot.report.formatting import file_name
-from surefoot.report.junit import UndecidedAs
 from surefoot.report.provenance import provenance
 from surefoot.report.view import View
 from surefoot.store.records import Record
 from surefoot.store.spec import ComparisonSpec, StudySpec
+from surefoot.undecided_as import UndecidedAs
 
 _FACTS = (
     *("Study", "Model", "Inputs", "Property", "Method", "Random numbers"),
@@ -30,7 +30,7 @@ class ExportOptions:
 
     `name` is that of the model, `dataset` that of the data, `dataset_id` its id on the Hugging Face
     Hub, `task` what the model does. `benchmark_task` is a task of a benchmark on the Hub: then its
-    file of results is written. `undecided`: what JUnit calls a requirement that is undecided.
+    file of results is written. `undecided`: what an undecided requirement does in JUnit.
     """
 
     name: str = ""
