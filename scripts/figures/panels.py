@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import altair as alt
 
-from surefoot.report.figures import INK, svg
+from surefoot.report.figures import INK, SERIES, svg
 
-OCHRE = "#d19a2e"
+OCHRE = SERIES[4]
 SOLID, DASHED, DOTTED = (1, 0), (5, 3), (1.5, 2.5)
 Points = Sequence[tuple[float, float]]
 Align = Literal["left", "center", "right"]

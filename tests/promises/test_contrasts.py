@@ -1,5 +1,6 @@
 """Many tests, one error; groups that differ and groups that do not."""
 
+import importlib
 import math
 
 import numpy as np
@@ -21,6 +22,7 @@ from surefoot.statistics import (
 )
 from surefoot.statistics.contrasts import MOST_GROUPS, orders_for
 
+module = importlib.import_module("surefoot.statistics.contrasts")
 LAW = settings(deadline=None, database=None, derandomize=True, max_examples=80)
 PS = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -116,6 +118,26 @@ def test_the_permutation_test_keeps_its_level(sizes, level):
         for _ in range(runs)
     )
     assert stats.binom.sf(wrong - 1, runs, level) > 0.001
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5])
+def test_the_permutation_test_of_large_groups_keeps_its_level(monkeypatch, level):
+    """Blocks of four values move together, and two values stay: 600 seeded samples of one pair."""
+    monkeypatch.setattr(module, "_FEWEST_BLOCKS", 5)
+    rng, runs = np.random.default_rng(5), 600
+    wrong = sum(
+        permutation(rng.beta(2, 1, 20), rng.beta(2, 1, 30), rng, 999) <= level for _ in range(runs)
+    )
+    assert stats.binom.sf(wrong - 1, runs, level) > 0.001
+
+
+def test_the_permutation_test_of_large_groups_agrees_with_welchs():
+    """3,000 values, whose means are nearly normal; allowance four standard deviations and 10 %."""
+    rng = np.random.default_rng(2)
+    a, b = rng.beta(2, 1, 1500), rng.beta(2, 1, 1500)
+    a += b.mean() - a.mean() + 2.2 * math.sqrt((a.var() + b.var()) / 1500)
+    ours = np.mean([permutation(a, b, rng, 2_000) for _ in range(10)])
+    assert ours == pytest.approx(welch(a, b), rel=0.1 + 4 / math.sqrt(20 * 10))
 
 
 def test_fifteen_classes_can_be_told_apart():

@@ -169,9 +169,9 @@ def test_an_image_on_a_page_is_whole_and_shrunk_only_where_it_is_larger_than_a_p
     shaped = np.moveaxis(x, 0, -1) if frame[0] == 3 else x
     pixels = np.clip(np.rint(shaped.astype(np.float64) * 255), 0, 255).astype(np.uint8)
     for most_side in (None, 30):
-        shown = _image(png(x, frame, Interval(0, 1), (), most_side))
+        shown = _image(png(x, frame, Interval(0, 1), None, most_side))
         np.testing.assert_array_equal(np.asarray(shown), pixels)
-    assert _image(png(x, frame, Interval(0, 1), (), 10)).size == (10, 3)
+    assert _image(png(x, frame, Interval(0, 1), None, 10)).size == (10, 3)
 
 
 def _image(text):

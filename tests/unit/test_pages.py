@@ -72,6 +72,16 @@ def test_a_long_table_shows_its_first_rows_and_folds_the_others(rows, open_):
     assert table.first_rows + table.further_rows == table.rows
 
 
+@pytest.mark.parametrize(("rows", "printed"), [(13, True), (210, True), (211, False)])
+def test_paper_has_the_folded_rows_of_a_table_unless_they_fill_many_sheets(rows, printed):
+    table = Table("t", ("a",), tuple((str(i),) for i in range(rows)))
+    template = page._environment().from_string(
+        '{% from "table.html.j2" import table %}{{ table(data) }}'
+    )
+    assert ('class="further"' in template.render(data=table)) == printed
+    assert "details:not(.many)::details-content { content-visibility: visible" in STYLE
+
+
 def test_a_page_of_two_hundred_classes_is_small_and_shows_the_worst_first(tmp_path):
     rows = [f"{i},c{i // 3:03d},{'fail' if i // 3 > 190 else 'pass'}" for i in range(600)]
     path = tmp_path / "outcomes.csv"

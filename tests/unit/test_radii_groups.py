@@ -58,7 +58,7 @@ def test_labels_are_classes_of_each_network_in_the_order_of_numbers(file):
     result = brackets(file(text), by="label", quantile=0.5)
     classes = [c for c in result.claims if c.about.of is About.CLASS]
     assert [c.about.name for c in classes] == ["2", "9", "10"]
-    assert {c.guarantee.jointly for c in classes} == {"all 3 classes"}
+    assert {c.guarantee.jointly for c in classes} == {"the 3 classes"}
     assert all(c.interval.low == 0 for c in classes)
 
 

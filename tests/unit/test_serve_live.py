@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 from contextlib import aclosing, closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import surefoot as sf
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.evidence import Counts
 from surefoot.serve.bounded_cache import BoundedCache
-from surefoot.serve.run_state import State, state_of
+from surefoot.serve.run_state import State, state_of, state_words
 from surefoot.serve.settings import Settings
 from surefoot.store import open_existing, open_store
 from surefoot.store.records import Source
@@ -137,6 +139,45 @@ def test_a_run_goes_on_only_while_something_is_written(tmp_path):
     assert state_of(replace(line, written=old, finished=old, stopped=True)) is State.STOPPED
     goes_on = replace(line, finished=old, stopped=True)
     assert state_of(goes_on) is State.IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (30, "in progress"),
+        (61, "unfinished, last written 1 minute ago"),
+        (3599, "unfinished, last written 59 minutes ago"),
+        (7300, "unfinished, last written 2 hours ago"),
+        (3e6, "unfinished, last written 34 days ago"),
+    ],
+)
+def test_a_run_that_has_not_written_for_a_while_says_since_when(tmp_path, seconds, words):
+    where, now = str(tmp_path / "runs.db"), datetime.now(UTC)
+    with closing(open_store(where)) as store:
+        store.begin("e" * 64, example_spec(5), None, {})
+    line = served_stores([where])[0].lines()[0]
+    quiet = replace(line, written=(now - timedelta(seconds=seconds)).isoformat())
+    assert state_words(state_of(quiet, now), quiet.written, now) == words
+    assert (
+        state_words(State.UNFINISHED, "nonsense") == "unfinished, last written at an unknown time"
+    )
+
+
+def test_the_list_and_its_live_messages_agree_on_the_state_of_every_run(tmp_path):
+    """Where they differ, a page loads itself again every second: a continued run once did."""
+    where = str(tmp_path / "runs.db")
+    with closing(open_store(where)) as store:
+        store.begin("e" * 64, example_spec(5), None, {})
+    study().run(where)
+    ends = [("", 0), ("", 1), ("9999", 0), ("2020", 1), ("9999", 1)]
+    for finished, stopped in ends:
+        with closing(sqlite3.connect(where)) as db, db:
+            end = finished and f"{finished}-01-01T00:00:00+00:00"
+            db.execute("UPDATE surefoot_runs SET finished = ?, stopped = ?", (end, stopped))
+        own = served_stores([where])[0]
+        listed = {line.digest: str(state_of(line)) for line in own.lines()}
+        runs = json.loads(live.StorePoller(own)._message())["runs"]
+        assert {run["run"]: run["state"] for run in runs} == listed
 
 
 def test_what_is_kept_in_memory_is_bounded_and_the_last_used_stays():

@@ -174,7 +174,7 @@ def test_preflight_wonders_about_chance_accuracy_and_odd_scales():
     assert findings["labels and clean accuracy"].status is CheckStatus.WARNING
     tiny = sf.load_inputs(np.abs(inputs.x) / 255, inputs.labels)
     findings = {c.name: c for c in examine(tiny, linear_model((0, 1)), None)}
-    assert "is the scale right?" in findings["inputs are within bounds"].finding
+    assert "is the scale right?" in findings["bounds of the inputs"].finding
 
 
 def test_preflight_tells_rounding_from_mixing():

@@ -68,5 +68,5 @@ def _frame(
         float(perturbed.min()), float(perturbed.max())
     )
     shown = shown_output(bench, x, task)
-    image = png(perturbed, bench.inputs.frame, values, shown.boxes, MOST_SIDE)
+    image = png(perturbed, bench.inputs.frame, values, shown, MOST_SIDE)
     return Frame(level, image, shown.words, kept)

@@ -61,7 +61,7 @@ def examine(inputs: Inputs, model: Model, perturbation: Perturbation | None) -> 
     yield _check("row order is irrelevant", lambda: _order(model, sample))
     yield _check("a batch of one equals a batch of many", lambda: _batches(model, sample))
     if not inputs.holds_items:
-        yield _check("inputs are within bounds", lambda: _bounds(inputs, model))
+        yield _check("bounds of the inputs", lambda: _bounds(inputs, model))
     yield _check(f"kind of {_unit(model)}", lambda: _scores(model))
     if model.signature.scores.of_classes:
         yield _check("labels and clean accuracy", lambda: _accuracy(inputs, model))

@@ -135,8 +135,8 @@ def _appearance(
     if frame:
         values = bench.model.signature.bounds or Interval(float(before.min()), float(before.max()))
         return {
-            "image": png(before, frame, values, clean.boxes, MOST_SIDE),
-            "perturbed": png(after, frame, values, failed.boxes, MOST_SIDE),
+            "image": png(before, frame, values, clean, MOST_SIDE),
+            "perturbed": png(after, frame, values, failed, MOST_SIDE),
         }
     if bench.inputs.features and before.ndim == 1:
         changed = changed_features(bench.inputs, bench.perturbation, row, after, _CHANGES)

@@ -240,7 +240,9 @@ def requirement_of_each(
         return Each(Decision(claim, False, promise, total), rows)
     doubtful = [name for name, e in evidence_by_class.items() if e.above > error]
     examples = ", ".join(doubtful[:5]) + (", …" if len(doubtful) > 5 else "")
-    classes = f"class {examples}" if len(doubtful) == 1 else f"{len(doubtful)} classes ({examples})"
+    classes = (
+        f"class {examples}" if len(doubtful) == 1 else f"{len(doubtful):,} classes ({examples})"
+    )
     return Each(Undecided(f"the evidence does not decide it for {classes}", total), rows)
 
 

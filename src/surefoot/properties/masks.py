@@ -77,6 +77,10 @@ class PixelsKept:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
+    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401
+        """The class of each pixel."""
+        return _mask_of(output)
+
 
 @dataclass(frozen=True)
 class MaskIoU:
@@ -142,6 +146,10 @@ class MaskIoU:
         """The largest classes, by their share of the pixels."""
         return _mask_words(output)
 
+    def mask_to_draw(self, output: Any) -> NDArray[np.int64]:  # noqa: ANN401
+        """The class of each pixel."""
+        return _mask_of(output)
+
 
 def _masks(outputs: Array) -> Array:
     """(n, height, width) of classes, from those or from (n, classes, height, width) of scores."""
@@ -204,10 +212,16 @@ def _classes_in(masks: Array) -> list[int]:
     return [int(label) for label in array_namespace(masks).unique_values(masks)]
 
 
-def _mask_words(output: Any) -> str:  # noqa: ANN401
+def _mask_of(output: Any) -> NDArray[np.int64]:  # noqa: ANN401  an output or a target
+    """(height, width) of classes."""
     values = np.asarray(on_host(output))
-    mask = values.argmax(axis=0) if values.ndim == 3 else values
-    labels, counts = np.unique(mask.astype(np.int64), return_counts=True)
+    mask: NDArray[Any] = values.argmax(axis=0) if values.ndim == 3 else values
+    return mask.astype(np.int64)
+
+
+def _mask_words(output: Any) -> str:  # noqa: ANN401
+    mask = _mask_of(output)
+    labels, counts = np.unique(mask, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES]
     parts = [f"class {labels[i]} {100 * counts[i] / mask.size:.3g} %" for i in order]
     return ", ".join(parts) + (", …" if len(labels) > _MOST_CLASSES else "")

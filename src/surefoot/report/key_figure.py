@@ -97,7 +97,11 @@ def _curve(claim: Claim) -> _Parts:
         number = percent(claim.value or 0.0)
         return number, percent_range(around), f"share of the {quantity.levels} where {kept}"
     unit = f" {quantity.unit}" if quantity.unit else ""
-    name = f"{quantity.perturbation} up to which" if quantity.perturbation else "level up to which"
+    name = (
+        f"level of {quantity.perturbation} up to which"
+        if quantity.perturbation
+        else "level up to which"
+    )
     return f"{four_digits(claim.value or 0.0)}{unit}", radius_range(around), f"{name} {kept}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from surefoot.claims import Claim
 from surefoot.report.formatting import (
@@ -32,7 +33,8 @@ class Table:
     """A heading for each column, and rows of text.
 
     The first `name_columns` columns hold names and are set left; the others hold numbers. A page
-    shows `visible_rows` of a long table and folds the others.
+    shows `visible_rows` of a long table and folds the others; more than `most_on_paper` of these,
+    about six sheets, are not printed.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Table:
     note: str = ""
     page_only: bool = False
     visible_rows: int = 10
+    most_on_paper: ClassVar[int] = 200
 
     @property
     def first_rows(self) -> tuple[tuple[str, ...], ...]:

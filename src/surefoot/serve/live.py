@@ -17,7 +17,8 @@ from surefoot.serve.run_state import (
     State,
     counts_inputs,
     progress_words,
-    seconds_since,
+    state_of,
+    state_words,
 )
 from surefoot.serve.stores import ServedStore
 from surefoot.store.run_lines import RunLine, RunPosition
@@ -105,21 +106,19 @@ class StorePoller:
         return [self._run(p, self._watched[p.key]) for p in positions if p.key in self._watched]
 
     def _run(self, position: RunPosition, watched: _Watched) -> dict[str, Any]:
-        recent = seconds_since(position.written) <= RECENT_SECONDS
-        state = State.IN_PROGRESS if recent else State.UNFINISHED
-        if position.has_record:
-            state = State.FINISHED
-        line, begun = watched.line, None
+        state, line, begun = state_of(position), watched.line, None
         watched.history.append((time.monotonic(), position.trials))
-        if counts_inputs(line.method) and not position.has_record:
-            rows = self.store.subjects(position.key, watched.rows, _ROWS_AT_ONCE) if recent else []
+        if counts_inputs(line.method) and state is State.IN_PROGRESS:
+            rows = self.store.subjects(position.key, watched.rows, _ROWS_AT_ONCE)
             watched.rows += len(rows)
             watched.subjects.update(rows)
+        if state in (State.IN_PROGRESS, State.UNFINISHED):
             begun = len(watched.subjects) if watched.rows else None
         rate = watched.rate if state is State.IN_PROGRESS else None
         return {
             "run": position.digest,
             "state": str(state),
+            "state_words": state_words(state, position.written),
             "words": progress_words(position.trials, begun, line.inputs, rate),
             "share": None if not begun or not line.inputs else begun / line.inputs,
         }

@@ -12,7 +12,7 @@ from surefoot.claims import About, Claim, Verdict
 from surefoot.errors import SurefootError
 from surefoot.report.key_figure import KeyFigure, key_figure
 from surefoot.serve.page_numbers import PageNumbers
-from surefoot.serve.run_state import STATE_WORDS, State, progress_words, short_time, state_of
+from surefoot.serve.run_state import State, progress_words, short_time, state_of, state_words
 from surefoot.serve.stores import ServedStore
 from surefoot.store.run_lines import RunLine
 
@@ -82,7 +82,7 @@ class ListedRun:
     @property
     def state_words(self) -> str:
         """The state for people."""
-        return STATE_WORDS[self.state]
+        return state_words(self.state, self.line.written)
 
     @property
     def progress(self) -> str:

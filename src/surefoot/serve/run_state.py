@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from surefoot.methods import METHODS
 from surefoot.procedure import Needs
-from surefoot.store.run_lines import RunLine
+from surefoot.store.run_lines import RunLine, RunPosition
 
 RECENT_SECONDS = 60.0
-"""Since the last write: a run that writes more seldom has a very slow model, or was stopped."""
+"""Since the last write: a run that writes more seldom has slow batches, or was stopped."""
 
 
 class State(StrEnum):
@@ -22,15 +22,11 @@ class State(StrEnum):
     UNFINISHED = "unfinished"
 
 
-STATE_WORDS = {
-    State.FINISHED: "finished",
-    State.IN_PROGRESS: "in progress",
-    State.STOPPED: "stopped by the time limit",
-    State.UNFINISHED: f"unfinished, no write for {RECENT_SECONDS:.0f} s",
-}
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}
+"""Of an age in words: in seconds, the longest first; below a minute a run is in progress."""
 
 
-def state_of(line: RunLine, now: datetime | None = None) -> State:
+def state_of(line: RunLine | RunPosition, now: datetime | None = None) -> State:
     """The state of a run, by its record and its last write: nothing else says that it goes on."""
     recent = seconds_since(line.written, now) <= RECENT_SECONDS
     if line.finished and not line.stopped:
@@ -39,6 +35,26 @@ def state_of(line: RunLine, now: datetime | None = None) -> State:
         goes_on = recent and line.written > line.finished
         return State.IN_PROGRESS if goes_on else State.STOPPED
     return State.IN_PROGRESS if recent else State.UNFINISHED
+
+
+def state_words(state: State, written: str, now: datetime | None = None) -> str:
+    """The state for people; where a process may be at work or gone, when it last wrote."""
+    match state:
+        case State.STOPPED:
+            return "stopped by the time limit"
+        case State.UNFINISHED:
+            return f"unfinished, last written {_age_words(seconds_since(written, now))}"
+        case _:
+            return str(state)
+
+
+def _age_words(seconds: float) -> str:
+    """How long ago, in the longest unit that fits, rounded down."""
+    if seconds == float("inf"):
+        return "at an unknown time"
+    unit, length = next((u for u in _UNITS.items() if seconds >= u[1]), ("minute", 60))
+    number = max(1, int(seconds // length))
+    return f"{number:,} {unit}{'' if number == 1 else 's'} ago"
 
 
 def seconds_since(time: str, now: datetime | None = None) -> float:

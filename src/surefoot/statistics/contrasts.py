@@ -16,6 +16,8 @@ from surefoot.statistics.multiplicity import holm
 
 Values = NDArray[np.float64]
 Pair = tuple[str, str]
+Key = tuple[str, int]
+"""A group, and how many of its values move together."""
 
 MOST_GROUPS = 20
 """Groups, so at most 190 pairs: about 5 s where all differ at an error of .01, else far less."""
@@ -35,6 +37,11 @@ _EXCEEDING = 20
 """Relabellings as far apart that end the search (Besag & Clifford 1991): p is then about known."""
 _FIRST_ROWS, _MOST_ROWS, _MOST_CELLS = 200, 2_000, 1_000_000
 """Relabellings at first and at most at a time, and values in them: 24 megabytes."""
+_FEWEST_BLOCKS = 500
+"""Blocks that a large group is divided into at least. Relabelling whole blocks is exact as well: it
+is a subgroup of all relabellings; 500 blocks tell the spread of a mean to about 3 %."""
+_FEW = 8
+"""Of so many blocks one moves at most: then choosing these is faster than mixing all."""
 _FLAT = 1e-14
 """A variance, where the values span 1, that is no more than rounding."""
 
@@ -122,9 +129,9 @@ def _permutations(
 ) -> dict[Pair, float]:
     """A p-value for each pair.
 
-    Of a random relabelling only the sums of one group are needed: some of the first group's values
-    in random order, and the rest of the second's. How many of which is hypergeometric; the orders
-    of a group serve all its pairs.
+    Of a random relabelling only the sums of one group are needed: how many of its blocks leave is
+    hypergeometric, as many of the other group's enter, and which is the start of a random order.
+    The orders of a group serve all its pairs.
     """
     if not pairs:
         return {}
@@ -132,33 +139,57 @@ def _permutations(
     centre, reach = every.mean(), max(float(np.ptp(every)), 1e-300)
     scaled = {name: (values - centre) / reach for name, values in groups.items()}
     searches = [_Search.of(pair, scaled) for pair in pairs]
+    keys = dict.fromkeys(key for search in searches for key in search.keys)
+    blocks = {key: _blocks(scaled[key[0]], key[1], rng) for key in keys}
     start = 0
     while start < orders and (left := [s for s in searches if s.p is None]):
-        names = dict.fromkeys(name for search in left for name in search.pair)
-        most = _MOST_CELLS // sum(len(scaled[name]) for name in names)
+        moved = {key: max(s.moved for s in left if key in s.keys) for s in left for key in s.keys}
+        most = _MOST_CELLS // sum(moved.values())
         rows = min(max(1, most), max(start, _FIRST_ROWS), _MOST_ROWS, orders - start)
-        running = {name: _running(scaled[name], rows, rng) for name in names}
+        running = {key: _running(blocks[key], rows, most, rng) for key, most in moved.items()}
         for search in left:
             search.go_on(running, start, rng)
         start += rows
     return {s.pair: (1 + s.as_far) / (1 + orders) if s.p is None else s.p for s in searches}
 
 
-def _running(values: Values, rows: int, rng: np.random.Generator) -> Values:
-    """Sums, and sums of squares, of the first 0, 1, 2 … values in each of `rows` random orders."""
-    mixed = rng.permuted(np.broadcast_to(values, (rows, len(values))), axis=1)
-    sums = np.zeros((2, rows, len(values) + 1))
-    np.cumsum(mixed, axis=1, out=sums[0, :, 1:])
-    np.cumsum(mixed**2, axis=1, out=sums[1, :, 1:])
+def _block_size(smaller: int) -> int:
+    """Values that move together, a power of two: pairs of one group then share their orders."""
+    return int(2 ** max(0, math.floor(math.log2(smaller / _FEWEST_BLOCKS))))
+
+
+def _blocks(values: Values, size: int, rng: np.random.Generator) -> Values:
+    """The sum, and the sum of squares, of each block of so many values, chosen at random."""
+    mixed = values if size == 1 else rng.permutation(values)
+    whole = mixed[: len(mixed) // size * size].reshape(-1, size)
+    return np.array([whole.sum(axis=1), (whole**2).sum(axis=1)])
+
+
+def _running(blocks: Values, rows: int, moved: int, rng: np.random.Generator) -> Values:
+    """Sums of the first 0, 1, 2 … `moved` blocks in each of `rows` random orders."""
+    number = blocks.shape[1]
+    if moved < number / _FEW:
+        order = np.array([rng.choice(number, moved, replace=False) for _ in range(rows)])
+    else:
+        every = np.broadcast_to(np.arange(number), (rows, number))
+        order = rng.permuted(every, axis=1)[:, :moved]
+    sums = np.zeros((2, rows, moved + 1))
+    for own, running in zip(blocks, sums, strict=True):
+        np.cumsum(own[order], axis=1, out=running[:, 1:])
     return sums
 
 
 @dataclass
 class _Search:
-    """How many relabellings of one pair were as far apart so far; p once that is known."""
+    """How many relabellings of one pair were as far apart so far; p once that is known.
+
+    `block` is how many values move together; `own` has the sums of the first group.
+    """
 
     pair: Pair
     sizes: tuple[int, int]
+    block: int
+    own: Values
     total: Values
     observed: float
     as_far: int = 0
@@ -168,17 +199,28 @@ class _Search:
     def of(cls, pair: Pair, groups: Mapping[str, Values]) -> _Search:
         a, b = (groups[name] for name in pair)
         of_a, of_b = (np.array([[v.sum()], [(v**2).sum()]]) for v in (a, b))
-        sizes = len(a), len(b)
-        return cls(pair, sizes, of_a + of_b, float(_far(of_a, of_a + of_b, sizes)[0]))
+        sizes, total = (len(a), len(b)), of_a + of_b
+        far = float(_far(of_a, total, sizes)[0])
+        return cls(pair, sizes, _block_size(min(sizes)), of_a, total, far)
 
-    def go_on(self, running: Mapping[str, Values], start: int, rng: np.random.Generator) -> None:
+    @property
+    def keys(self) -> tuple[Key, Key]:
+        """Its two groups, each in blocks of this size."""
+        first, second = self.pair
+        return (first, self.block), (second, self.block)
+
+    @property
+    def moved(self) -> int:
+        """Blocks that leave a group at most."""
+        return min(self.sizes) // self.block
+
+    def go_on(self, running: Mapping[Key, Values], start: int, rng: np.random.Generator) -> None:
         """Look at as many relabellings as there are orders; `start` came before."""
-        first, second = (running[name] for name in self.pair)
-        n, m = self.sizes
+        first, second = (running[key] for key in self.keys)
+        n, m = (size // self.block for size in self.sizes)
         row = np.arange(first.shape[1])
-        stay = rng.hypergeometric(n, m, n, size=len(row))
-        mine, other = row * (n + 1) + stay, row * (m + 1) + n - stay
-        part = np.array([a.take(mine) + b.take(other) for a, b in zip(first, second, strict=True)])
+        leave = n - rng.hypergeometric(n, m, n, size=len(row))
+        part = self.own - first[:, row, leave] + second[:, row, leave]
         farther = _far(part, self.total, self.sizes) >= self.observed * (1 - 1e-9) - 1e-6
         totals = self.as_far + np.cumsum(farther)
         self.as_far = int(totals[-1])

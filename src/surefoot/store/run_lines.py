@@ -43,14 +43,15 @@ class RunLine:
 
 @dataclass(frozen=True)
 class RunPosition:
-    """How far a run is now: what is journalled, when that was, and whether it has a record."""
+    """How far a run is now: what is journalled, when that was, and its end as in `RunLine`."""
 
     key: int
     digest: str
     trials: int
     rows: int
     written: str
-    has_record: bool
+    finished: str
+    stopped: bool
 
 
 @dataclass(frozen=True)

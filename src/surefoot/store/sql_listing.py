@@ -67,15 +67,15 @@ class Listing:
 
     def positions(self, since: str, most: int) -> list[RunPosition]:
         """Runs without a record, and those written to after `since`; the last `most` of them."""
-        has_record = RUNS.c.record.is_not(None).label("has_record")
-        columns = (RUNS.c[n] for n in ("id", "digest", "trials", "rows", "written"))
+        names = ("id", "digest", "trials", "rows", "written", "finished", "stopped")
+        columns = (RUNS.c[name] for name in names)
         going_on = sa.or_(RUNS.c.record.is_(None), RUNS.c.written > since)
-        query = sa.select(*columns, has_record).where(going_on)
+        query = sa.select(*columns).where(going_on)
         rows = self._all(query.order_by(RUNS.c.id.desc()).limit(most))
         return [
             RunPosition(
                 int(row.id), str(row.digest), _whole(row.trials), _whole(row.rows),
-                str(row.written), bool(row.has_record),
+                str(row.written), str(row.finished or ""), bool(row.stopped),
             )
             for row in rows
         ]  # fmt: skip

@@ -60,7 +60,7 @@ def quantiles_of(
 
 def claims_of(radii: Radii, rows: Sequence[InputRow]) -> tuple[Claim, ...]:
     """The quantile of the population; then of each class, all classes together."""
-    together = f"all {len(radii.classes)} classes"
+    together = f"the {len(radii.classes):,} classes"
     claims = [_claim(radii.quantiles[0], About.POPULATION, trials_of(rows), "")]
     members = by_class(rows).values() if radii.classes else ()
     claims += [

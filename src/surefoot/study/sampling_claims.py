@@ -212,7 +212,7 @@ def _about_populations(
         (Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups), row.result)
         for row in details.classes
     ]
-    together = f"the {len(details.classes)} classes and all inputs" if details.classes else ""
+    together = f"the {len(details.classes):,} classes and all inputs" if details.classes else ""
     first, *rest = (
         _about_population(common, scope, whole, kappa, error, together, continues)
         for scope, whole in scopes

@@ -109,7 +109,7 @@ def _details(
 
 def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim, ...]:
     """The population first, then the count, then each class."""
-    together = f"the {len(details.classes)} classes and all cases" if details.classes else ""
+    together = f"the {len(details.classes):,} classes and all cases" if details.classes else ""
     scope = population_scope(over, rows)
     claims = [
         population_claim(over, scope, rows, details.whole, together),

@@ -52,12 +52,12 @@ def attack_notes(attacks: Mapping[str, AttackSummary | None]) -> list[str]:
         balls = list(dict.fromkeys(a.ball for _, a in done))
         where = balls[0] if len(balls) == 1 else "ball around each"
         lines += [
-            f"Of the {one.inputs:,} inputs those withstood the attack for which it found no point "
-            f"of the {where} that fails; an input that fails when clean did not. {_effort(one)} "
+            f"An input withstood the attack if this found no point of the {where} that fails; an "
+            f"input that fails when clean did not withstand it. {_effort(one)} "
             "Every point counted was run again through the model itself and lies in the ball and "
             "the bounds.",
             "A failed attack proves nothing: a better one may succeed. The share of these inputs "
-            "that are kept at every point of the ball is at most this share.",
+            "that no point of the ball makes fail is at most the share that withstood the attack.",
         ]
     lines += [f"{_of(name)}{_counts(a)}" for name, a in done if _counts(a)]
     empty = [(name, a) for name, a in known if a.failure_rate is None]

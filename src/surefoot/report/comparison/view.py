@@ -75,17 +75,18 @@ def _about(record: Record, comparison: Comparison, parts: Mapping[str, Record]) 
 
 
 def _cautions(parts: Mapping[str, Record]) -> list[str]:
-    """What makes the intervals wider, and what the preflights found odd."""
+    """What makes the intervals wider, and what the preflights found odd; of all alike, once."""
     lines = []
     if _generators_differ(parts):
         lines.append(
             "Note: the models do not get the same random numbers (they run on different "
             "devices): the intervals hold, but are wider than necessary."
         )
-    return [
-        *lines,
-        *(line for name, part in parts.items() for line in preflight_cautions(part, name)),
-    ]
+    of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
+    for name, part in parts.items():
+        own = zip(preflight_cautions(part), preflight_cautions(part, name), strict=True)
+        lines += [plain if plain in of_all else named for plain, named in own]
+    return list(dict.fromkeys(lines))
 
 
 def _generators_differ(parts: Mapping[str, Record]) -> bool:

@@ -125,7 +125,9 @@ def class_table(record: Record) -> Table | None:
     lines = [f"{capitalised(together)}{each}."] if together else []
     reasons = [f"{c.about.name}: {c.reason}" for c in claims if c.interval is not None and c.reason]
     if reasons:
-        others = f" ({len(reasons) - 1} other classes likewise)" if len(reasons) > 1 else ""
+        more = len(reasons) - 1
+        classes = "1 other class" if more == 1 else f"{more:,} other classes"
+        others = f" ({classes} likewise)" if more else ""
         lines.append(f"Class {reasons[0]}{others}.")
     note = " ".join(lines)
     headings = ("class", "inputs", "quantile", OF_POPULATION)

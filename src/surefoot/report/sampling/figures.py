@@ -35,6 +35,8 @@ _BINS = 20
 """Bars of the histogram: 5 percentage points each."""
 MOST_CLASSES = 20
 """Classes in a figure, the weakest first: the table has all."""
+_MOST_MARKS = 250
+"""Inputs of a kind in a figure of extrapolations: more lie on each other, and take seconds."""
 _FLOOR = 1e-12
 """Failure probabilities below this are drawn at it: a logarithmic axis has no zero."""
 
@@ -100,7 +102,7 @@ def _histogram(record: Record) -> Any:  # noqa: ANN401
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(domain=[never, failed], range=[STEADY, WEAK]),
-            legend=alt.Legend(title=None, orient="top-right", direction="vertical"),
+            legend=alt.Legend(title=None, orient="top", offset=ABOVE),
         ),
     )
     labels = (
@@ -163,21 +165,32 @@ def class_figure(record: Record, samples: Samples) -> str:
     return svg((lines + dots + diamonds).properties(width=NARROW, height=alt.Step(22)))
 
 
+def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
+    """The inputs with an extrapolation, with their ranks, the weakest first.
+
+    Of many some are left out, evenly by rank: of those that contradict their count apart.
+    """
+    fitted = [row.result for row in record.inputs if isinstance(row.result, Extrapolation)]
+    fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
+    kinds: dict[bool, list[tuple[int, Extrapolation]]] = {False: [], True: []}
+    for i, result in enumerate(fitted):
+        kinds[result.contradicted].append((i + 1, result))
+    return [one for same in kinds.values() for one in same[:: -(-len(same) // _MOST_MARKS) or 1]]
+
+
 def tail_figure(record: Record) -> str:
     """Each input's extrapolated failure probability, over the interval of its count."""
     import altair as alt
 
-    fitted = [row.result for row in record.inputs if isinstance(row.result, Extrapolation)]
-    fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
     rows = [
         {
-            "rank": i + 1,
+            "rank": rank,
             "extrapolated": max(r.failure, _FLOOR),
             "low": max(1 - r.counted.interval.high, _FLOOR),
             "high": max(1 - r.counted.interval.low, _FLOOR),
             "kind": "contradicts its count" if r.contradicted else "extrapolated",
         }
-        for i, r in enumerate(fitted)
+        for rank, r in extrapolations(record)
     ]
     base = alt.Chart(alt.InlineData(values=rows))
     whole = alt.Axis(format=",d", tickMinStep=1, tickCount=6, grid=False)

@@ -89,17 +89,22 @@ def contrast_table(samples: Samples) -> Table | None:
     return Table("Do classes differ?", headings, rows, 2, note, page_only=True)
 
 
-def verdict_table(claims: Sequence[Claim]) -> Table:
-    """What is decided of each class, all together."""
+def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
+    """What is decided of each class, all together; of equal verdicts the weakest class first."""
     words = {Verdict.PASS: "meets it", Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided"}
     share = any(c.kind == "share_kappa" for c in claims)
+    ranks = {name: i for i, name in enumerate(weakest)}
+
+    def rank(claim: Claim) -> int:
+        return ranks.get(claim.about.name, len(ranks))
+
     side, what = ("at least", "robust share") if share else ("at most", "fails under")
     rows = tuple(
         (c.about.name, f"{side} {exact_percent(c.requirement or 0.0)}", words[c.verdict])
-        for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
+        for c in sorted(claims, key=lambda c: (_ORDER[c.verdict or Verdict.PASS], rank(c)))
         if c.verdict is not None
     )
-    note = "All classes together, at the stated error (Holm)."
+    note = "Together these outcomes keep the error chosen for the study (Holm's method)."
     headings = ("class", f"required: {what}", "outcome")
     return Table("Requirement for each class", headings, rows, 3, note)
 

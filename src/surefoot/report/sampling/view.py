@@ -28,7 +28,13 @@ from surefoot.report.sampling.descriptions import (
     describe_tails,
 )
 from surefoot.report.sampling.examples import weakest_section
-from surefoot.report.sampling.figures import MOST_CLASSES, class_figure, inputs_chart, tail_figure
+from surefoot.report.sampling.figures import (
+    MOST_CLASSES,
+    class_figure,
+    extrapolations,
+    inputs_chart,
+    tail_figure,
+)
 from surefoot.report.sampling.scores import score_sections
 from surefoot.report.sampling.tables import class_table, contrast_table, verdict_table
 from surefoot.report.tables import is_tail, loss_cell
@@ -234,12 +240,14 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
 
 
 def _not_drawn(record: Record) -> str:
-    """How many inputs the figure of extrapolations lacks: they may be the weakest."""
-    without = sum(isinstance(row.result, Undecided) for row in record.inputs)
-    if not without:
-        return ""
-    inputs = "1 input without a fit is" if without == 1 else f"{without:,} inputs without a fit are"
-    return f" {inputs} not drawn here; the figure above has every input."
+    """Which inputs the figure of extrapolations lacks: those without a fit may be the weakest."""
+    fitted = sum(isinstance(row.result, Extrapolation) for row in record.inputs)
+    drawn, without = len(extrapolations(record)), len(record.inputs) - fitted
+    words = "" if drawn == fitted else f" {drawn:,} of {fitted:,} are drawn, evenly by rank."
+    if without:
+        inputs = "1 input without a fit is" if without == 1 else f"{without:,} without a fit are"
+        words += f" {inputs} not drawn here; the figure above has every input."
+    return words
 
 
 def _sections(
@@ -277,7 +285,7 @@ def _sections(
         table = class_table(record, samples)
         sections.append(Section("classes", table.title, figures=(figure,), table=table))
     if each := [c for c in verdicts if c.about.of is About.CLASS and c.about.name]:
-        table = verdict_table(each)
+        table = verdict_table(each, [row[0] for row in class_table(record, samples).rows])
         sections.append(Section("required", table.title, table=table))
     if (contrasts := contrast_table(samples)) is not None:
         sections.append(Section("contrasts", contrasts.title, table=contrasts))

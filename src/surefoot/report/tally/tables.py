@@ -47,7 +47,7 @@ def verdict_table(claims: Sequence[Claim]) -> Table:
         for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
         if c.verdict is not None
     )
-    note = "All classes together, at the stated error (Holm)."
+    note = "Together these outcomes keep the error chosen for the study (Holm's method)."
     headings = ("class", "required: cases that fail", "outcome")
     return Table("Requirement for each class", headings, rows, 3, note)
 

@@ -11,8 +11,11 @@
     else location.reload();
   }
   function show(row, run) {
-    const words = row.querySelector("[data-words]");
-    const bar = row.querySelector("progress");
+    const place = row.matches("tr") ? row : document;
+    const words = place.querySelector("[data-words]");
+    const bar = place.querySelector("progress");
+    const state = place.querySelector("[data-state]");
+    if (state) state.textContent = run.state_words;
     if (words) words.textContent = run.words;
     if (bar && run.share !== null) { bar.hidden = false; bar.value = run.share; }
   }
@@ -29,9 +32,7 @@
         if (list && first && run.state === "in progress") { changed(); return; }
         continue;
       }
-      const was = row.dataset.was;
-      if (was === "stopped" && run.state === "finished") continue;
-      if (run.state !== was) { changed(); return; }
+      if (run.state !== row.dataset.was) { changed(); return; }
       show(row, run);
     }
   };
