@@ -33,6 +33,12 @@ def test_progress_says_how_much_time_is_left(monkeypatch):
     assert words.endswith("at most 8 s left")
 
 
+def test_progress_of_one_procedure_for_all_inputs_counts_no_inputs():
+    assert progress_words(Progress(20, 100, 0, 1), "inputs", None) == (
+        "measuring: 20 of about 100 trials"
+    )
+
+
 ADDRESSES = {
     ("https://a.org/v2/models/net", "http://b.org/v2/models/old/"): ["net", "old"],
     ("https://a.org/v2/models/net/versions/1", "https://a.org/v2/models/net/versions/2"): [

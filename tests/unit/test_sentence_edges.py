@@ -6,6 +6,7 @@ import pytest
 
 from surefoot.claims import Verdict
 from surefoot.population.requirement import SAMPLED
+from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence, sentences
 from surefoot.results import Footing, Guarantee, Interval
 from tests.unit.example_claims import CLAIMS, LEVEL, SHARE
@@ -38,6 +39,25 @@ def test_few_decisions_against_may_all_be_wrong():
     assert "so few may all be wrong decisions" in sentence(few)
     none = replace(few, value=0.0)
     assert "wrong" not in sentence(none)
+
+
+def test_a_count_without_a_bound_has_the_confidence_of_each_decision():
+    """Beside "at least 5 truly fail" the confidence is that of the 5."""
+    each = "for each decision, not for all together)."
+    none = replace(CLAIMS["count_kappa"], value=0.0, interval=Interval(0.0, 300.0))
+    assert sentence(none).endswith(each)
+    assert not sentence(CLAIMS["count_kappa"]).endswith(each)
+    assert "truly" not in key_figure(none).line
+    assert "confidence" not in key_figure(none).line
+
+
+@pytest.mark.parametrize("kind", ["mean_population", "share_kappa"])
+def test_an_interval_from_0_to_100_percent_is_said_to_say_nothing(kind):
+    text = sentence(replace(CLAIMS[kind], interval=Interval(0.0, 1.0)))
+    assert text.startswith("The inputs say nothing about how")
+    assert "%" not in text
+    nearly = sentence(replace(CLAIMS[kind], interval=Interval(0.0, 0.99)))
+    assert "say nothing" not in nearly
 
 
 @pytest.mark.parametrize("kind", ["mean_set", "count_kappa", "all_kappa"])

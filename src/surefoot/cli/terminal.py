@@ -33,6 +33,8 @@ def print_view(view: View) -> None:
         console.print(key.line, style="bold", markup=False)
     for line in view.headings:
         console.print(line, markup=False)
+    if view.what_fails:
+        console.print(view.what_fails, markup=False)
     for _, line in view.verdict_lines:
         console.print(line, style="bold", markup=False)
     for line in view.urgent:

@@ -128,7 +128,7 @@ def tail_method(options: TailOptions) -> NormalTail:
 
 
 def _kappa(options: KappaOptions) -> float:
-    from surefoot.report.sampling.view import SIL
+    from surefoot.report.sampling.facts import SIL
 
     if options.kappa is not None and options.sil is None:
         return as_number("kappa", options.kappa)

@@ -111,11 +111,17 @@ def _open_end(now: Progress) -> str:
 
 def progress_words(now: Progress, unit: str, left: SecondsLeft | None) -> str:
     """How far a run is, in one line."""
-    words = (
-        f"{now.doing}: {now.trials:,} of {total_words(now)}, "
-        f"{now.finished:,}/{now.subjects:,} {unit} done"
+    parts = (
+        f"{now.doing}: {now.trials:,} of {total_words(now)}",
+        finished_words(now, unit),
+        left_words(now, left),
     )
-    return f"{words}, {left_words(now, left)}" if left is not None else words
+    return ", ".join(filter(None, parts))
+
+
+def finished_words(now: Progress, unit: str) -> str:
+    """How many of several are done; nothing where one procedure serves all inputs together."""
+    return f"{now.finished:,}/{now.subjects:,} {unit} done" if now.subjects > 1 else ""
 
 
 def left_words(now: Progress, left: SecondsLeft | None) -> str:
@@ -154,16 +160,17 @@ def terminal_bar(unit: str) -> Iterator[Watch]:
     columns = (
         TextColumn("{task.fields[doing]}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.fields[total_words]}, {task.description}"),
+        TextColumn("{task.completed:,.0f} of {task.fields[total_words]}{task.description}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
     left = TimeLeft()
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"0 {unit} done", total=1, doing="measuring", total_words="1", left="")
+        task = bar.add_task("", total=1, doing="measuring", total_words="1", left="")
 
         def watch(now: Progress) -> None:
-            done = f"{now.finished:,}/{now.subjects:,} {unit} done"
+            done = finished_words(now, unit)
+            done = f", {done}" if done else ""
             current = bar.tasks[0]
             if now.doing != current.fields["doing"] or now.trials < current.completed:
                 bar.reset(task)  # the next of several studies

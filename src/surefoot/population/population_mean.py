@@ -60,6 +60,13 @@ class PopulationMean:
         """One trial of each input, or as many as are enough for any probability."""
         return fixed_size(self.precision, self.error) if self._enough_inputs else self.size
 
+    def likely_width(self, failure: float) -> float:
+        """Of the interval, if so many trials fail: a forecast, without trials beyond the first."""
+        if self._enough_inputs:
+            return 2 * self.precision
+        spent = (1 - _SHARE_OF_REPEATS) * self.error
+        return 2 * _half_width(failure, self.size, spent)
+
     @property
     def _enough_inputs(self) -> bool:
         """Whether the sequential design can be run to its end, whatever the trials say."""

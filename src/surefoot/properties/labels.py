@@ -111,7 +111,10 @@ class NoConfidentMistake:
     @property
     def phrase(self) -> str:
         """What holds."""
-        return f"give no other label a confidence of {self.limit:g} or more"
+        return (
+            "give no label other than that of the clean input a confidence of "
+            f"{self.limit:g} or more"
+        )
 
     def severity(self, scores: Array, labels: Array) -> Array:
         """Confidence of the best wrong class."""

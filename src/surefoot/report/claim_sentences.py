@@ -30,6 +30,7 @@ from surefoot.report.formatting import (
     radius_range,
     signed_range,
 )
+from surefoot.results import UNIT
 
 
 def _failure(claim: Claim) -> str:
@@ -103,6 +104,8 @@ def _mean(claim: Claim) -> str:
         text = f"averaged over {scope_phrase(claim)}, {value}the perturbations make the model fail"
         text += bracketed(claim, interval_percent(claim))
         return subject(claim) + with_condition(claim, text)
+    if claim.interval == UNIT:
+        return _says_nothing(claim, f"how often the model fails on {scope_phrase(claim)}")
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of the perturbations make the model fail on "
@@ -110,17 +113,26 @@ def _mean(claim: Claim) -> str:
     )
 
 
+def _says_nothing(claim: Claim, question: str) -> str:
+    """In place of 0 % to 100 %, which holds always."""
+    inputs = "input says" if claim.about.inputs == 1 else "inputs say"
+    return f"{subject(claim)}the {inputs} nothing about {question}"
+
+
 def _count_kappa(claim: Claim) -> str:
     least = 0 if claim.interval is None else int(claim.interval.low)
     others = f", {claim.reason}" if claim.reason else ""
     number = int(claim.value or 0)
-    were = "was" if number == 1 else "were"
+    were = "was" if 1 in (number, claim.about.inputs) else "were"
     truly = f"; at least {least:,} truly fail{'s' * (least == 1)} more often than that"
     if least == 0:
         truly = "; so few may all be wrong decisions" if number else ""
     inputs = "1 input" if claim.about.inputs == 1 else scope_phrase(claim)
+    certain = bracketed(claim)
+    if certain and least == 0 and claim.about.inputs > 1:  # no number is claimed
+        certain = f" ({confidence_clause(claim)} for each decision, not for all together)"
     text = f"{number:,} of {inputs} {were} decided to fail under more than "
-    return with_condition(claim, f"{text}{limit_phrase(claim)}{others}{truly}{bracketed(claim)}")
+    return with_condition(claim, f"{text}{limit_phrase(claim)}{others}{truly}{certain}")
 
 
 def _all_kappa(claim: Claim) -> str:
@@ -130,6 +142,9 @@ def _all_kappa(claim: Claim) -> str:
 
 
 def _share_kappa(claim: Claim) -> str:
+    if claim.interval == UNIT:
+        often = f"fail under at most {limit_phrase(claim)}"
+        return _says_nothing(claim, f"how many {scope_phrase(claim)} {often}")
     return subject(claim) + with_condition(
         claim,
         f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} fail under "

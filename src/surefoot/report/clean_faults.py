@@ -39,8 +39,11 @@ def faults_note(counts: Sequence[tuple[str, int]], inputs: int, unit: str = "inp
     (fault, number), *others = some
     first = f"{number:,} of {inputs:,} {unit} {_words(fault, number)} already when clean"
     listed = " and ".join([first, *(f"{n:,} {_words(fault, n)}" for fault, n in others)])
-    they = "it is" if sum(n for _, n in some) == 1 else "they are"
-    return f"{listed}; {they} counted, and not shown here."
+    them = "it" if sum(n for _, n in some) == 1 else "them"
+    return (
+        f"{listed}: the headline includes {them}; this list is of inputs that are right until they "
+        "are perturbed."
+    )
 
 
 def ties_clause(record: Record) -> str:

@@ -79,7 +79,7 @@ def _share_of_perturbations(claim: Claim) -> _Parts:
 def _count(claim: Claim) -> _Parts:
     declared, least = int(claim.value or 0), int(_around(claim).low)
     number = f"{declared:,} of {claim.about.inputs:,}"
-    truly = f"{least:,} or more truly do" if declared else ""
+    truly = f"{least:,} or more truly do" if least else ""
     return number, truly, f"inputs decided to fail under more than {limit_phrase(claim)}"
 
 

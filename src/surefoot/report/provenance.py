@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from surefoot.claims import About
+from surefoot.report.clauses import capitalised
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
 from surefoot.report.view import Section
@@ -19,8 +20,18 @@ def about_run(record: Record) -> str:
     inputs, words = record.study.inputs, record.study.words
     return (
         f"{model} on {file_name(words.source)}: {inputs.selection} ({inputs.reading}); "
-        f"{words.perturbation}; perturbed inputs must {words.property}, else they fail."
+        f"{words.perturbation}; {_failing(record)}."
     )
+
+
+def what_fails(record: Record) -> str:
+    """What a failure is, where it is something else than another label; else empty."""
+    kept = record.study.property.kind == "same"
+    return "" if kept else capitalised(f"{_failing(record)}.")
+
+
+def _failing(record: Record) -> str:
+    return f"perturbed inputs must {record.study.words.property}, else they fail"
 
 
 def group_facts(record: Record) -> list[str]:

@@ -85,8 +85,9 @@ class View:
     The first claim of `headline` is the sentence at the top; `key_claims` give the numbers above it
     where these are not the headline's. The first section has the main figure: a page shows it
     before anything else. A page of several results has a `lead`, its title and sentences, above
-    all of it; `claim_names` say whose each of `claims` is. `page_facts` are further facts, not for
-    a terminal. `purpose` completes "This page says".
+    all of it; `claim_names` say whose each of `claims` is, `claims_note` what else helps to read
+    them. `what_fails` is said below the headline where `about` is not. `page_facts` are further
+    facts, not for a terminal. `purpose` completes "This page says".
     """
 
     title: str
@@ -101,6 +102,8 @@ class View:
     command: str
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     continuing: str = ""
+    what_fails: str = ""
+    claims_note: str = ""
     key_claims: tuple[Claim, ...] = ()
     lead: tuple[str, ...] = ()
     claim_names: tuple[str, ...] = ()
@@ -180,7 +183,7 @@ class View:
         """What follows the tables of a terminal: a title, and its lines."""
         run = filter(None, [self.about, *self.facts, self.continuing])
         lists = {
-            self.claims_title: self.claim_lines,
+            self.claims_title: filter(None, [*self.claim_lines, self.claims_note]),
             "Assumptions": self.assumptions,
             "Notes": self.notes,
             "What was run": run,
@@ -192,7 +195,11 @@ class View:
     def text(self) -> str:
         """All of it, line by line: the number first."""
         lines = [*self.lead, *(key.line for key in self.key_figures), *self.headings]
-        lines += [*(line for _, line in self.verdict_lines), *self.urgent]
+        lines += [
+            *filter(None, [self.what_fails]),
+            *(line for _, line in self.verdict_lines),
+            *self.urgent,
+        ]
         for table in self.tables:
             lines += ["", table.title, *table.text(), *filter(None, [table.note])]
         for title, paragraph in self.paragraphs:

@@ -19,7 +19,7 @@ from surefoot.papers.mu_lim.stopping_rule import rule_sheet
 from surefoot.papers.request import Request
 from surefoot.population.yes_no import share_of_inputs
 from surefoot.report.formatting import confidence, of_perturbations, percent, percent_range
-from surefoot.report.sampling.view import SIL
+from surefoot.report.sampling.facts import SIL
 from surefoot.results import Bracket, Decision, Estimate, Interval
 from surefoot.study import Study
 from surefoot.study.select_inputs import select

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from surefoot.report.formatting import (
     four_digits,
     percent,
@@ -10,21 +12,26 @@ from surefoot.report.formatting import (
 )
 from surefoot.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 
-READING_HEADINGS = (
-    "curve",
-    "threshold",
-    "at level 0",
-    "robustness",
-    "interval",
-    "crosses at",
-    "levels",
-    "evaluations",
-)
 SECONDS = "seconds"
 _MOST = 3
 """Crossings in a cell: without a guarantee there may be many next to each other."""
 _SPARE = 1e-9
 """Of the range: evenly spread levels miss 0 by the rounding of binary numbers."""
+
+
+def reading_headings(name: str, heights: Iterable[str]) -> tuple[str, ...]:
+    """Of the cells of `reading_row`; `heights` say what the curves are of."""
+    height, *others = dict.fromkeys(heights)
+    return (
+        name,
+        "threshold",
+        f"{'height' if others else height} at level 0",
+        "robustness (share of levels)",
+        "interval",
+        "crosses at",
+        "levels",
+        "evaluations",
+    )
 
 
 def reading_row(name: str, curve: Curve, reading: Reading) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from surefoot.report.clauses import continuation_note
 from surefoot.report.curve.class_figure import class_figure, weakest_classes
 from surefoot.report.curve.descriptions import describe_classes, describe_curves
 from surefoot.report.curve.figures import curve_figures, grouped
-from surefoot.report.curve.tables import READING_HEADINGS, SECONDS, reading_row, seconds_cell
-from surefoot.report.curve_quantity import perturbation_name
+from surefoot.report.curve.tables import SECONDS, reading_headings, reading_row, seconds_cell
+from surefoot.report.curve_quantity import curve_quantity, perturbation_name
 from surefoot.report.formatting import file_name, four_digits, with_full_stop
 from surefoot.report.provenance import findings_sections, preflight_cautions, provenance
 from surefoot.report.tables import Table
@@ -146,7 +146,8 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
         for reading in one.curve.readings
     )
     note = "Robustness: the share of the levels at which the curve is at or above the threshold."
-    table = Table("Robustness curve", (*READING_HEADINGS, SECONDS), rows, 1, note)
+    headings = (*reading_headings("curve", _heights(parts)), SECONDS)
+    table = Table("Robustness curve", headings, rows, 1, note)
     shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
     parts_of_caption = {
@@ -184,6 +185,10 @@ def _kind(record: Record) -> str:
     return perturbation_name(record.study.perturbation)
 
 
+def _heights(parts: Mapping[str, Record]) -> list[str]:
+    return [curve_quantity(part.study.property.kind) for part in parts.values()]
+
+
 def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Section:
     rows = tuple(
         reading_row(f"{name}: {row.name}" if name else row.name, row.curve, reading)
@@ -197,7 +202,7 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
         f"The interval is about {about}; that of each class holds by itself, with the confidence "
         "and assumption above."
     )
-    table = Table("Results by class", ("class", *READING_HEADINGS[1:]), rows, 1, note)
+    table = Table("Results by class", reading_headings("class", _heights(parts)), rows, 1, note)
     caption = "Thick line: all inputs. In colours: the weakest classes. Dashed: the thresholds."
     drawn = tuple(
         Figure(

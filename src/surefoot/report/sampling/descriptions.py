@@ -18,7 +18,10 @@ def describe_inputs(record: Record) -> str:
         return f"Of {len(record.inputs):,} inputs: {words}."
     shares = failure_shares(record)
     failed = shares[shares > 0]
-    line = f"Of {len(shares):,} inputs {len(shares) - len(failed):,} failed in no trial."
+    with_trial = " with a trial" if len(shares) < len(record.inputs) else ""
+    line = (
+        f"Of {len(shares):,} inputs{with_trial} {len(shares) - len(failed):,} failed in no trial."
+    )
     if not len(failed):
         return line
     often = int((failed > 1 / 2).sum())

@@ -16,6 +16,7 @@ from surefoot.report.formatting import (
     points,
 )
 from surefoot.report.tables import (
+    EACH_CLASS_NOTE,
     OF_POPULATION,
     TAIL_HEADINGS,
     Table,
@@ -104,9 +105,8 @@ def verdict_table(claims: Sequence[Claim], weakest: Sequence[str]) -> Table:
         for c in sorted(claims, key=lambda c: (_ORDER[c.verdict or Verdict.PASS], rank(c)))
         if c.verdict is not None
     )
-    note = "Together these outcomes keep the error chosen for the study (Holm's method)."
     headings = ("class", f"required: {what}", "outcome")
-    return Table("Requirement for each class", headings, rows, 3, note)
+    return Table("Requirement for each class", headings, rows, 3, EACH_CLASS_NOTE)
 
 
 def counted_of(result: InputResult) -> Estimate | None:

@@ -5,22 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from surefoot.claims import About, Claim
+from surefoot.population.population_mean import PopulationMean
 from surefoot.report.attack.tables import baseline_table, no_gradient_cautions
 from surefoot.report.clauses import continuation_note
-from surefoot.report.clean_faults import ties_clause
 from surefoot.report.figures import svg
-from surefoot.report.formatting import (
-    confidence,
-    percent,
-    variance,
-    with_full_stop,
-)
 from surefoot.report.provenance import (
     about_run,
     findings_section,
-    group_facts,
     preflight_cautions,
     provenance,
+    what_fails,
 )
 from surefoot.report.sampling.descriptions import (
     describe_classes,
@@ -28,6 +22,7 @@ from surefoot.report.sampling.descriptions import (
     describe_tails,
 )
 from surefoot.report.sampling.examples import weakest_section
+from surefoot.report.sampling.facts import facts_of, page_facts_of
 from surefoot.report.sampling.figures import (
     MOST_CLASSES,
     class_figure,
@@ -37,19 +32,14 @@ from surefoot.report.sampling.figures import (
 )
 from surefoot.report.sampling.scores import score_sections
 from surefoot.report.sampling.tables import class_table, contrast_table, verdict_table
-from surefoot.report.tables import is_tail, loss_cell
+from surefoot.report.tables import is_tail
 from surefoot.report.view import Figure, Section, View
 from surefoot.results import (
-    Decision,
     Estimate,
     ExtrapolatedMean,
     Extrapolation,
-    Undecided,
 )
 from surefoot.store.records import Record, Samples
-
-SIL = {"SIL 1": 1e-1, "SIL 2": 1e-2, "SIL 3": 1e-3, "SIL 4": 1e-4}
-"""Probability of failure on demand, IEC 61508, low demand."""
 
 
 def view(
@@ -70,9 +60,11 @@ def view(
         ),
         claims=tuple(plain[1:]),
         continuing=continuation_note(record.claims),
+        what_fails=what_fails(record),
+        claims_note=_how_to_narrow(record, samples),
         verdicts=overall,
-        facts=tuple(_facts(record, samples)),
-        page_facts=_page_facts(samples),
+        facts=tuple(facts_of(record, samples)),
+        page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, verdicts, store),
         command=command or repeat_command(record),
@@ -102,6 +94,23 @@ def _missed_precision(record: Record) -> list[str]:
     precision = record.study.method.number("precision")
     reason = record.claims[0].reason
     return [f"Note: ± {precision:g} is not reached: {reason}."] if precision and reason else []
+
+
+def _how_to_narrow(record: Record, samples: Samples) -> str:
+    """Which option likely narrows the interval of the population; empty where none does."""
+    method, whole = record.study.method, samples.whole
+    precision, error = method.number("precision"), method.number("error")
+    if not precision or not error or samples.studied is None or not isinstance(whole, Estimate):
+        return ""
+    size = len(record.inputs)
+    likely = PopulationMean(precision, error, size).likely_width(1 - whole.value)
+    about_these = record.claims[0].about.of is About.THESE
+    if not about_these or whole.trials == size or likely >= whole.interval.width:
+        return ""
+    return (
+        f"The interval of the population is from one trial of each of {whole.trials:,} inputs; "
+        "--about population, which plans the trials for it, would likely narrow it."
+    )
 
 
 def _contradictions(record: Record) -> list[str]:
@@ -135,108 +144,6 @@ def _assumptions(record: Record, samples: Samples) -> tuple[str, ...]:
         "question."
     )
     return tuple(lines)
-
-
-def _facts(record: Record, samples: Samples) -> list[str]:
-    """Further facts about the run; counts, not claims."""
-    method, lines = record.study.method, []
-    error = method.number("error") or 0.0
-    if (width := method.number("width")) is not None:
-        lines.append(
-            f"Each input has an interval of its own, ± {width:g} around its estimate or narrower "
-            f"(confidence {confidence(error)}, each input by itself)."
-        )
-    decided = [r.result for r in record.inputs if isinstance(r.result, Decision)]
-    if (kappa := method.number("kappa")) is not None:
-        lines.append(
-            f"Each of {len(decided):,} decisions is right with confidence {confidence(error)}, by "
-            "itself."
-        )
-        lines += [
-            f"A failure probability of {limit:g} is numerically the {level} low-demand limit of "
-            "IEC 61508; this is a statement about a number, not a certification."
-            for level, limit in SIL.items()
-            if limit == kappa
-        ]
-    elif isinstance(samples.whole, ExtrapolatedMean):
-        lines += _tail_facts(record, samples.whole)
-    else:
-        never_failed = sum(
-            isinstance(r.result, Estimate) and r.result.value == 1 for r in record.inputs
-        )
-        untried = sum(row.result.trials == 0 for row in record.inputs)
-        tried = len(record.inputs) - untried
-        lines.append(f"{never_failed:,} of {tried:,} inputs failed in no trial.")
-        if untried:
-            lines.append(_untried_words(record, untried))
-    labelled = [row for row in record.inputs if row.label is not None]
-    if labelled:
-        right = sum(row.label == row.predicted for row in labelled)
-        lines.append(
-            f"When clean, {right:,} of {len(labelled):,} inputs get their true label"
-            f"{ties_clause(record)}."
-        )
-    lines.append(f"{record.trials:,} trials on {len(record.inputs):,} inputs.")
-    lines += group_facts(record)
-    if _groups_cross_classes(record):
-        lines.append(
-            "Nothing is said of classes: some groups have inputs of several classes, and which of "
-            "these a group has here depends on the inputs that were drawn."
-        )
-    if record.extends:
-        lines.append(
-            f"The inputs of run {record.extends[:12]} are among these; its trials were reused."
-        )
-    return lines
-
-
-def _page_facts(samples: Samples) -> tuple[str, ...]:
-    """Facts that a page has room for."""
-    if samples.clean_loss is None:
-        return ()
-    return (
-        f"Over these {samples.clean_loss.inputs:,} clean inputs the mean cross-entropy loss is "
-        f"{loss_cell(samples.clean_loss)}; a loss has no upper bound, so that there is no "
-        "interval for it.",
-    )
-
-
-def _untried_words(record: Record, untried: int) -> str:
-    """How inputs without a trial are part of what is claimed."""
-    every, none = len(record.inputs), f"{untried:,} of {len(record.inputs):,} inputs had no trial"
-    if record.study.method.number("precision") is None:
-        return f"{none}."
-    if record.claims[0].about.of is About.POPULATION:
-        return f"{none}: inputs are taken in random order until the mean is known."
-    return (
-        f"{none}: which inputs have a trial is drawn at random, so that the average is over all "
-        f"{every:,}, and its interval accounts for the draw."
-    )
-
-
-def _groups_cross_classes(record: Record) -> bool:
-    """Whether classes were wanted and some group has inputs of several."""
-    classes: dict[str, set[int | None]] = {}
-    for row in record.inputs:
-        if row.group:
-            label = row.predicted if row.label is None else row.label
-            classes.setdefault(row.group, set()).add(label)
-    return record.study.by_class and any(len(labels) > 1 for labels in classes.values())
-
-
-def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
-    spread = "" if whole.variance is None else f", with variance {variance(whole.variance)}"
-    lines = [
-        f"A normal distribution fitted the scores of {whole.fitted:,} of {whole.inputs:,} inputs "
-        f"(completeness {percent(whole.completeness)}); the extrapolated average is over these "
-        f"alone{spread}."
-    ]
-    failed = [row for row in record.inputs if isinstance(row.result, Undecided)]
-    if failed and isinstance(failed[0].result, Undecided):
-        lines.append(
-            f"Not fitted, for example {failed[0].id}: {with_full_stop(failed[0].result.reason)}"
-        )
-    return lines
 
 
 def _not_drawn(record: Record) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from surefoot.claims import About, Claim, Verdict
 from surefoot.report.clauses import capitalised, confidence_clause
 from surefoot.report.formatting import exact_percent, points, points_range, with_full_stop
-from surefoot.report.tables import OF_POPULATION, Table, claim_cells
+from surefoot.report.tables import EACH_CLASS_NOTE, OF_POPULATION, Table, claim_cells
 from surefoot.report.tally.figures import worst_first
 from surefoot.results import Estimate, Interval
 from surefoot.store.records import InputRow, Record, Tally
@@ -47,9 +47,8 @@ def verdict_table(claims: Sequence[Claim]) -> Table:
         for c in sorted(claims, key=lambda c: _ORDER.get(c.verdict or Verdict.PASS, 0))
         if c.verdict is not None
     )
-    note = "Together these outcomes keep the error chosen for the study (Holm's method)."
     headings = ("class", "required: cases that fail", "outcome")
-    return Table("Requirement for each class", headings, rows, 3, note)
+    return Table("Requirement for each class", headings, rows, 3, EACH_CLASS_NOTE)
 
 
 def failed_table(record: Record, details: Tally) -> Table | None:
