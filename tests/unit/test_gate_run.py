@@ -305,6 +305,17 @@ def test_test_cases_replace_no_file_of_the_studies(folder, junit):
     assert "noise" in (folder / "surefoot.toml").read_text()
 
 
+def test_pages_and_figures_of_studies_replace_no_file_of_another(folder):
+    (folder / "link.html").symlink_to("surefoot.toml")
+    for page in ("link.html", "a.html"):
+        first = study("one", "report = 'a.html'\nstore = 'other.db'")
+        done = run(first, study("two", f"report = '{page}'"))
+        assert "is the same file as" in str(done.exception)
+    assert [p.suffix for p in folder.iterdir() if p.suffix in (".db", ".html")] == [".html"]
+    done = run(study("one", "first = 5\nreport = 'a.html'"))
+    assert run(study("one", "first = 5\nreport = 'a.html'")).return_value == done.return_value == 0
+
+
 def test_evidence_is_said_to_be_written_where_it_is(folder):
     done = run(study("noise", "model = 'models.py:broken'"), words=["--evidence", "ev"])
     assert done.return_value == 3

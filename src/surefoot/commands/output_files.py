@@ -14,6 +14,8 @@ from surefoot.whole_file import check_plain, check_target, open_beside, real_pat
 
 OUTPUTS = ("report", "figure", "out", "save", "sheet", "junit", "counterexamples")
 """Options of all commands that name a file to write."""
+WRITTEN = "store"
+"""The option whose file is written, but never replaced."""
 
 
 def check_file(path: str | Path | None) -> None:
@@ -101,11 +103,12 @@ def _files_of(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any opti
     """The files that an option names: those there are, and those that will be written."""
     if isinstance(value, Mapping):
         value = list(value.values())
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if not isinstance(one, str | Path):
-            continue
-        text = str(one)
-        if name in ("store", *OUTPUTS) or os.path.isfile(text):
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _files_of(name, one)
+    elif isinstance(value, str | Path):
+        text = str(value)
+        if name in (WRITTEN, *OUTPUTS) or os.path.isfile(text):
             yield text
         elif os.path.isfile(file := text.rpartition(":")[0]):  # file.py:function
             yield file

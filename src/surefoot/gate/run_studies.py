@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.gate_options import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.option import option_name
-from surefoot.commands.output_files import check_distinct, check_text_file
+from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
 from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
 from surefoot.gate.check_study import check_study, prepare_study
 from surefoot.gate.gate import (
@@ -180,11 +180,14 @@ def write_evidence_of(
 
 def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions) -> None:
     """Refuse to write over what a study reads or writes."""
+    values = [pair for study in gate.studies for pair in study.options.items()]
     models = [s.regression.model for s in gate.studies if s.regression is not None]
-    given = [one for study in gate.studies for value in study.options.values()
-             for one in (value if isinstance(value, list) else [value])]  # fmt: skip
+    read = [gate.path, *models, *(value for name, value in values if name not in OUTPUTS)]
     stores = [study.store for study in gate.studies]
-    check_distinct({"junit": choice.junit, "store": stores, "others": [gate.path, *models, *given]})
+    outputs = [("junit", choice.junit), *(pair for pair in values if pair[0] in OUTPUTS)]
+    for place, (name, path) in enumerate(outputs):
+        others = [path for _, path in (*outputs[:place], *outputs[place + 1 :])]
+        check_distinct({name: path, WRITTEN: [*stores, *others], "read": read})
     if choice.evidence is None:
         return
     _check_evidence_names(chosen)
