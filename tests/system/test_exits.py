@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
+from surefoot.cli import main
 from surefoot.errors import StoreFailed
 
 CODE = """
@@ -202,3 +203,18 @@ def test_help_that_nobody_reads_is_no_error(own):
         cwd=own.folder,
     )  # fmt: skip
     assert (shown.returncode, shown.stderr) == (0, "")
+
+
+def test_a_standard_output_that_is_full_is_named_with_a_way_out(own):
+    done = subprocess.run(
+        f"{sys.executable} -m surefoot perturb --list > /dev/full",
+        shell=True, cwd=own.folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.startswith("surefoot: standard output cannot be written (No space left")
+
+
+@pytest.mark.parametrize("command", ["report", "replay", "export"])
+def test_a_stopped_command_that_only_reads_promises_no_continuation(command, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["surefoot", command])
+    assert main._stopped() == "stopped before it was done: run the same command again"

@@ -147,11 +147,13 @@ def test_a_column_cannot_be_two_things_at_once():
 
 def test_files_that_are_no_files_of_outcomes_are_refused(monkeypatch):
     Path("a.txt").write_text("")
+    Path("folder.csv").mkdir()
     for name, said in (
         ("a.txt", "tally reads .csv"),
         ("none.csv", "there is no file none.csv"),
         ("x" * 300 + ".csv", "there is no file"),
         ("a\0.csv", "there is no file"),
+        ("folder.csv", r"folder\.csv is no plain file, but a folder"),
     ):
         with pytest.raises(InvalidArgument, match=said):
             sf.tally(name)

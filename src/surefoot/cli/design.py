@@ -14,7 +14,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.terminal import HOLDS
 from surefoot.commands.methods import estimate_method
-from surefoot.commands.output_files import check_file
+from surefoot.commands.output_files import check_text_file
 from surefoot.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def design(
 
 
 def _check_figure(figure: str | None) -> None:
-    check_file(figure)
+    check_text_file(figure)
     if figure is not None and Path(figure).suffix.lower() != ".svg":
         raise InvalidArgument(f"--figure must be an .svg file, got {figure}: write design.svg")
 

@@ -15,7 +15,7 @@ from surefoot.cli.store_commands import LATEST, RunArg
 from surefoot.cli.terminal import HOLDS, prints_to_stderr
 from surefoot.commands import verify as function
 from surefoot.commands.caller import Caller
-from surefoot.commands.output_files import check_file
+from surefoot.commands.output_files import check_file, check_text_file
 from surefoot.errors import InvalidArgument
 
 _MEMORY_BYTES = 2 * 2**30
@@ -43,7 +43,7 @@ def evidence(
     """
     from surefoot.study.write_evidence import write_evidence
 
-    check_file(out)
+    check_text_file(out)
     write_evidence(run, out, store=store, key=key)
     typer.echo(out if key is not None else f"{out} (unsigned; --key key.pem signs it)")
     return HOLDS

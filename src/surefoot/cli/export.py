@@ -9,7 +9,7 @@ import typer
 from surefoot.cli import options as o
 from surefoot.cli.store_commands import LATEST
 from surefoot.cli.terminal import HOLDS
-from surefoot.commands.output_files import check_file
+from surefoot.commands.output_files import check_text_file
 from surefoot.commands.values import as_number, class_shares, share
 from surefoot.undecided_as import UndecidedAs
 
@@ -67,7 +67,7 @@ def export(
     """
     from surefoot.study.read_run import read_run
 
-    check_file(out)
+    check_text_file(out)
     result = _with_requirements(read_run(run, store), require, require_each, require_these)
     text = result.export(
         out,

@@ -42,6 +42,7 @@ from surefoot.cli.terminal import (
     keep_results_apart,
     print_own_warnings,
     stdout_is_closed,
+    stdout_takes_text,
 )
 from surefoot.errors import Stopped, SurefootError
 from surefoot.user_code import ignore_number_warnings, raised_words
@@ -49,6 +50,7 @@ from surefoot.user_code import ignore_number_warnings, raised_words
 _MOST_LETTERS = 400
 """Of a word in a sentence: longer than any path, shorter than a number that fills the terminal."""
 _CLOSED = "code that surefoot ran closed standard output or error: remove that"
+_UNPRINTED = "free some space or choose another place, and run the same command again"
 _INTERRUPTED = 130
 """What typer makes of a KeyboardInterrupt."""
 _STOPPED = "stopped: the evidence so far is in the store; the same command continues the run"
@@ -56,7 +58,7 @@ _STOPPED_DASHBOARD = "stopped before the dashboard began: nothing was changed"
 _STOPPED_WITHOUT_STORE = "stopped before it was done: run the same command again"
 _WITHOUT_STORE = (
     *("verify", "export", "evidence", "key", "doctor", "plan", "design", "tally", "show"),
-    *("brackets", "perturb"),
+    *("brackets", "perturb", "report", "replay"),
 )
 """Commands that keep nothing of what they did when they are stopped."""
 UsageError: type[Exception] = typer.BadParameter.__mro__[
@@ -182,7 +184,7 @@ def _run() -> int:
         close_quietly()
     except OSError as error:
         if not _is_closed_pipe(error):
-            return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+            return _fail(_system_words(error))
         close_quietly()  # in `surefoot … | head` nothing went wrong
     except BaseException as error:  # noqa: BLE001  never exit with 1, which means refuted
         raise_if_stopped()
@@ -192,6 +194,14 @@ def _run() -> int:
     if code == _INTERRUPTED:
         raise Stopped
     return code if isinstance(code, int) else 0
+
+
+def _system_words(error: OSError) -> str:
+    """What the system refused, and of which file."""
+    if error.filename is None and not stdout_takes_text():
+        close_quietly()
+        return f"standard output cannot be written ({error.strerror or error}): {_UNPRINTED}"
+    return f"{error.filename or 'the system'}: {error.strerror or error}"
 
 
 def _is_broken_pipe(error: BaseException | None) -> bool:

@@ -1,4 +1,4 @@
-"""A command that refuses an option given twice: of two values one would be dropped in silence."""
+"""A command that refuses what loses something: a value given twice, a file written over."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from surefoot.commands.output_files import check_distinct
+
 UsageError: Any = typer.BadParameter.__mro__[1]
 """Click's own class, or the copy inside typer."""
 
 
 class OnceCommand(TyperCommand):
-    """Every option at most once, but for those that take several values."""
+    """Every option at most once, but for those that take several values; outputs apart."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  of click
         """As click does, after counting."""
@@ -28,3 +30,8 @@ class OnceCommand(TyperCommand):
                     ctx=ctx,
                 )
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  of click
+        """As click does, unless an output is another file of the command."""
+        check_distinct(ctx.params)
+        return super().invoke(ctx)

@@ -15,7 +15,7 @@ from surefoot.cli.output import command_line
 from surefoot.cli.progress import progress_on_stderr
 from surefoot.cli.terminal import HOLDS, open_console, print_view
 from surefoot.commands.caller import Caller
-from surefoot.commands.output_files import check_file, check_page_file
+from surefoot.commands.output_files import check_file, check_page_file, check_text_file
 from surefoot.errors import InvalidArgument
 from surefoot.papers import make_exhibit as papers_of
 from surefoot.papers.catalogue import PAPERS
@@ -69,7 +69,7 @@ def papers(
             raise InvalidArgument("--save is for one table or figure: add --table 1 or --figure 1")
         check_name(save)
         check_kind(known.part(table, figure), save)
-        check_file(save)
+        (check_file if save.endswith(".png") else check_text_file)(save)
     caller = Caller(command_line(), progress_on_stderr, announce=_say, remark=_say)
     if chosen:
         exhibits = [papers_of.make(paper, table, figure, every, **options, caller=caller)]

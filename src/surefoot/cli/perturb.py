@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json as jsonlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +15,7 @@ from surefoot.cli.terminal import HOLDS, open_console, print_table, prints_to_st
 from surefoot.commands.output_files import check_file
 from surefoot.commands.values import as_numbers
 from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.whole_file import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,8 +137,10 @@ def _write(
 ) -> None:
     from surefoot.study.contact_sheet import sheet
 
-    whole = sheet(image, perturbation, levels, samples, seed)
+    whole, file = sheet(image, perturbation, levels, samples, seed), io.BytesIO()
+    file.name = path  # by which Pillow knows the format
     try:
-        whole.save(path)
+        whole.save(file)
     except (OSError, ValueError) as error:
-        raise ReportFailed(f"{path} cannot be written ({error}): choose another place") from error
+        raise ReportFailed(f"{path} cannot be written ({error}): name it {_SHEET}") from error
+    write_whole(Path(path), file.getvalue())

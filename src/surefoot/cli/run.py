@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -56,9 +55,12 @@ def run(
     write_cases(whole.studies, choice)
     _append_summary(whole.step_summary())
     _print([whole.to_json() if json else whole.final_line])
-    for kind, place in (("evidence", choice.evidence), ("test cases", choice.junit)):
-        if place is not None:
-            sys.stderr.write(f"{kind} written to {place}\n")
+    if choice.evidence is not None:
+        written = any(one.evidence for one in outcomes)
+        what = f"evidence written to {choice.evidence}" if written else "no evidence was written"
+        sys.stderr.write(f"{what}\n")
+    if choice.junit is not None:
+        sys.stderr.write(f"test cases written to {choice.junit}\n")
     return whole.exit_code
 
 
@@ -71,13 +73,18 @@ def _print(lines: list[str]) -> None:
         close_quietly()  # `surefoot … | head` ends with the code of the result
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that nobody reads is an error, instead of waiting for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
 def _append_summary(text: str) -> None:
     """Append to the summary of the job, where there is one; the verdicts do not depend on it."""
     place = os.environ.get(_SUMMARY)
     if not place:
         return
     try:
-        with Path(place).open("a", encoding="utf-8") as file:
+        with open(place, "a", encoding="utf-8", opener=_open_at_once) as file:
             file.write(text)
     except OSError as error:
         sys.stderr.write(f"the summary {place} cannot be written ({error.strerror or error})\n")

@@ -115,8 +115,17 @@ def stdout_is_closed() -> bool:
         return True  # no such call on this system, or no descriptor
 
 
+def stdout_takes_text() -> bool:
+    """Whether what was printed has arrived; on a full disk it is kept, and fails again."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def close_quietly() -> None:
-    """Write no more to a standard output that nobody reads."""
+    """Write no more to a standard output that nobody reads, or that is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

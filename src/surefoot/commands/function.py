@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from surefoot.commands.caller import Caller
 from surefoot.commands.option import Groups, check_options, expanded_signature
+from surefoot.commands.output_files import check_distinct
 from surefoot.commands.progress import choose_display
 from surefoot.engine.gpu_start import prepare_gpu
 
@@ -38,6 +39,7 @@ def python_function(
     def call(*arguments: Any, **named: Any) -> R:  # noqa: ANN401
         check_options(function.__name__, groups, signature, named)
         values = dict(signature.bind(*arguments, **named).arguments)
+        check_distinct({n: p.default for n, p in signature.parameters.items()} | values)
         prepare_gpu(values.get("device"))
         words = call_in_words(function.__name__, signature, values)
         if takes_caller:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surefoot.commands.option import option, option_name
-from surefoot.commands.output_files import check_file, check_folder
+from surefoot.commands.output_files import check_folder, check_text_file
 from surefoot.commands.values import Number
 from surefoot.errors import InvalidArgument
 from surefoot.undecided_as import UNDECIDED_CHOICES, UndecidedAs
@@ -59,7 +59,7 @@ class GateOptions:
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is run."""
-        check_file(self.junit)
+        check_text_file(self.junit)
         check_folder(self.evidence)
         if self.undecided is not None and self.undecided not in UNDECIDED_CHOICES:
             raise InvalidArgument(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.commands.options import CONFIDENCE
-from surefoot.commands.output_files import check_figure_file, check_page_file
+from surefoot.commands.output_files import check_distinct, check_figure_file, check_page_file
 from surefoot.commands.values import ClassShares, Number, class_shares, error_from, share
 from surefoot.errors import InvalidArgument
 
@@ -40,6 +40,7 @@ def tally(
     from surefoot.inputs.outcome_rows import ColumnNames
     from surefoot.study.tally import tally_files
 
+    check_distinct({"files": files, "figure": figure, "report": report})
     check_page_file("report", report)
     check_figure_file(figure)
     error = error_from(confidence)

@@ -154,7 +154,8 @@ class StudyOutcome:
 
     `verdicts` has one for each requirement; `classes` those on single classes, where one of these
     is about every class.
-    `recorded`: whether all of it was in the store already, so that no trial was run.
+    `recorded`: whether all of it was in the store already, so that no trial was run. `evidence`:
+    the files that were written of it.
     """
 
     name: str
@@ -165,6 +166,7 @@ class StudyOutcome:
     message: str = ""
     recorded: bool = False
     seconds: float = 0.0
+    evidence: tuple[Path, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:

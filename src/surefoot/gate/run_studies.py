@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.commands.gate_options import DEFAULT_FILE, GateOptions, texts
 from surefoot.commands.option import option_name
-from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.commands.output_files import OUTPUTS, WRITTEN, check_distinct, check_text_file
+from surefoot.errors import InvalidArgument, ReportFailed, SurefootError
 from surefoot.gate.check_study import check_study, prepare_study
 from surefoot.gate.gate import (
     EXIT_CODES,
@@ -25,13 +26,15 @@ from surefoot.gate.gate import (
 from surefoot.gate.more_regressions import MoreRegressions
 from surefoot.gate.outcome_lines import final_line, junit_cases, step_summary, study_lines
 from surefoot.gate.read_gate import read_gate
-from surefoot.whole_file import write_whole
+from surefoot.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
 
 _LONGEST_PART = 100
 """Letters of the name of a part in the name of its file: systems take 255 in all."""
+_EVIDENCE = ".evidence.json"
+"""The end of the name of a file of evidence."""
 _NOT_IN_A_NAME = re.compile(r"[^\w.-]")
 """Of a file, on every system."""
 
@@ -123,8 +126,7 @@ def open_gate(path: str | Path, choice: GateOptions) -> tuple[Gate, tuple[GateSt
     )
     gate = read_gate(path, more)
     chosen = _chosen(gate, texts(choice.only))
-    if choice.evidence is not None:
-        _check_evidence_names(chosen)
+    _check_outputs(gate, chosen, choice)
     problems = []
     for study in chosen:
         try:
@@ -145,7 +147,8 @@ def each_outcome(
         outcome = check_study(gate, study, caller)
         if choice.evidence is not None and outcome.result is not None:
             try:
-                write_evidence_of(study, outcome, choice.evidence, choice.key)
+                files = write_evidence_of(study, outcome, choice.evidence, choice.key)
+                outcome = replace(outcome, evidence=tuple(files))
             except SurefootError as error:
                 outcome = replace(outcome, outcome=Outcome.ERROR, message=str(error))
         yield outcome
@@ -158,16 +161,46 @@ def write_evidence_of(
     from surefoot.study.write_evidence import write_evidence
 
     result: Any = outcome.result
-    Path(folder).mkdir(exist_ok=True)
+    try:
+        Path(folder).mkdir(exist_ok=True)
+    except OSError as error:
+        raise ReportFailed(
+            f"{folder} cannot be created ({error.strerror or error}): choose another folder"
+        ) from error
     parts = result.parts or {"": result}
     files: list[Path] = []
     for name, part in parts.items():
         plain = f"-{_NOT_IN_A_NAME.sub('_', name)[:_LONGEST_PART]}" if name else ""
-        file = Path(folder) / f"{study.name}{plain}.evidence.json"
+        file = Path(folder) / f"{study.name}{plain}{_EVIDENCE}"
         if str(file).lower() in (str(one).lower() for one in files):
-            file = Path(folder) / f"{study.name}{plain}-{len(files) + 1}.evidence.json"
+            file = Path(folder) / f"{study.name}{plain}-{len(files) + 1}{_EVIDENCE}"
         files.append(write_evidence(part.record.digest, file, store=study.store, key=key))
     return files
+
+
+def _check_outputs(gate: Gate, chosen: Sequence[GateStudy], choice: GateOptions) -> None:
+    """Refuse to write over what a study reads or writes."""
+    values = [pair for study in gate.studies for pair in study.options.items()]
+    models = [s.regression.model for s in gate.studies if s.regression is not None]
+    read = [gate.path, *models, *(value for name, value in values if name not in OUTPUTS)]
+    stores = [study.store for study in gate.studies]
+    outputs = [("junit", choice.junit), *(pair for pair in values if pair[0] in OUTPUTS)]
+    for place, (name, path) in enumerate(outputs):
+        others = [path for _, path in (*outputs[:place], *outputs[place + 1 :])]
+        check_distinct({name: path, WRITTEN: [*stores, *others], "read": read})
+    if choice.evidence is None:
+        return
+    _check_evidence_names(chosen)
+    folder = real_path(choice.evidence)
+    junit = None if choice.junit is None else real_path(choice.junit)
+    if junit is not None and junit.parent == folder and junit.name.lower().endswith(_EVIDENCE):
+        raise InvalidArgument(
+            f"{option_name('junit')} {choice.junit} is named like evidence, and in its folder: "
+            "name it junit.xml"
+        )
+    if folder.is_dir():
+        for study in chosen:
+            check_text_file(folder / f"{study.name}{_EVIDENCE}")
 
 
 def _check_evidence_names(studies: Sequence[GateStudy]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -178,13 +179,16 @@ def _gathered(rows: Iterable[Outcome]) -> tuple[Case, ...]:
 
 
 def check_size(path: Path) -> None:
-    """Refuse a file that does not exist or is too large to be read at once."""
+    """Refuse a file that does not exist, is no plain file, or too large to be read at once."""
     try:
-        size = path.stat().st_size if path.is_file() else None
-    except (OSError, ValueError):  # a name too long, or with a null character
-        size = None
-    if size is None:
-        raise InvalidArgument(f"there is no file {path}: check the path")
+        status = path.stat()
+    except (OSError, ValueError):  # or a name too long, or with a null character
+        raise InvalidArgument(f"there is no file {path}: check the path") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidArgument(
+            f"{path} is no plain file, but a folder, a pipe or a device: name a file of outcomes"
+        )
+    size = status.st_size
     if size > MOST_BYTES:
         raise InvalidArgument(
             f"{path} has {size / 2**20:,.0f} MiB, more than {MOST_BYTES / 2**20:,.0f}: write its "
