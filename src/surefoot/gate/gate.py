@@ -13,6 +13,7 @@ from surefoot.report.sentences import sentence
 from surefoot.report.verdict_sentences import required_statement
 
 if TYPE_CHECKING:
+    from surefoot.evidence_file.statement import Evidence
     from surefoot.study import Result
 
 
@@ -154,7 +155,8 @@ class StudyOutcome:
 
     `verdicts` has one for each requirement; `classes` those on single classes, where one of these
     is about every class.
-    `recorded`: whether all of it was in the store already, so that no trial was run.
+    `recorded`: whether all of it was in the store already, so that no trial was run. `earlier`:
+    the evidence of an earlier model, where that is not in the store.
     """
 
     name: str
@@ -165,6 +167,7 @@ class StudyOutcome:
     message: str = ""
     recorded: bool = False
     seconds: float = 0.0
+    earlier: Evidence | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
