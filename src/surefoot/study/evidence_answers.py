@@ -62,7 +62,8 @@ class EvidenceCheck:
 
     `claims` has one check for each claim; `results` are those of the inputs and the summaries;
     `verdicts` those of what was required, empty where nothing was. `unmet` are the verdicts of
-    the file that do not pass, in words, those that refute first. `again` is None without model and data.
+    the file that do not pass, in words, those that refute first. `again` is None without
+    model and data.
     """
 
     run: str
